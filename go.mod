@@ -1,0 +1,3 @@
+module coleo.dev
+
+go 1.26
