@@ -1,0 +1,95 @@
+package coleo
+
+import (
+	"encoding/json"
+	"regexp"
+	"time"
+)
+
+// Status is an arm's status as stored in the database. It is another
+// vocabulary than State and is never mixed with it.
+type Status string
+
+// The statuses of an arm.
+const (
+	StatusStarting Status = "starting"
+	StatusRunning  Status = "running"
+	StatusIdle     Status = "idle"
+	StatusBusy     Status = "busy"
+	StatusPaused   Status = "paused"
+	StatusError    Status = "error"
+	StatusStopped  Status = "stopped"
+)
+
+// StatusOf returns the status that an arm has while its session reads s. An
+// arm that waits for an approval is busy: its turn has not ended.
+func StatusOf(s State) Status {
+	switch s {
+	case Initializing:
+		return StatusStarting
+	case Idle:
+		return StatusIdle
+	case Processing, Executing, WaitingApproval:
+		return StatusBusy
+	case Failed:
+		return StatusError
+	case Dead:
+		return StatusStopped
+	}
+	return StatusError
+}
+
+// Arm is a worker driven by one harness: its row in the store and its JSON
+// form in the API. Times are UTC; the zero time means never and is left out.
+type Arm struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Domain  string `json:"domain,omitempty"`
+	Harness string `json:"harness"`
+	Status  Status `json:"status"`
+	State   State  `json:"state"` // last reading of the session
+	Rule    string `json:"rule,omitempty"`
+
+	ContextBudget      int `json:"contextBudget"`
+	CurrentContextUsed int `json:"currentContextUsed"`
+
+	CreatedAt           time.Time `json:"createdAt,omitzero"`
+	UpdatedAt           time.Time `json:"updatedAt,omitzero"`
+	LastActivityAt      time.Time `json:"lastActivityAt,omitzero"`
+	LastHeartbeat       time.Time `json:"lastHeartbeat,omitzero"`
+	LastOutputAt        time.Time `json:"lastOutputAt,omitzero"`
+	RecoveryRequestedAt time.Time `json:"recoveryRequestedAt,omitzero"`
+
+	Config json.RawMessage `json:"config,omitempty"`
+
+	PID         int     `json:"pid,omitempty"`
+	Port        int     `json:"port,omitempty"`
+	Provider    string  `json:"provider,omitempty"`
+	Model       string  `json:"model,omitempty"`
+	TotalTokens int     `json:"totalTokens"`
+	TotalCost   float64 `json:"totalCost"`
+
+	CurrentTaskID      string `json:"currentTaskId,omitempty"`
+	CurrentTaskSubject string `json:"currentTaskSubject,omitempty"`
+
+	AgentID    string `json:"agentId,omitempty"` // of the host agent
+	Host       string `json:"host,omitempty"`
+	SessionID  string `json:"sessionId,omitempty"` // the agent CLI's conversation
+	Workdir    string `json:"workdir,omitempty"`
+	Generation int    `json:"generation"`
+
+	Dialog  *Dialog `json:"dialog,omitempty"`
+	Runtime Runtime `json:"runtime"`
+}
+
+// armName is what a name may look like: it becomes a folder and a subject.
+var armName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// CheckName returns an EInvalid error unless name can name an arm: 1 to 63
+// letters, digits, '.', '_' and '-', the first one a letter or digit.
+func CheckName(name string) error {
+	if !armName.MatchString(name) {
+		return Errorf(EInvalid, "%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit", name)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package coleo
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names a kind of failure that a user may see. It decides the HTTP status
+// and the exit code (docs/cli.md).
+type Code string
+
+// The codes of errors that reach users.
+const (
+	EInvalid      Code = "invalid"             // the request itself is wrong
+	ENotFound     Code = "not_found"           // no such arm, harness, host, model
+	EConflict     Code = "conflict"            // the name is taken, the arm is in the wrong state
+	EUnauthorized Code = "unauthorized"        // no token, or a wrong one
+	EForbidden    Code = "forbidden"           // wrong Host or Origin
+	EUnavailable  Code = "unavailable"         // serve or a host agent cannot be reached
+	ENotInstalled Code = "not_installed"       // the agent CLI is not on this machine
+	EBlocked      Code = "waiting_approval"    // a dialog is open; see Error.Dialog
+	EBusy         Code = "busy"                // the agent CLI works and does not queue, or another writer holds the lease
+	EUnrecognised Code = "screen_unrecognised" // no rule knows the screen, so nothing may be typed; see Error.Screen
+	EPromptLost   Code = "prompt_lost"         // it cannot be proven that the prompt arrived; see Error.Screen
+	EStale        Code = "stale"               // the dialog answered is no longer the one on the screen
+	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
+	EUnproven     Code = "unproven"            // a process or holder could not prove that it is the arm's
+	ETimeout      Code = "timeout"             // it did not happen in time
+	EUnsupported  Code = "unsupported"         // this harness cannot do that
+	EInternal     Code = "internal"            // ours
+)
+
+// Error is a failure with a code, in one line that says what, where and what
+// to do. Dialog and Screen are set where the code says so.
+type Error struct {
+	Code    Code    `json:"code"`
+	Message string  `json:"message"`
+	Dialog  *Dialog `json:"dialog,omitempty"`
+	Screen  *Screen `json:"screen,omitempty"`
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Errorf makes an *Error. Wrapped errors are written into the message; the
+// chain ends here, because the code is what callers decide by.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Errorf(format, args...).Error()}
+}
+
+// ErrorCode returns the code of the first *Error in err's chain, EInternal for
+// any other error and "" for nil.
+func ErrorCode(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return EInternal
+}

@@ -1,0 +1,61 @@
+package coleo
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventKind tells the events of the log apart. Kinds are stored: they never
+// change meaning.
+type EventKind string
+
+// The kinds of event. Payloads are the types named beside them.
+const (
+	EventSpawned      EventKind = "arm.spawned"         // Handle
+	EventReattached   EventKind = "arm.reattached"      // Handle
+	EventStopped      EventKind = "arm.stopped"         // Reading
+	EventOrphaned     EventKind = "arm.orphaned"        // Note: what is left
+	EventRemoved      EventKind = "arm.removed"         // nothing
+	EventState        EventKind = "state"               // Change
+	EventUnrecognised EventKind = "screen_unrecognised" // Change
+	EventWitness      EventKind = "witness"             // Change
+	EventConversation EventKind = "conversation"        // Note: the id
+	EventRunStart     EventKind = "run_start"           // Receipt
+	EventRunEnd       EventKind = "run_end"             // RunEnd
+	EventPromptLost   EventKind = "prompt_lost"         // Error
+	EventDecision     EventKind = "approval"            // Decided
+	EventOutput       EventKind = "output"              // nothing: the terminal wrote, at most one event in OutputEvery
+)
+
+// Event is one entry of a host's append-only log. Host, Epoch and Seq are its
+// key; Seq has no gaps within an epoch.
+type Event struct {
+	Host    string          `json:"host"`
+	Epoch   string          `json:"epoch"` // a new one when a host lost its log
+	Seq     uint64          `json:"seq"`
+	Run     string          `json:"run,omitempty"`    // one prompt to the next idle
+	Parent  string          `json:"parent,omitempty"` // run that this one belongs to
+	Arm     string          `json:"arm"`
+	Time    time.Time       `json:"time"`
+	Turn    int             `json:"turn,omitempty"` // 1-based
+	Kind    EventKind       `json:"kind"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Note is the payload of events that carry only a text.
+type Note struct {
+	Text string `json:"text"`
+}
+
+// RunEnd closes a run.
+type RunEnd struct {
+	Status State  `json:"status"` // idle, error or dead
+	Answer string `json:"answer,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Decided records who answered which dialog how.
+type Decided struct {
+	Dialog   Dialog   `json:"dialog"`
+	Decision Decision `json:"decision"`
+}

@@ -1,0 +1,148 @@
+package coleo
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Transport is how a harness speaks with its agent CLI.
+type Transport string
+
+// The two transports.
+const (
+	TransportPTY  Transport = "pty"
+	TransportHTTP Transport = "http"
+)
+
+// Capabilities says what an agent CLI can do through its harness. A claimed
+// one is judged by the conformance suite; one not claimed is skipped there.
+type Capabilities struct {
+	MCP              bool `json:"mcp"`
+	Streaming        bool `json:"streaming"`
+	Interrupt        bool `json:"interrupt"`
+	Compact          bool `json:"compact"`
+	MultiTurn        bool `json:"multi_turn"`
+	FileEditing      bool `json:"file_editing"`
+	CommandExecution bool `json:"command_execution"`
+	Approval         bool `json:"approval"`   // asks before it acts, in PermissionAsk
+	Resume           bool `json:"resume"`     // can take up a conversation after a kill
+	QueueWhileBusy   bool `json:"queue"`      // keeps a prompt that arrives in the middle of a turn
+	ModelFlag        bool `json:"model_flag"` // the model can be chosen at start
+}
+
+// Info describes a harness.
+type Info struct {
+	Name          string       `json:"name"`    // "claude-code"
+	Title         string       `json:"title"`   // "Claude Code"
+	Version       string       `json:"version"` // of the harness, not of the agent CLI
+	Checked       []string     `json:"checked"` // versions of the agent CLI it was checked with
+	Transport     Transport    `json:"transport"`
+	DaemonManaged bool         `json:"daemon_managed"` // runs under a host agent only (spec section 8)
+	Capabilities  Capabilities `json:"capabilities"`
+	Command       string       `json:"command"` // the program, as looked up on PATH
+	Install       string       `json:"install"` // one line: how a person installs it
+}
+
+// Harness knows one agent CLI. It holds no state of its own: sessions do.
+//
+// Spawn starts the agent CLI and returns as soon as its process runs; the
+// session reads initializing until the screen or the protocol says otherwise.
+// Errors: ENotInstalled when the program is missing, EInvalid for a
+// configuration it cannot carry out, EUnsupported for one it never can.
+//
+// Attach takes up a session that an earlier host agent started. It succeeds
+// only when the holder proves by boot id, process identity, nonce and
+// generation that it is the one in the handle; else EUnproven, and whatever
+// failed the proof is left alone.
+type Harness interface {
+	Info() Info
+	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
+	Attach(ctx context.Context, h Handle) (Session, error)
+}
+
+// Profile is how much of the user's own world an agent CLI sees.
+type Profile string
+
+// The two launch profiles.
+const (
+	// ProfileUser runs with the user's HOME and login; nothing of the agent
+	// CLI's own files is written.
+	ProfileUser Profile = "user"
+	// ProfileHermetic runs with a HOME of its own, seeded by the harness, a
+	// fake key and a given model endpoint.
+	ProfileHermetic Profile = "hermetic"
+)
+
+// PermissionMode is how freely the agent CLI may act.
+type PermissionMode string
+
+// The permission modes.
+const (
+	PermissionAsk  PermissionMode = "ask"  // every edit and command is asked for (default)
+	PermissionEdit PermissionMode = "edit" // edits run unasked, commands are asked for
+	PermissionPlan PermissionMode = "plan" // nothing is changed
+	PermissionAll  PermissionMode = "all"  // nothing is asked
+)
+
+// MCPServer is one stdio MCP server that the agent CLI shall start.
+type MCPServer struct {
+	Name    string            `json:"name"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+// SpawnConfig is everything that a harness needs to start its agent CLI. The
+// zero value of a field means the harness's own default.
+type SpawnConfig struct {
+	Arm        string `json:"arm"`        // id of the arm
+	Generation int    `json:"generation"` // one more at each start of the arm
+	Nonce      string `json:"nonce"`      // random, names this start
+	Dir        string `json:"dir"`        // folder of this generation's holder: socket, journal; made if missing
+
+	Workdir string            `json:"workdir"` // absolute; must exist
+	Binary  string            `json:"binary,omitempty"`
+	Path    []string          `json:"path,omitempty"` // folders searched before PATH
+	Args    []string          `json:"args,omitempty"` // appended to the harness's own
+	Environ []string          `json:"-"`              // what the harness may pass on, by its allow-list
+	Env     map[string]string `json:"env,omitempty"`  // passed on as it is
+	Wrap    []string          `json:"wrap,omitempty"` // argv put before the program: must exec it, keeping the pid
+
+	Profile Profile `json:"profile"`
+	Home    string  `json:"home,omitempty"` // HOME in ProfileHermetic
+
+	Endpoint       string         `json:"endpoint,omitempty"` // base URL of another model server, without /v1
+	Provider       string         `json:"provider,omitempty"`
+	Model          string         `json:"model,omitempty"`
+	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
+	Conversation   string         `json:"conversation,omitempty"`
+	Resume         bool           `json:"resume,omitempty"` // take up Conversation instead of starting it
+	MCPServers     []MCPServer    `json:"mcp_servers,omitempty"`
+	TrustWorkdir   bool           `json:"trust_workdir,omitempty"`
+
+	Cols int `json:"cols,omitempty"` // 120
+	Rows int `json:"rows,omitempty"` // 40
+}
+
+// Identity names one process beyond its pid, which alone is reused.
+type Identity struct {
+	PID        int    `json:"pid"`
+	BootID     string `json:"boot_id"`
+	StartTime  uint64 `json:"start_time"`            // clock ticks since boot
+	PidfdInode uint64 `json:"pidfd_inode,omitempty"` // unique per process where the kernel has it; else 0
+}
+
+// Handle is all that finds a session again after a restart of the host agent.
+type Handle struct {
+	Harness      string          `json:"harness"`
+	Arm          string          `json:"arm"`
+	Generation   int             `json:"generation"`
+	Nonce        string          `json:"nonce"`
+	Dir          string          `json:"dir"`
+	Workdir      string          `json:"workdir"`
+	Holder       Identity        `json:"holder"`
+	Process      Identity        `json:"process"`
+	Conversation string          `json:"conversation,omitempty"`
+	Port         int             `json:"port,omitempty"`
+	Extra        json.RawMessage `json:"extra,omitempty"` // what only this harness understands
+}

@@ -1,0 +1,184 @@
+package coleo
+
+import (
+	"fmt"
+	"time"
+)
+
+// Health is the runtime summary of an arm, as the original publishes it.
+type Health string
+
+// The values of Health.
+const (
+	HealthStarting    Health = "starting"
+	HealthActive      Health = "active"
+	HealthQuiet       Health = "quiet"
+	HealthHung        Health = "hung"
+	HealthRecoverable Health = "recoverable"
+	HealthStopped     Health = "stopped"
+	HealthUnknown     Health = "unknown"
+)
+
+// Thresholds of the summary (spec section 5).
+const (
+	OutputActive   = 90 * time.Second  // output younger than this: active
+	ActivityQuiet  = 180 * time.Second // activity younger than this counts as recent
+	OutputHung     = 300 * time.Second // working with no output for longer: hung
+	HeartbeatStale = 120 * time.Second // heartbeat older than this counts as none
+)
+
+// Signals is all that a summary is computed from.
+type Signals struct {
+	Status    Status
+	State     State
+	PID       int
+	Port      int
+	SessionID string
+	AgentID   string
+	Workdir   string
+	Task      string
+
+	LastActivity  time.Time
+	LastHeartbeat time.Time
+	LastOutput    time.Time
+}
+
+// SignalFlags are the signals as yes and no, for people.
+type SignalFlags struct {
+	DBStatus        Status `json:"dbStatus"`
+	HasPID          bool   `json:"hasPid"`
+	HasPort         bool   `json:"hasPort"`
+	HasSessionID    bool   `json:"hasSessionId"`
+	HasAgentID      bool   `json:"hasAgentId"`
+	HasWorkdir      bool   `json:"hasWorkdir"`
+	HasAssignedTask bool   `json:"hasAssignedTask"`
+	Distributed     bool   `json:"distributed"`
+}
+
+// Runtime is an arm's health with its reasons. Seconds are nil without signal.
+type Runtime struct {
+	State                 Health      `json:"state"`
+	Reason                string      `json:"reason"`
+	Distributed           bool        `json:"distributed"`
+	HasRuntime            bool        `json:"hasRuntime"`
+	HasSession            bool        `json:"hasSession"`
+	CanRecover            bool        `json:"canRecover"`
+	CanRestart            bool        `json:"canRestart"`
+	LastActivityAt        time.Time   `json:"lastActivityAt,omitzero"`
+	LastHeartbeatAt       time.Time   `json:"lastHeartbeatAt,omitzero"`
+	LastOutputAt          time.Time   `json:"lastOutputAt,omitzero"`
+	SecondsSinceActivity  *int        `json:"secondsSinceActivity"`
+	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
+	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
+	Signals               SignalFlags `json:"signals"`
+}
+
+// Summarise computes the health of an arm at a moment. It is pure: reading an
+// arm's health never writes one of its signals. An arm that waits for an
+// approval is never hung, however long it waits. Signals from the future or
+// never set count as none.
+func Summarise(s Signals, now time.Time) Runtime {
+	r := Runtime{
+		Distributed:           s.AgentID != "",
+		HasRuntime:            s.PID != 0 || s.Port != 0 || s.SessionID != "" || s.AgentID != "",
+		HasSession:            s.SessionID != "",
+		LastActivityAt:        s.LastActivity,
+		LastHeartbeatAt:       s.LastHeartbeat,
+		LastOutputAt:          s.LastOutput,
+		SecondsSinceActivity:  secondsSince(s.LastActivity, now),
+		SecondsSinceHeartbeat: secondsSince(s.LastHeartbeat, now),
+		SecondsSinceOutput:    secondsSince(s.LastOutput, now),
+		Signals: SignalFlags{
+			DBStatus: s.Status, HasPID: s.PID != 0, HasPort: s.Port != 0, HasSessionID: s.SessionID != "",
+			HasAgentID: s.AgentID != "", HasWorkdir: s.Workdir != "", HasAssignedTask: s.Task != "", Distributed: s.AgentID != "",
+		},
+	}
+	r.CanRecover = s.Workdir != "" || r.HasRuntime
+	r.CanRestart = r.CanRecover
+	r.State, r.Reason = judge(s, r, now)
+	return r
+}
+
+func judge(s Signals, r Runtime, now time.Time) (Health, string) {
+	output := within(s.LastOutput, now, OutputActive)
+	activity := within(s.LastActivity, now, ActivityQuiet)
+	heartbeat := within(s.LastHeartbeat, now, HeartbeatStale)
+	switch s.Status {
+	case StatusStarting:
+		if r.HasRuntime {
+			return HealthStarting, "has runtime metadata and is still starting"
+		}
+		return HealthStarting, "has not reported a runtime yet"
+	case StatusStopped:
+		return HealthStopped, "the arm is stopped"
+	case StatusError:
+		if heartbeat {
+			return HealthQuiet, "its last turn ended in an error; the session is alive"
+		}
+		return recoverable(r, "the arm is in error")
+	case StatusBusy, StatusRunning:
+		return judgeBusy(s, r, now, output || activity, heartbeat)
+	case StatusIdle, StatusPaused:
+		if output || activity || heartbeat {
+			return HealthQuiet, "waits for work; its session is alive"
+		}
+		return recoverable(r, "no sign of life from its session for "+age(s.LastHeartbeat, now))
+	}
+	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
+}
+
+func judgeBusy(s Signals, r Runtime, now time.Time, recent, heartbeat bool) (Health, string) {
+	if s.State == WaitingApproval && heartbeat {
+		return HealthActive, "waits for an approval"
+	}
+	if !heartbeat && !recent {
+		if r.HasRuntime {
+			return HealthHung, "busy, and no sign of life for " + age(s.LastHeartbeat, now)
+		}
+		return recoverable(r, "busy without a runtime")
+	}
+	if !s.LastOutput.IsZero() && now.Sub(s.LastOutput) > OutputHung {
+		return HealthHung, "working, and no output for " + age(s.LastOutput, now)
+	}
+	return HealthActive, "works; last output " + age(s.LastOutput, now) + " ago"
+}
+
+func recoverable(r Runtime, why string) (Health, string) {
+	if r.CanRecover {
+		return HealthRecoverable, why + "; it can be recovered"
+	}
+	return HealthUnknown, why + ", and nothing is known to recover it from"
+}
+
+func within(t, now time.Time, limit time.Duration) bool {
+	d := now.Sub(t)
+	return !t.IsZero() && d >= 0 && d <= limit
+}
+
+func secondsSince(t, now time.Time) *int {
+	if t.IsZero() || now.Before(t) {
+		return nil
+	}
+	n := int(now.Sub(t).Seconds())
+	return &n
+}
+
+func age(t, now time.Time) string {
+	if t.IsZero() || now.Before(t) {
+		return "an unknown time"
+	}
+	return Age(now.Sub(t))
+}
+
+// Age writes a duration as the tables show it: 45s, 12m, 3h 4m, 2d 5h.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
+}

@@ -1,0 +1,87 @@
+package coleo
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// WaitFor returns the session's reading as soon as its state is one of want
+// and its screen is known. It fails with ETimeout when ctx ends first, and
+// with EExited when the agent CLI ends while that is not wanted.
+func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
+	return waitAfter(ctx, s, 0, want)
+}
+
+// WaitForIdle waits until the agent CLI takes input again.
+func WaitForIdle(ctx context.Context, s Session) (Reading, error) {
+	return WaitFor(ctx, s, Idle)
+}
+
+// WaitForTurn waits until the turn that a receipt started has ended: idle,
+// error, or a dialog that needs a person.
+func WaitForTurn(ctx context.Context, s Session, r Receipt) (Reading, error) {
+	return waitAfter(ctx, s, r.Cursor, []State{Idle, Failed, WaitingApproval})
+}
+
+// WaitForResponse waits for the end of a receipt's turn and returns the
+// answer. A dialog on the way ends the wait with EBlocked.
+func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) {
+	reading, err := WaitForTurn(ctx, s, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	if reading.State == WaitingApproval {
+		return Answer{}, Blocked(reading.Dialog)
+	}
+	return s.Answer(ctx, r)
+}
+
+// IsProcessing tells whether the session is in the middle of a turn.
+func IsProcessing(s Session) bool { return s.State().State.Working() }
+
+// Blocked is the error for something that a dialog stands in the way of.
+func Blocked(d *Dialog) *Error {
+	if d == nil {
+		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
+	}
+	e := Errorf(EBlocked, "a %s dialog waits for an answer: %q (%s); approve or deny it first", d.Kind, d.Title, d.Subject)
+	e.Dialog = d
+	return e
+}
+
+func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Reading, error) {
+	if from == 0 {
+		if now := s.State(); now.Known && slices.Contains(want, now.State) {
+			return now, nil
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	last := s.State()
+	for change, err := range s.Changes(ctx, from) {
+		if err != nil {
+			return last, err
+		}
+		last = change.Reading
+		if change.Kind != ChangeState {
+			continue
+		}
+		if last.Known && slices.Contains(want, last.State) {
+			return last, nil
+		}
+		if last.State == Dead {
+			return last, exited(change)
+		}
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return last, Errorf(ETimeout, "waited for %v, still %s (rule %q)", want, last.State, last.Rule)
+	}
+	return last, ctx.Err()
+}
+
+func exited(c Change) *Error {
+	e := Errorf(EExited, "the agent CLI has ended: %s", c.Note)
+	e.Screen = c.Screen
+	return e
+}
