@@ -112,10 +112,7 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	case StatusStopped:
 		return HealthStopped, "the arm is stopped"
 	case StatusError:
-		if heartbeat {
-			return HealthQuiet, "its last turn ended in an error; the session is alive"
-		}
-		return recoverable(r, "the arm is in error")
+		return recoverable(r, "its last turn, or its start, ended in an error")
 	case StatusBusy, StatusRunning:
 		return judgeBusy(s, r, now, output || activity, heartbeat)
 	case StatusIdle, StatusPaused:
