@@ -1,3 +1,5 @@
 module coleo.dev
 
 go 1.26
+
+require github.com/creack/pty v1.1.24
