@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	creack "github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // Terminal sizes in cells. The default is the one agent CLIs were recorded at;
@@ -65,11 +66,33 @@ func Start(c Command) (*Terminal, error) {
 		Dir:  c.Dir,
 	}
 	cols, rows := orDefault(c.Cols, DefaultCols), orDefault(c.Rows, DefaultRows)
-	master, err := creack.StartWithSize(cmd, winsize(cols, rows))
+	blocking, err := creack.StartWithSize(cmd, winsize(cols, rows))
 	if err != nil {
 		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
 	}
+	master, err := interruptible(blocking)
+	if err != nil {
+		_ = blocking.Close() // hangs the program up
+		_, _ = cmd.Process.Wait()
+		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
+	}
 	return &Terminal{master: master, cmd: cmd}, nil
+}
+
+// interruptible reopens f for the runtime's poller and closes f. creack/pty
+// leaves the master in blocking mode, where Close would wait for a Read that
+// waits for the program, and the program would never be hung up.
+func interruptible(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("duplicate descriptor of %s: %w", f.Name(), err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("make %s interruptible: %w", f.Name(), err)
+	}
+	master := os.NewFile(uintptr(fd), f.Name())
+	return master, f.Close()
 }
 
 func orDefault(n, def int) int {
@@ -121,7 +144,17 @@ func (t *Terminal) Write(p []byte) (int, error) {
 // Resize sets the terminal's size in cells; the program gets SIGWINCH if it
 // changed. Sizes outside 2x1 to 1000x1000 are clamped.
 func (t *Terminal) Resize(cols, rows int) error {
-	if err := creack.Setsize(t.master, winsize(cols, rows)); err != nil {
+	size := winsize(cols, rows)
+	raw, err := t.master.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("resize terminal to %dx%d: %w", cols, rows, err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { // not Fd, which would make reads uninterruptible
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
+			&unix.Winsize{Row: size.Rows, Col: size.Cols, Xpixel: size.X, Ypixel: size.Y})
+	})
+	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("resize terminal to %dx%d: %w", cols, rows, err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,6 +155,7 @@ func TestCloseUnblocksRead(t *testing.T) {
 		_, err := io.Copy(io.Discard, term)
 		ended <- err
 	}()
+	waitBlockedRead(t)
 	if err := term.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +170,22 @@ func TestCloseUnblocksRead(t *testing.T) {
 	if state, err := term.Wait(); err != nil || state.Success() {
 		t.Errorf("program after Close ended with %v, %v, want a hang-up", state, err)
 	}
+}
+
+// waitBlockedRead waits until TestCloseUnblocksRead's reader is inside a read
+// that has nothing to return.
+func waitBlockedRead(t *testing.T) {
+	t.Helper()
+	stacks := make([]byte, 1<<20)
+	for end := time.Now().Add(testDeadline); time.Now().Before(end); runtime.Gosched() {
+		for g := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			blocked := strings.Contains(g, "[IO wait") || strings.Contains(g, "[syscall")
+			if blocked && strings.Contains(g, "TestCloseUnblocksRead.func") {
+				return
+			}
+		}
+	}
+	t.Fatal("the reader never blocked")
 }
 
 func TestStartSaysWhatItCouldNotStart(t *testing.T) {
