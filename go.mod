@@ -1,3 +1,7 @@
 module coleo.dev
 
-go 1.26
+go 1.26.0
+
+require github.com/creack/pty v1.1.24
+
+require golang.org/x/sys v0.49.0

@@ -1,0 +1,77 @@
+package pty
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Bracketed paste markers, used when the program has turned mode 2004 on.
+const (
+	pasteStart = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// Key returns the bytes that a key sends, by its name in upper case: ENTER,
+// TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT, LEFT, CTRL_C,
+// CTRL_D, CTRL_L, CTRL_U, CTRL_Z. It reports false for any other name.
+//
+// The encodings are xterm's in normal cursor mode; SHIFT_ENTER is the CSI u
+// form, which agent CLIs read as a new line that does not submit.
+func Key(name string) ([]byte, bool) {
+	s := keyBytes(name)
+	return []byte(s), s != ""
+}
+
+func keyBytes(name string) string {
+	switch name {
+	case "ENTER":
+		return "\r"
+	case "SHIFT_ENTER":
+		return "\x1b[13;2u"
+	case "TAB":
+		return "\t"
+	case "SHIFT_TAB":
+		return "\x1b[Z"
+	case "ESCAPE":
+		return "\x1b"
+	case "BACKSPACE":
+		return "\x7f"
+	case "UP":
+		return "\x1b[A"
+	case "DOWN":
+		return "\x1b[B"
+	case "RIGHT":
+		return "\x1b[C"
+	case "LEFT":
+		return "\x1b[D"
+	case "CTRL_C":
+		return "\x03"
+	case "CTRL_D":
+		return "\x04"
+	case "CTRL_L":
+		return "\x0c"
+	case "CTRL_U":
+		return "\x15"
+	case "CTRL_Z":
+		return "\x1a"
+	}
+	return ""
+}
+
+// Paste returns the bytes that enter text as a paste, between the markers of
+// mode 2004 if bracketed. What could end the paste early or act as a key is
+// taken out: the end marker, and all control characters except new line and
+// tab. Bytes that are not UTF-8 become U+FFFD.
+func Paste(text string, bracketed bool) []byte {
+	text = strings.ReplaceAll(text, pasteEnd, "")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+	if bracketed {
+		text = pasteStart + text + pasteEnd
+	}
+	return []byte(text)
+}

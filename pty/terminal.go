@@ -1,0 +1,187 @@
+package pty
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+
+	creack "github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// Terminal sizes in cells. The default is the one agent CLIs were recorded at;
+// the bounds are what the emulator and the kernel's 16-bit fields both accept.
+const (
+	DefaultCols = 120
+	DefaultRows = 40
+
+	minCols = 2 // a wide character needs two cells
+	minRows = 1
+	maxSize = 1000
+)
+
+// Size of one cell in pixels, told to programs that ask (TIOCGWINSZ,
+// CSI 14 t, CSI 16 t). Nothing is drawn in pixels here.
+const (
+	cellWidth  = 10
+	cellHeight = 20
+)
+
+const defaultTerm = "TERM=xterm-256color"
+
+// Command is a program to start. Zero Cols or Rows mean the default size.
+type Command struct {
+	Path string   // file to execute; PATH is not searched
+	Args []string // arguments after the program's name
+	Env  []string // complete environment, KEY=value; TERM is added if missing
+	Dir  string   // working folder; empty: the caller's
+	Cols int      // cells
+	Rows int      // cells
+}
+
+// Terminal is the master side of a pseudo-terminal and the program on it. Its
+// methods may be called from several goroutines at once.
+type Terminal struct {
+	master *os.File
+	cmd    *exec.Cmd
+
+	wait  sync.Once
+	state *os.ProcessState
+	err   error
+}
+
+// Start runs c on a new pseudo-terminal, as leader of its own session with
+// that terminal as its controlling one. The program does not inherit the
+// master.
+func Start(c Command) (*Terminal, error) {
+	cmd := &exec.Cmd{
+		Path: c.Path,
+		Args: append([]string{c.Path}, c.Args...),
+		Env:  withTerm(c.Env),
+		Dir:  c.Dir,
+	}
+	cols, rows := orDefault(c.Cols, DefaultCols), orDefault(c.Rows, DefaultRows)
+	blocking, err := creack.StartWithSize(cmd, winsize(cols, rows))
+	if err != nil {
+		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
+	}
+	master, err := interruptible(blocking)
+	if err != nil {
+		_ = blocking.Close() // hangs the program up
+		_, _ = cmd.Process.Wait()
+		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
+	}
+	return &Terminal{master: master, cmd: cmd}, nil
+}
+
+// interruptible reopens f for the runtime's poller and closes f. creack/pty
+// leaves the master in blocking mode, where Close would wait for a Read that
+// waits for the program, and the program would never be hung up.
+func interruptible(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("duplicate descriptor of %s: %w", f.Name(), err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("make %s interruptible: %w", f.Name(), err)
+	}
+	master := os.NewFile(uintptr(fd), f.Name())
+	return master, f.Close()
+}
+
+func orDefault(n, def int) int {
+	if n <= 0 {
+		return def
+	}
+	return n
+}
+
+// withTerm returns a copy of env that is never nil, because a nil environment
+// would mean the caller's own.
+func withTerm(env []string) []string {
+	out := append(make([]string, 0, len(env)+1), env...)
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "TERM=") {
+			return out
+		}
+	}
+	return append(out, defaultTerm)
+}
+
+func clampSize(cols, rows int) (int, int) {
+	return min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
+}
+
+func winsize(cols, rows int) *creack.Winsize {
+	cols, rows = clampSize(cols, rows)
+	return &creack.Winsize{
+		Cols: uint16(cols), Rows: uint16(rows),
+		X: uint16(cols * cellWidth), Y: uint16(rows * cellHeight),
+	}
+}
+
+// Read reads what the program wrote. It returns io.EOF when the program and
+// all who share its terminal have closed it, and os.ErrClosed after Close.
+func (t *Terminal) Read(p []byte) (int, error) {
+	n, err := t.master.Read(p)
+	if errors.Is(err, syscall.EIO) { // how Linux says that the slave side is closed
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Write types p into the terminal.
+func (t *Terminal) Write(p []byte) (int, error) {
+	return t.master.Write(p)
+}
+
+// Resize sets the terminal's size in cells; the program gets SIGWINCH if it
+// changed. Sizes outside 2x1 to 1000x1000 are clamped.
+func (t *Terminal) Resize(cols, rows int) error {
+	size := winsize(cols, rows)
+	raw, err := t.master.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("resize terminal to %dx%d: %w", cols, rows, err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { // not Fd, which would make reads uninterruptible
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
+			&unix.Winsize{Row: size.Rows, Col: size.Cols, Xpixel: size.X, Ypixel: size.Y})
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("resize terminal to %dx%d: %w", cols, rows, err)
+	}
+	return nil
+}
+
+// Pid is the program's process id, also its session's and process group's.
+func (t *Terminal) Pid() int {
+	return t.cmd.Process.Pid
+}
+
+// Signal sends sig to the program alone. It returns os.ErrProcessDone after
+// the program has been waited for.
+func (t *Terminal) Signal(sig os.Signal) error {
+	return t.cmd.Process.Signal(sig)
+}
+
+// Wait waits until the program ends and returns how. It may be called any
+// number of times; an exit status other than 0 is not an error.
+func (t *Terminal) Wait() (*os.ProcessState, error) {
+	t.wait.Do(func() {
+		t.state, t.err = t.cmd.Process.Wait()
+	})
+	return t.state, t.err
+}
+
+// Close closes the master: the program is hung up (SIGHUP) and a blocked Read
+// returns. It does not wait for the program.
+func (t *Terminal) Close() error {
+	return t.master.Close()
+}
