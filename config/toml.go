@@ -1,0 +1,51 @@
+// Package config reads the files that people write: harness descriptions and
+// config.toml, strictly, with the file and the line in every error; and knows
+// where Coleo keeps its own files.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"coleo.dev"
+)
+
+// Decode fills v from TOML. A key that v does not have, a value of the wrong
+// type and a slip in the syntax are EInvalid errors that begin with
+// name:line:column.
+func Decode(name string, data []byte, v any) error {
+	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
+	if err == nil {
+		return nil
+	}
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+		first := unknown.Errors[0]
+		line, column := first.Position()
+		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: unknown key %q", name, line, column, strings.Join(first.Key(), "."))
+	}
+	var bad *toml.DecodeError
+	if errors.As(err, &bad) {
+		line, column := bad.Position()
+		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: %s", name, line, column, strings.TrimPrefix(bad.Error(), "toml: "))
+	}
+	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
+}
+
+// Line returns the 1-based line of the first occurrence of text in data, 1
+// when there is none: for errors in values that the decoder let pass.
+func Line(data []byte, text string) int {
+	i := strings.Index(string(data), text)
+	if i < 0 {
+		return 1
+	}
+	return 1 + strings.Count(string(data[:i]), "\n")
+}
+
+// Errorf makes an EInvalid error for the line of data that holds text.
+func Errorf(name string, data []byte, text, format string, args ...any) error {
+	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, text), fmt.Sprintf(format, args...))
+}

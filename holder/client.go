@@ -1,0 +1,191 @@
+package holder
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// answerTimeout bounds a holder's answer to a request other than stop: it
+// never does more than one system call for it.
+const answerTimeout = 10 * time.Second
+
+// Client speaks to one holder. Requests are carried out one after another.
+type Client struct {
+	dir   string
+	nonce string
+
+	mu   sync.Mutex
+	conn net.Conn
+}
+
+// Dial connects to the holder of that folder. With a nonce, the holder must
+// prove that it is the one that was started with it: else EUnproven. When
+// nothing listens the error is EUnavailable.
+func Dial(dir, nonce string) (*Client, error) {
+	conn, err := connect(dir, nonce)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{dir: dir, nonce: nonce, conn: conn}, nil
+}
+
+func connect(dir, nonce string) (net.Conn, error) {
+	conn, err := dialUnix(SocketPath(dir))
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist) {
+		return nil, coleo.Errorf(coleo.EUnavailable, "no holder listens in %s", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to the holder in %s: %w", dir, err)
+	}
+	status, err := ask(conn, request{Op: askHello, Version: Version, Nonce: nonce}, answerTimeout)
+	if err == nil && nonce != "" && status.Status.Nonce != nonce {
+		err = coleo.Errorf(coleo.EUnproven, "the holder in %s is another one than expected", dir)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
+	_ = conn.SetDeadline(time.Now().Add(timeout))
+	defer conn.SetDeadline(time.Time{})
+	if err := writeJSON(conn, frameRequest, q); err != nil {
+		return response{}, lost(q.Op, err)
+	}
+	kind, payload, err := readFrame(conn)
+	if err != nil {
+		return response{}, lost(q.Op, err)
+	}
+	var r response
+	if kind != frameResponse || json.Unmarshal(payload, &r) != nil {
+		return response{}, coleo.Errorf(coleo.EInternal, "ask the holder to %s: unreadable answer", q.Op)
+	}
+	if r.Error != nil {
+		return r, r.Error
+	}
+	return r, nil
+}
+
+func lost(op string, err error) error {
+	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
+}
+
+func (c *Client) ask(q request, timeout time.Duration) (response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ask(c.conn, q, timeout)
+}
+
+// Status asks the holder for its account of itself.
+func (c *Client) Status() (Status, error) {
+	r, err := c.ask(request{Op: askStatus}, answerTimeout)
+	if err != nil {
+		return Status{}, err
+	}
+	return *r.Status, nil
+}
+
+// Write types bytes. A conditional write that is refused is no error: see
+// Wrote.
+func (c *Client) Write(w Write) (Wrote, error) {
+	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout)
+	if err != nil {
+		return Wrote{}, err
+	}
+	return *r.Wrote, nil
+}
+
+// Resize gives the terminal another size, in cells.
+func (c *Client) Resize(cols, rows int) error {
+	_, err := c.ask(request{Op: askResize, Cols: cols, Rows: rows}, answerTimeout)
+	return err
+}
+
+// Signal sends a signal to the program.
+func (c *Client) Signal(s syscall.Signal) error {
+	_, err := c.ask(request{Op: askSignal, Signal: int(s)}, answerTimeout)
+	return err
+}
+
+// Stop ends the arm's whole process tree: hang-up and TERM, then KILL for what
+// is left after grace. It returns the pids that could not be ended.
+func (c *Client) Stop(grace time.Duration) ([]int, error) {
+	r, err := c.ask(request{Op: askStop, Grace: grace}, grace+killTimeout+answerTimeout)
+	return r.Left, err
+}
+
+// Close ends the connection. The holder goes on.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Chunk is a piece of a stream: output from an offset on, or the program's
+// end.
+type Chunk struct {
+	Offset int64
+	Data   []byte
+	Exit   *Exit
+}
+
+// Stream is a connection over which output flows.
+type Stream struct {
+	conn net.Conn
+	stop func() bool
+}
+
+// Stream opens a connection of its own and has output sent from an offset on.
+// The host agent passes host, so that the holder stops to drain when it falls
+// too far behind; viewers do not. It ends when ctx does.
+func (c *Client) Stream(ctx context.Context, from int64, host bool) (*Stream, error) {
+	conn, err := connect(c.dir, c.nonce)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeJSON(conn, frameRequest, request{Op: askStream, From: from, Host: host}); err != nil {
+		conn.Close()
+		return nil, lost(askStream, err)
+	}
+	return &Stream{conn: conn, stop: context.AfterFunc(ctx, func() { conn.Close() })}, nil
+}
+
+// Next returns the next piece. After a piece with Exit, and when the holder
+// has gone, it returns io.EOF.
+func (s *Stream) Next() (Chunk, error) {
+	kind, payload, err := readFrame(s.conn)
+	if err != nil {
+		return Chunk{}, io.EOF
+	}
+	switch {
+	case kind == frameData && len(payload) >= 8:
+		return Chunk{Offset: int64(binary.BigEndian.Uint64(payload)), Data: payload[8:]}, nil
+	case kind == frameExit:
+		var e Exit
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return Chunk{}, fmt.Errorf("read the program's end: %w", err)
+		}
+		return Chunk{Offset: e.Offset, Exit: &e}, nil
+	case kind == frameResponse:
+		var r response
+		if json.Unmarshal(payload, &r) == nil && r.Error != nil {
+			return Chunk{}, r.Error
+		}
+	}
+	return Chunk{}, fmt.Errorf("unexpected frame %q in a stream", kind)
+}
+
+// Close ends the stream.
+func (s *Stream) Close() error {
+	s.stop()
+	return s.conn.Close()
+}

@@ -1,0 +1,194 @@
+package holder
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// streamChunk is how much output one frame carries at most, in bytes.
+const streamChunk = 32 << 10
+
+// typeTimeout bounds how long keys wait for a program that does not read.
+const typeTimeout = 5 * time.Second
+
+// converse answers one connection. The first request must be hello.
+func (s *server) converse(conn net.Conn) {
+	defer conn.Close()
+	greeted := false
+	for {
+		kind, payload, err := readFrame(conn)
+		if err != nil {
+			return
+		}
+		var q request
+		if kind != frameRequest || json.Unmarshal(payload, &q) != nil {
+			_ = writeJSON(conn, frameResponse, refuse(coleo.EInvalid, "unreadable request"))
+			return
+		}
+		if !greeted {
+			r := s.greet(q)
+			if writeJSON(conn, frameResponse, r) != nil || r.Error != nil {
+				return
+			}
+			greeted = true
+			continue
+		}
+		if q.Op == askStream {
+			s.stream(conn, q)
+			return
+		}
+		if writeJSON(conn, frameResponse, s.answer(q)) != nil {
+			return
+		}
+	}
+}
+
+func refuse(code coleo.Code, format string, args ...any) response {
+	return response{Error: coleo.Errorf(code, format, args...)}
+}
+
+func (s *server) greet(q request) response {
+	switch {
+	case q.Op != askHello:
+		return refuse(coleo.EInvalid, "the first request must be hello, not %q", q.Op)
+	case q.Version != Version:
+		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", Version, q.Version)
+	case q.Nonce != "" && q.Nonce != s.launch.Nonce:
+		return refuse(coleo.EUnproven, "this holder keeps another generation of arm %s", s.launch.Arm)
+	}
+	status := s.status()
+	return response{Status: &status}
+}
+
+func (s *server) answer(q request) response {
+	switch q.Op {
+	case askStatus:
+		status := s.status()
+		return response{Status: &status}
+	case askWrite:
+		return s.write(q.Write)
+	case askResize:
+		return s.resize(q.Cols, q.Rows)
+	case askSignal:
+		if err := s.term.Signal(syscall.Signal(q.Signal)); err != nil {
+			return refuse(coleo.EConflict, "signal the program: %w", err)
+		}
+		return response{}
+	case askStop:
+		left := s.endTree(q.Grace)
+		if len(left) == 0 {
+			<-s.exited
+		}
+		return response{Left: left}
+	}
+	return refuse(coleo.EUnsupported, "unknown request %q", q.Op)
+}
+
+func (s *server) resize(cols, rows int) response {
+	if cols < 1 || rows < 1 || cols > 10_000 || rows > 10_000 {
+		return refuse(coleo.EInvalid, "a terminal cannot have %d x %d cells", cols, rows)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.term.Resize(cols, rows); err != nil {
+		return refuse(coleo.EConflict, "resize the terminal: %w", err)
+	}
+	s.cols, s.rows = cols, rows
+	s.journal.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: cols, Rows: rows})
+	return response{}
+}
+
+// write types bytes once per id. A conditional one is refused when there is
+// output that the writer has not seen, in the journal or still in the PTY.
+func (s *server) write(w *Write) response {
+	if w == nil || w.ID == "" {
+		return refuse(coleo.EInvalid, "a write needs an id")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end, _ := s.journal.End()
+	if s.done[w.ID] {
+		return response{Wrote: &Wrote{Duplicate: true, End: end}}
+	}
+	if s.exit != nil {
+		return refuse(coleo.EExited, "the program has ended: %s", s.exit)
+	}
+	if w.OnlyIfEnd && (end != w.SeenOffset || s.term.Readable()) {
+		return response{Wrote: &Wrote{End: end}}
+	}
+	s.remember(w.ID)
+	_ = s.term.SetWriteDeadline(time.Now().Add(typeTimeout))
+	if n, err := s.term.Write(w.Data); err != nil {
+		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n, len(w.Data), err)
+	}
+	switch w.Kind {
+	case WriteReply:
+		s.answered = max(s.answered, w.SeenOffset)
+	case WriteKeys:
+		s.journal.Mark(Mark{Time: time.Now(), Kind: MarkInput})
+	}
+	return response{Wrote: &Wrote{Applied: true, End: end}}
+}
+
+func (s *server) remember(id string) {
+	s.done[id] = true
+	s.order = append(s.order, id)
+	if len(s.order) > rememberedWrites {
+		delete(s.done, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+// stream sends output from an offset on until the program has ended and all of
+// it has been sent, or the client goes.
+func (s *server) stream(conn net.Conn, q request) {
+	gone := make(chan struct{})
+	go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
+	reader := NewReader(JournalDir(s.launch.Dir), q.From)
+	defer reader.Close()
+	buf := make([]byte, 8+streamChunk)
+	for {
+		_, grown := s.journal.End()
+		exited := s.hasExited()
+		binary.BigEndian.PutUint64(buf, uint64(reader.Offset()))
+		n, err := reader.Read(buf[8:])
+		switch {
+		case n > 0:
+			if writeFrame(conn, frameData, buf[:8+n]) != nil {
+				return
+			}
+			if q.Host {
+				s.advance(reader.Offset())
+			}
+			continue
+		case !errors.Is(err, io.EOF):
+			_ = writeJSON(conn, frameResponse, refuse(coleo.EInvalid, "%w", err))
+			return
+		case exited:
+			_ = writeJSON(conn, frameExit, s.exit)
+			return
+		}
+		select {
+		case <-grown:
+		case <-s.exited:
+		case <-gone:
+			return
+		}
+	}
+}
+
+func (s *server) hasExited() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,154 @@
+package holder
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	// readSize is how much is taken from the PTY at once, in bytes: more than
+	// a PTY ever holds.
+	readSize = 64 << 10
+	// retryFull is how often a full disk is tried again.
+	retryFull = 250 * time.Millisecond
+	// retryHangup is how often a terminal that every process has closed is
+	// looked at again while the program still runs.
+	retryHangup = 50 * time.Millisecond
+	// drainAfterExit bounds how long output of what the program left behind is
+	// awaited after its end.
+	drainAfterExit = time.Second
+)
+
+// drainUntilExit moves output from the PTY to the journal until the program
+// has ended and what it wrote has been read, and then records its end.
+func (s *server) drainUntilExit() {
+	type ended struct {
+		code, signal int
+		at           time.Time
+	}
+	end := make(chan ended, 1)
+	go func() {
+		code, signal := s.waitMain()
+		end <- ended{code, signal, time.Now()}
+	}()
+	drained := make(chan struct{})
+	go func() { defer close(drained); s.drain() }()
+	e := <-end
+	_ = s.term.SetReadDeadline(e.at.Add(drainAfterExit))
+	<-drained
+	offset, _ := s.journal.End()
+	s.finish(Exit{Code: e.code, Signal: e.signal, Time: e.at.UTC(), Offset: offset})
+}
+
+func (s *server) waitMain() (code, signal int) {
+	state, err := s.term.Wait()
+	if state == nil || err != nil && state == nil {
+		return -1, 0
+	}
+	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return -1, int(w.Signal())
+	}
+	return state.ExitCode(), 0
+}
+
+func (s *server) finish(e Exit) {
+	s.mu.Lock()
+	s.exit = &e
+	s.mu.Unlock()
+	s.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
+	if raw, err := json.Marshal(e); err == nil {
+		_ = os.WriteFile(exitPath(s.launch.Dir), raw, 0o600)
+	}
+	close(s.exited)
+}
+
+// drain returns when the terminal is at its end or the read deadline passes.
+func (s *server) drain() {
+	buf := make([]byte, readSize)
+	for {
+		s.waitForReader()
+		n, err := s.readOnce(buf)
+		if errors.Is(err, syscall.EIO) && s.mainRuns() {
+			time.Sleep(retryHangup) // every process has closed it; one may open it again
+			continue
+		}
+		if err != nil || n == 0 {
+			return
+		}
+	}
+}
+
+// readOnce waits for output and moves it to the journal. Reading and writing
+// are one step under the lock, so that a conditional write sees either the
+// byte in the terminal or the byte in the journal.
+func (s *server) readOnce(buf []byte) (int, error) {
+	raw, err := s.term.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	var readErr error
+	err = raw.Read(func(fd uintptr) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n, readErr = syscall.Read(int(fd), buf)
+		if readErr == syscall.EAGAIN || readErr == syscall.EINTR {
+			return false
+		}
+		if n > 0 {
+			s.keep(buf[:n])
+		}
+		return true
+	})
+	return max(n, 0), errors.Join(err, readErr)
+}
+
+// keep puts output into the journal, however long the disk is full: nothing is
+// read meanwhile, so the kernel blocks the writer and nothing is lost.
+func (s *server) keep(p []byte) {
+	for {
+		n, err := s.journal.Append(p, time.Now())
+		p = p[n:]
+		if len(p) == 0 {
+			s.blocked = ""
+			return
+		}
+		s.blocked = "the journal cannot be written: " + err.Error()
+		s.mu.Unlock()
+		time.Sleep(retryFull)
+		s.mu.Lock()
+	}
+}
+
+// waitForReader returns when the host agent is near enough to drain more.
+func (s *server) waitForReader() {
+	for {
+		s.mu.Lock()
+		end, _ := s.journal.End()
+		advanced, near := s.advanced, end-s.read < unreadLimit
+		s.mu.Unlock()
+		if near {
+			return
+		}
+		<-advanced
+	}
+}
+
+// advance notes how far the host agent has read.
+func (s *server) advance(offset int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if offset > s.read {
+		s.read = offset
+		close(s.advanced)
+		s.advanced = make(chan struct{})
+	}
+}
+
+func (s *server) mainRuns() bool {
+	_, err := identify(s.term.Pid())
+	return err == nil
+}

@@ -1,0 +1,288 @@
+package holder
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// holdEnv makes the test binary a holder.
+const holdEnv = "COLEO_TEST_HOLD"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == holdEnv {
+		if err := Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds every wait of these tests; they end when the state is there.
+const patience = 20 * time.Second
+
+func start(t *testing.T, script string) (Status, Launch) {
+	t.Helper()
+	l := Launch{
+		Arm: "t-" + strconv.Itoa(os.Getpid()) + "-" + t.Name(), Generation: 1, Nonce: "n1",
+		Dir:  filepath.Join(t.TempDir(), strings.Repeat("long-", 25), "hold"), // longer than a socket's address
+		Argv: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Workdir: t.TempDir(), Cols: 80, Rows: 24,
+	}
+	s, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
+	if err != nil {
+		t.Fatalf("start %q: %v", script, err)
+	}
+	t.Cleanup(func() {
+		if SameProcess(s.Holder) {
+			_ = syscall.Kill(s.Holder.PID, syscall.SIGKILL)
+		}
+		Sweep(l.Arm)
+	})
+	return s, l
+}
+
+func dial(t *testing.T, l Launch) *Client {
+	t.Helper()
+	c, err := Dial(l.Dir, l.Nonce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// output reads a stream until it holds want, and fails when it ends before.
+func output(t *testing.T, c *Client, from int64, want string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	s, err := c.Stream(ctx, from, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got bytes.Buffer
+	for !strings.Contains(got.String(), want) {
+		chunk, err := s.Next()
+		if err != nil {
+			t.Fatalf("output = %q, then %v; want %q in it", got.String(), err, want)
+		}
+		if chunk.Offset != from+int64(got.Len()) {
+			t.Fatalf("a piece at offset %d after %d bytes from %d", chunk.Offset, got.Len(), from)
+		}
+		got.Write(chunk.Data)
+	}
+	return got.String()
+}
+
+func TestOutputIsReadFromAnyOffsetByAnyClient(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "printf 'one two '; read x; echo got-$x; read y")
+	first := dial(t, l)
+	output(t, first, 0, "one two ")
+	first.Close()
+	second := dial(t, l)
+	if _, err := second.Write(Write{ID: "w1", Kind: WriteKeys, Data: []byte("three\r")}); err != nil {
+		t.Fatal(err)
+	}
+	output(t, second, 4, "got-three")
+}
+
+func TestAWriteIsAppliedOncePerID(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "stty -echo; echo ready; while read x; do echo got-$x; done")
+	c := dial(t, l)
+	output(t, c, 0, "ready")
+	for i, want := range []Wrote{{Applied: true}, {Duplicate: true}} {
+		w, err := c.Write(Write{ID: "same", Kind: WriteKeys, Data: []byte("a\r")})
+		if err != nil || w.Applied != want.Applied || w.Duplicate != want.Duplicate {
+			t.Fatalf("write %d = %+v, %v; want %+v", i, w, err, want)
+		}
+	}
+	if _, err := c.Write(Write{ID: "last", Kind: WriteKeys, Data: []byte("z\r")}); err != nil {
+		t.Fatal(err)
+	}
+	got := output(t, c, 0, "got-z")
+	if n := strings.Count(got, "got-a"); n != 1 {
+		t.Fatalf("the keys arrived %d times:\n%s", n, got)
+	}
+}
+
+func TestAConditionalWriteIsRefusedWhenThereIsNewerOutput(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "stty -echo; echo ready; read x; echo got-$x; read y")
+	c := dial(t, l)
+	output(t, c, 0, "ready")
+	s, err := c.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := Write{ID: "stale", Kind: WriteKeys, SeenOffset: s.End - 1, OnlyIfEnd: true, Data: []byte("no\r")}
+	if w, err := c.Write(stale); err != nil || w.Applied || w.End != s.End {
+		t.Fatalf("a stale write = %+v, %v; want it refused at %d", w, err, s.End)
+	}
+	fresh := Write{ID: "fresh", Kind: WriteKeys, SeenOffset: s.End, OnlyIfEnd: true, Data: []byte("yes\r")}
+	if w, err := c.Write(fresh); err != nil || !w.Applied {
+		t.Fatalf("a fresh write = %+v, %v; want it applied", w, err)
+	}
+	if got := output(t, c, 0, "got-"); strings.Contains(got, "got-no") {
+		t.Fatalf("the stale keys arrived:\n%s", got)
+	}
+}
+
+func TestTheEndOfTheProgramIsTold(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "echo bye; exit 7")
+	c := dial(t, l)
+	stream, err := c.Stream(t.Context(), 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for {
+		chunk, err := stream.Next()
+		if err != nil {
+			t.Fatalf("stream ended with %v before the exit; output %q", err, got.String())
+		}
+		if chunk.Exit == nil {
+			got.Write(chunk.Data)
+			continue
+		}
+		if chunk.Exit.Code != 7 || chunk.Exit.Offset != int64(got.Len()) || !strings.Contains(got.String(), "bye") {
+			t.Fatalf("exit = %+v after %q; want code 7 behind the last byte", chunk.Exit, got.String())
+		}
+		break
+	}
+	if e, err := ReadExit(l.Dir); err != nil || e == nil || e.Code != 7 {
+		t.Fatalf("exit on disk = %+v, %v; want code 7", e, err)
+	}
+}
+
+func TestAHolderProvesWhichGenerationItKeeps(t *testing.T) {
+	t.Parallel()
+	s, l := start(t, "read x")
+	if _, err := Dial(l.Dir, "another"); coleo.ErrorCode(err) != coleo.EUnproven {
+		t.Fatalf("dial with another nonce = %v, want %s", err, coleo.EUnproven)
+	}
+	if !SameProcess(s.Process) || !SameProcess(s.Holder) {
+		t.Fatalf("holder %+v and program %+v are not known again", s.Holder, s.Process)
+	}
+	later := s.Process
+	later.StartTime++
+	if SameProcess(later) {
+		t.Fatal("a process with another start time passes for the same one")
+	}
+}
+
+func TestStopEndsEverythingTheProgramStarted(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "trap '' HUP TERM; setsid sh -c 'trap \"\" HUP TERM; echo child-$$-; sleep 1000 & wait' & wait")
+	c := dial(t, l)
+	got := output(t, c, 0, "-\r\n")
+	child, err := strconv.Atoi(strings.Split(got, "-")[1])
+	if err != nil {
+		t.Fatalf("no child in %q", got)
+	}
+	left, err := c.Stop(200 * time.Millisecond)
+	if err != nil || len(left) != 0 {
+		t.Fatalf("stop = %v, %v; want nothing left", left, err)
+	}
+	if err := syscall.Kill(child, 0); err != syscall.ESRCH {
+		t.Fatalf("the child %d that made its own session is still there (%v)", child, err)
+	}
+}
+
+func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
+	t.Parallel()
+	s, l := start(t, "setsid sh -c 'trap \"\" HUP; echo up; sleep 1000' & wait")
+	output(t, dial(t, l), 0, "up")
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if left := Sweep(l.Arm); len(left) != 0 || len(marked(l.Arm)) != 0 {
+		t.Fatalf("sweep left %v", left)
+	}
+	if _, err := Dial(l.Dir, l.Nonce); coleo.ErrorCode(err) != coleo.EUnavailable {
+		t.Fatalf("dial at the dead holder's socket = %v, want %s", err, coleo.EUnavailable)
+	}
+	again := l
+	again.Argv = []string{"/bin/sh", "-c", "exit 0"}
+	if _, err := Start(t.Context(), []string{os.Args[0], holdEnv}, again); err != nil {
+		t.Fatalf("start over a stale socket: %v", err)
+	}
+}
+
+func TestABadLaunchIsOneClearError(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Launch){
+		"no program":         func(l *Launch) { l.Argv = nil },
+		"program not there":  func(l *Launch) { l.Argv = []string{"/nowhere/agent"} },
+		"work folder is not": func(l *Launch) { l.Workdir = "/nowhere" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := Launch{Arm: "bad", Generation: 1, Nonce: "n", Dir: t.TempDir(), Argv: []string{"/bin/true"}}
+			change(&l)
+			_, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
+			if coleo.ErrorCode(err) != coleo.EInvalid || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("start = %v, want one line with code %s", err, coleo.EInvalid)
+			}
+			if _, err := os.Stat(SocketPath(l.Dir)); !os.IsNotExist(err) {
+				t.Fatalf("a socket stays behind: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheJournalIsReadAcrossSegmentsAndATornIndexIsRepaired(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j, err := CreateJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for i := range 3 {
+		p := bytes.Repeat([]byte{byte('a' + i)}, segmentSize-7)
+		want = append(want, p...)
+		if n, err := j.Append(p, time.Now()); n != len(p) || err != nil {
+			t.Fatalf("append = %d, %v", n, err)
+		}
+	}
+	j.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: 90, Rows: 30})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	index, _ := os.OpenFile(filepath.Join(dir, "index"), os.O_APPEND|os.O_WRONLY, 0)
+	_, _ = index.Write([]byte("torn"))
+	index.Close()
+	if j, err = CreateJournal(dir); err != nil {
+		t.Fatal(err)
+	}
+	j.Mark(Mark{Time: time.Now(), Kind: MarkExit})
+	marks, err := Marks(dir)
+	if err != nil || len(marks) < 2 {
+		t.Fatalf("marks = %v, %v", marks, err)
+	}
+	last := marks[len(marks)-2:]
+	if last[0].Cols != 90 || last[1].Kind != MarkExit || last[1].Offset != int64(len(want)) {
+		t.Fatalf("last marks = %+v, want the resize and the end at %d", last, len(want))
+	}
+	got, err := io.ReadAll(NewReader(dir, 5))
+	if err != nil || !bytes.Equal(got, want[5:]) {
+		t.Fatalf("read %d bytes, %v; want %d", len(got), err, len(want)-5)
+	}
+}

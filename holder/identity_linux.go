@@ -1,0 +1,76 @@
+package holder
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev"
+)
+
+// pidfsMagic is the file system of pidfds since Linux 6.9, where a pidfd's
+// inode number is unique per process until the next boot.
+const pidfsMagic = 0x50494446
+
+// Positions in /proc/PID/stat, counted from the field behind the name.
+const (
+	statState     = 0
+	statParent    = 1
+	statStartTime = 19
+)
+
+func identify(pid int) (coleo.Identity, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	fields, err := statFields(pid)
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	if len(fields) <= statStartTime || fields[statState] == "Z" {
+		return coleo.Identity{}, unix.ESRCH
+	}
+	start, err := strconv.ParseUint(fields[statStartTime], 10, 64)
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	return coleo.Identity{
+		PID: pid, BootID: strings.TrimSpace(string(boot)), StartTime: start, PidfdInode: pidfdInode(pid),
+	}, nil
+}
+
+// pidfdInode returns 0 where the kernel gives no unique inode.
+func pidfdInode(pid int) uint64 {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var fs unix.Statfs_t
+	if unix.Fstatfs(fd, &fs) != nil || fs.Type != pidfsMagic {
+		return 0
+	}
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return 0
+	}
+	return st.Ino
+}
+
+// statFields returns the fields of /proc/PID/stat behind the command's name,
+// which may itself hold blanks and brackets.
+func statFields(pid int) ([]string, error) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	end := strings.LastIndexByte(string(raw), ')')
+	if end < 0 {
+		return nil, fmt.Errorf("unreadable stat %q", raw)
+	}
+	return strings.Fields(string(raw[end+1:])), nil
+}

@@ -1,0 +1,181 @@
+package holder
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// segmentSize is where a journal file ends and the next begins, in bytes.
+const segmentSize = 4 << 20
+
+// markEvery bounds how many time marks a busy terminal leaves in the index.
+const markEvery = 50 * time.Millisecond
+
+// MarkKind says what a mark in the index stands for.
+type MarkKind uint8
+
+// The kinds of mark. They are on disk and never change.
+const (
+	MarkOutput MarkKind = 1 // output arrived at this time
+	MarkResize MarkKind = 2 // the terminal got Cols x Rows
+	MarkInput  MarkKind = 3 // keys were typed; the text is not kept
+	MarkExit   MarkKind = 4 // the program ended
+)
+
+// Mark ties a moment to an offset of the output.
+type Mark struct {
+	Time       time.Time // millisecond precision
+	Offset     int64
+	Kind       MarkKind
+	Cols, Rows int // with MarkResize
+}
+
+// markSize is a mark on disk: 8 bytes of Unix milliseconds, 8 of offset, 1 of
+// kind, 3 zero, 2 of columns, 2 of rows, 4 of crc32c over all before.
+const markSize = 28
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Journal is an arm's output on disk: segments of raw bytes, named by their
+// first offset, and an index of marks. The files' lengths are the truth; a
+// torn record at the end of the index is cut off when it is opened to write.
+type Journal struct {
+	dir string
+
+	mu       sync.Mutex
+	segment  *os.File // open to append; nil when opened to read
+	index    *os.File
+	start    int64 // first offset of the open segment
+	end      int64
+	lastMark time.Time
+	grown    chan struct{} // closed and replaced at each append
+}
+
+// CreateJournal opens the journal in dir to append, and makes it if missing.
+func CreateJournal(dir string) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make journal folder: %w", err)
+	}
+	j := &Journal{dir: dir, grown: make(chan struct{})}
+	segments, err := listSegments(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(segments) > 0 {
+		last := segments[len(segments)-1]
+		j.start, j.end = last.start, last.end
+	}
+	if j.segment, err = openSegment(dir, j.start); err != nil {
+		return nil, err
+	}
+	if j.index, err = openIndex(filepath.Join(dir, "index")); err != nil {
+		j.segment.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func openSegment(dir string, start int64) (*os.File, error) {
+	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open journal segment: %w", err)
+	}
+	return f, nil
+}
+
+func openIndex(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open journal index: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = f.Truncate(info.Size() / markSize * markSize)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("repair journal index: %w", err)
+	}
+	return f, nil
+}
+
+// Append writes output to the journal. On an error it tells how much of p is
+// on disk; the rest may be tried again.
+func (j *Journal) Append(p []byte, now time.Time) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.end-j.start >= segmentSize {
+		if err := j.roll(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := j.segment.Write(p)
+	j.end += int64(n)
+	if n > 0 {
+		close(j.grown)
+		j.grown = make(chan struct{})
+	}
+	if err != nil {
+		return n, fmt.Errorf("append to journal: %w", err)
+	}
+	if now.Sub(j.lastMark) >= markEvery {
+		j.lastMark = now
+		j.mark(Mark{Time: now, Offset: j.end - int64(n), Kind: MarkOutput})
+	}
+	return n, nil
+}
+
+func (j *Journal) roll() error {
+	next, err := openSegment(j.dir, j.end)
+	if err != nil {
+		return err
+	}
+	j.segment.Close()
+	j.segment, j.start = next, j.end
+	return nil
+}
+
+// Mark adds a mark at the present end. Marks are a convenience: one that
+// cannot be written is left out, because the bytes are the truth.
+func (j *Journal) Mark(m Mark) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	m.Offset = j.end
+	j.mark(m)
+}
+
+func (j *Journal) mark(m Mark) {
+	_, _ = j.index.Write(m.encode())
+}
+
+func (m Mark) encode() []byte {
+	b := make([]byte, markSize)
+	binary.BigEndian.PutUint64(b, uint64(m.Time.UnixMilli()))
+	binary.BigEndian.PutUint64(b[8:], uint64(m.Offset))
+	b[16] = byte(m.Kind)
+	binary.BigEndian.PutUint16(b[20:], uint16(m.Cols))
+	binary.BigEndian.PutUint16(b[22:], uint16(m.Rows))
+	binary.BigEndian.PutUint32(b[24:], crc32.Checksum(b[:24], castagnoli))
+	return b
+}
+
+// End returns the offset behind the newest byte, and a channel that is closed
+// when it grows.
+func (j *Journal) End() (int64, <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.end, j.grown
+}
+
+// Close closes the files.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return errors.Join(j.segment.Close(), j.index.Close())
+}

@@ -1,0 +1,131 @@
+package holder
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// startTimeout bounds how long a new holder may take until it reports: it only
+// has to open two files and fork, but a loaded machine may take seconds.
+const startTimeout = 20 * time.Second
+
+// EnvArm marks every process of an arm's tree. A sweep finds them by it when
+// the holder has died first.
+const EnvArm = "COLEO_ARM"
+
+// Launch is what a holder shall run. It is handed over on standard input, so
+// that the environment, which may hold keys, is never on disk or in argv.
+type Launch struct {
+	Arm        string   `json:"arm"`
+	Generation int      `json:"generation"`
+	Nonce      string   `json:"nonce"`
+	Dir        string   `json:"dir"` // made if missing, 0700
+	Argv       []string `json:"argv"`
+	Env        []string `json:"env"`
+	Workdir    string   `json:"workdir"`
+	Cols       int      `json:"cols"`
+	Rows       int      `json:"rows"`
+}
+
+// Mark returns the value of EnvArm for this launch.
+func (l Launch) Mark() string {
+	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/" + l.Nonce
+}
+
+// Start runs command, which must be `coleo hold --stdin` or a program that
+// calls Serve like it, as a process of its own that outlives the caller, and
+// returns when the program in the arm runs. Errors: what the holder says, for
+// example that the program is not there; ETimeout.
+func Start(ctx context.Context, command []string, l Launch) (Status, error) {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return Status{}, fmt.Errorf("make the holder's folder: %w", err)
+	}
+	log, err := os.OpenFile(filepath.Join(l.Dir, "hold.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return Status{}, fmt.Errorf("open the holder's log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Stderr = "/", log
+	cmd.Env = []string{"GOTRACEBACK=all"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return Status{}, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return Status{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return Status{}, fmt.Errorf("start the holder: %w", err)
+	}
+	ready := make(chan response, 1)
+	go func() {
+		_ = json.NewEncoder(stdin).Encode(l)
+		stdin.Close()
+		ready <- readReady(bufio.NewReader(stdout))
+		_ = cmd.Wait() // reaps it, whenever it ends
+	}()
+	return awaitReady(ctx, ready, cmd.Process)
+}
+
+func readReady(r *bufio.Reader) response {
+	line, err := r.ReadBytes('\n')
+	var out response
+	if err != nil || json.Unmarshal(line, &out) != nil {
+		return response{Error: coleo.Errorf(coleo.EInternal, "the holder ended before it was ready; see hold.log in its folder")}
+	}
+	return out
+}
+
+func awaitReady(ctx context.Context, ready <-chan response, p *os.Process) (Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	select {
+	case r := <-ready:
+		if r.Error != nil {
+			return Status{}, r.Error
+		}
+		return *r.Status, nil
+	case <-ctx.Done():
+		_ = p.Kill()
+		return Status{}, coleo.Errorf(coleo.ETimeout, "the holder was not ready in time: %v", context.Cause(ctx))
+	}
+}
+
+// SocketPath returns where the holder of that folder listens.
+func SocketPath(dir string) string { return filepath.Join(dir, "hold.sock") }
+
+// JournalDir returns where the holder of that folder keeps its journal.
+func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
+
+// exitPath is where a holder leaves word of the program's end.
+func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
+
+// ReadExit returns how the program of that folder ended, as its holder left it
+// on disk; nil when it has not, or when the holder died before it.
+func ReadExit(dir string) (*Exit, error) {
+	raw, err := os.ReadFile(exitPath(dir))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read exit: %w", err)
+	}
+	var e Exit
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, fmt.Errorf("read exit %s: %w", exitPath(dir), err)
+	}
+	return &e, nil
+}

@@ -1,0 +1,150 @@
+package holder
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"coleo.dev"
+)
+
+// Version of the protocol. It is frozen: a later version adds requests, and a
+// holder answers those that it does not know with an error.
+const Version = 1
+
+// A frame is one byte of type, four bytes of length, big-endian, and as many
+// bytes of payload: JSON, except that a frameData carries eight bytes of
+// journal offset and then raw output.
+const (
+	frameRequest  byte = 'q'
+	frameResponse byte = 'r'
+	frameData     byte = 'd'
+	frameExit     byte = 'x'
+)
+
+// maxFrame bounds a frame's payload, in bytes. A prompt of 100 kB as base64
+// fits many times; a length beyond it is not ours.
+const maxFrame = 8 << 20
+
+// Names of requests.
+const (
+	askHello  = "hello"
+	askStatus = "status"
+	askStream = "stream"
+	askWrite  = "write"
+	askResize = "resize"
+	askSignal = "signal"
+	askStop   = "stop"
+)
+
+// request is what a client asks. Only the fields of its Op are set.
+type request struct {
+	Op      string        `json:"op"`
+	Version int           `json:"version,omitempty"` // hello
+	Nonce   string        `json:"nonce,omitempty"`   // hello
+	From    int64         `json:"from,omitempty"`    // stream
+	Host    bool          `json:"host,omitempty"`    // stream: its position holds back the drain
+	Write   *Write        `json:"write,omitempty"`
+	Cols    int           `json:"cols,omitempty"`
+	Rows    int           `json:"rows,omitempty"`
+	Signal  int           `json:"signal,omitempty"`
+	Grace   time.Duration `json:"grace,omitempty"` // stop: between TERM and KILL
+}
+
+// response answers a request. Error is set, or what the Op asked for.
+type response struct {
+	Error  *coleo.Error `json:"error,omitempty"`
+	Status *Status      `json:"status,omitempty"`
+	Wrote  *Wrote       `json:"wrote,omitempty"`
+	Left   []int        `json:"left,omitempty"` // stop: pids of the arm that could not be ended
+}
+
+// WriteKind says why bytes are typed.
+type WriteKind string
+
+// The kinds of write.
+const (
+	WriteReply WriteKind = "reply" // the terminal's answer to a query of the program
+	WriteKeys  WriteKind = "keys"  // what a person, or Coleo for one, types
+)
+
+// Write is bytes for the program. ID makes a repeated request harmless.
+type Write struct {
+	ID         string    `json:"write_id"`
+	Kind       WriteKind `json:"kind"`
+	SeenOffset int64     `json:"seen_offset"`              // end of the output that the writer had seen
+	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse when there is output past SeenOffset
+	Data       []byte    `json:"data"`
+}
+
+// Wrote says what became of a Write.
+type Wrote struct {
+	Applied   bool  `json:"applied"`
+	Duplicate bool  `json:"duplicate,omitempty"` // the ID was applied before
+	End       int64 `json:"end"`                 // of the journal at the time
+}
+
+// Exit says how the program ended.
+type Exit struct {
+	Code   int       `json:"code"` // -1 when a signal ended it
+	Signal int       `json:"signal,omitempty"`
+	Time   time.Time `json:"time"`
+	Offset int64     `json:"offset"` // of the last byte it wrote
+}
+
+// String says it in words.
+func (e Exit) String() string {
+	if e.Signal != 0 {
+		return fmt.Sprintf("ended by signal %d", e.Signal)
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+// Status is a holder's account of itself.
+type Status struct {
+	Version    int            `json:"version"`
+	Arm        string         `json:"arm"`
+	Generation int            `json:"generation"`
+	Nonce      string         `json:"nonce"`
+	Holder     coleo.Identity `json:"holder"`
+	Process    coleo.Identity `json:"process"`
+	Cols       int            `json:"cols"`
+	Rows       int            `json:"rows"`
+	Start      int64          `json:"start"`    // offset of the oldest byte held
+	End        int64          `json:"end"`      // offset behind the newest byte
+	Answered   int64          `json:"answered"` // end of the output whose queries have been replied to
+	Blocked    string         `json:"blocked,omitempty"`
+	Exit       *Exit          `json:"exit,omitempty"`
+}
+
+func writeFrame(w io.Writer, kind byte, payload []byte) error {
+	head := make([]byte, 5, 5+len(payload))
+	head[0] = kind
+	binary.BigEndian.PutUint32(head[1:], uint32(len(payload)))
+	_, err := w.Write(append(head, payload...))
+	return err
+}
+
+func writeJSON(w io.Writer, kind byte, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeFrame(w, kind, payload)
+}
+
+func readFrame(r io.Reader) (byte, []byte, error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxFrame {
+		return 0, nil, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+	}
+	payload := make([]byte, n)
+	_, err := io.ReadFull(r, payload)
+	return head[0], payload, err
+}

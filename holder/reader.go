@@ -1,0 +1,163 @@
+package holder
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+type segment struct {
+	path       string
+	start, end int64
+}
+
+func segmentPath(dir string, start int64) string {
+	return filepath.Join(dir, fmt.Sprintf("%016x.bytes", start))
+}
+
+func listSegments(dir string) ([]segment, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list journal: %w", err)
+	}
+	var out []segment
+	for _, e := range entries {
+		var s segment
+		name, ok := strings.CutSuffix(e.Name(), ".bytes")
+		if !ok {
+			continue
+		}
+		if _, err := fmt.Sscanf(name, "%x", &s.start); err != nil {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, fmt.Errorf("list journal: %w", err)
+		}
+		s.path, s.end = filepath.Join(dir, e.Name()), s.start+info.Size()
+		out = append(out, s)
+	}
+	sort.Slice(out, func(a, b int) bool { return out[a].start < out[b].start })
+	return out, nil
+}
+
+// Span returns the offsets of the oldest byte in the journal in dir and behind
+// its newest. A journal that is not there is empty.
+func Span(dir string) (start, end int64, err error) {
+	segments, err := listSegments(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(segments) == 0 {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	return segments[0].start, segments[len(segments)-1].end, nil
+}
+
+// Reader reads a journal's bytes, also while a holder appends to it. At the
+// end it returns io.EOF and may be asked again later.
+type Reader struct {
+	dir    string
+	offset int64
+	file   *os.File
+	start  int64 // first offset of file
+}
+
+// NewReader reads the journal in dir from an offset on.
+func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
+
+// Offset returns where the next byte stands.
+func (r *Reader) Offset() int64 { return r.offset }
+
+// Read fills p. An offset older than the oldest byte held is an error that
+// names the oldest one.
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.file != nil {
+		n, err := r.file.ReadAt(p, r.offset-r.start)
+		if n > 0 {
+			r.offset += int64(n)
+			return n, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, fmt.Errorf("read journal: %w", err)
+		}
+	}
+	moved, err := r.open()
+	if err != nil {
+		return 0, err
+	}
+	if !moved {
+		return 0, io.EOF
+	}
+	return r.Read(p)
+}
+
+// open takes the segment that holds the offset, and tells whether that is
+// another one than before.
+func (r *Reader) open() (bool, error) {
+	segments, err := listSegments(r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	i := sort.Search(len(segments), func(i int) bool { return segments[i].end > r.offset })
+	if i == len(segments) {
+		return false, nil
+	}
+	if segments[i].start > r.offset {
+		return false, fmt.Errorf("journal begins at offset %d, asked for %d", segments[i].start, r.offset)
+	}
+	if r.file != nil && r.start == segments[i].start {
+		return true, nil // it has grown since the last read
+	}
+	r.Close()
+	r.file, err = os.Open(segments[i].path)
+	if err != nil {
+		return false, fmt.Errorf("read journal: %w", err)
+	}
+	r.start = segments[i].start
+	return true, nil
+}
+
+// Close closes the file that is open.
+func (r *Reader) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	r.file = nil
+	return err
+}
+
+// Marks returns the index of the journal in dir, in order; records whose
+// checksum does not hold are left out.
+func Marks(dir string) ([]Mark, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, "index"))
+	if err != nil {
+		return nil, fmt.Errorf("read journal index: %w", err)
+	}
+	var out []Mark
+	for ; len(raw) >= markSize; raw = raw[markSize:] {
+		if crc32.Checksum(raw[:24], castagnoli) != binary.BigEndian.Uint32(raw[24:]) {
+			continue
+		}
+		out = append(out, Mark{
+			Time:   time.UnixMilli(int64(binary.BigEndian.Uint64(raw))),
+			Offset: int64(binary.BigEndian.Uint64(raw[8:])),
+			Kind:   MarkKind(raw[16]),
+			Cols:   int(binary.BigEndian.Uint16(raw[20:])),
+			Rows:   int(binary.BigEndian.Uint16(raw[22:])),
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,205 @@
+package holder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+const (
+	// unreadLimit is how much output the host agent may leave unread, in
+	// bytes, before the holder stops to drain and the kernel blocks the writer.
+	unreadLimit = 64 << 20
+	// linger is how long a holder answers after the program has ended, so
+	// that the host agent hears it from here. Later it reads exit.json.
+	linger = 10 * time.Second
+	// rememberedWrites bounds the write ids that are known to be done.
+	rememberedWrites = 4096
+	// termGrace is between TERM and KILL when the holder itself is told to end.
+	termGrace = 2 * time.Second
+)
+
+// server is one running holder.
+type server struct {
+	launch  Launch
+	journal *Journal
+	term    *pty.Terminal
+	holder  coleo.Identity
+	process coleo.Identity
+
+	mu       sync.Mutex // held while output goes from the PTY to the journal, and while a write is decided
+	cols     int
+	rows     int
+	answered int64
+	read     int64 // how far the host agent has read
+	advanced chan struct{}
+	done     map[string]bool
+	order    []string
+	blocked  string
+	exit     *Exit
+	exited   chan struct{}
+}
+
+// Serve runs a holder in this process until its program has ended. It reads
+// the Launch from in and reports on out, in one line of JSON each, then lets
+// both go. The process must do nothing else: its children are the arm's.
+func Serve(in io.Reader, out io.Writer) error {
+	var l Launch
+	if err := json.NewDecoder(in).Decode(&l); err != nil {
+		return fmt.Errorf("read the launch: %w", err)
+	}
+	s, listener, err := open(l)
+	if err != nil {
+		return errors.Join(err, report(out, response{Error: asError(err)}))
+	}
+	status := s.status()
+	if err := report(out, response{Status: &status}); err != nil {
+		return err
+	}
+	if c, ok := out.(io.Closer); ok {
+		c.Close()
+	}
+	return s.run(listener)
+}
+
+func report(out io.Writer, r response) error {
+	return json.NewEncoder(out).Encode(r)
+}
+
+func asError(err error) *coleo.Error {
+	var e *coleo.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return coleo.Errorf(coleo.EInternal, "%v", err)
+}
+
+// open starts the program and everything around it, or nothing.
+func open(l Launch) (*server, net.Listener, error) {
+	if len(l.Argv) == 0 || l.Dir == "" {
+		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
+	}
+	if err := becomeReaper(); err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make the holder's folder: %w", err)
+	}
+	listener, err := listen(l.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	journal, err := CreateJournal(JournalDir(l.Dir))
+	if err != nil {
+		listener.Close()
+		return nil, nil, err
+	}
+	s := &server{
+		launch: l, journal: journal, cols: l.Cols, rows: l.Rows,
+		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}),
+	}
+	if err := s.start(); err != nil {
+		journal.Close()
+		listener.Close()
+		os.Remove(SocketPath(l.Dir))
+		return nil, nil, err
+	}
+	return s, listener, nil
+}
+
+// listen takes the folder's socket; a stale one, at which nobody answers, is
+// replaced.
+func listen(dir string) (net.Listener, error) {
+	path := SocketPath(dir)
+	if conn, err := dialUnix(path); err == nil {
+		conn.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", dir)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the stale socket: %w", err)
+	}
+	return listenUnix(path)
+}
+
+func (s *server) start() error {
+	term, err := pty.Start(pty.Command{
+		Path: s.launch.Argv[0], Args: s.launch.Argv[1:], Dir: s.launch.Workdir,
+		Env:  append(s.launch.Env, EnvArm+"="+s.launch.Mark()),
+		Cols: s.cols, Rows: s.rows,
+	})
+	if err != nil {
+		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
+	}
+	s.term = term
+	s.process, _ = identify(term.Pid())
+	if s.holder, err = Identify(os.Getpid()); err != nil {
+		return err
+	}
+	s.journal.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: s.cols, Rows: s.rows})
+	return nil
+}
+
+// run serves until the program has ended and everybody has heard of it.
+func (s *server) run(listener net.Listener) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // terminals and services may go
+	go s.stopOnTerm(ctx)
+	go s.reapOthers(ctx)
+	go s.accept(listener)
+	s.drainUntilExit()
+	s.endTree(0)
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	<-timer.C
+	listener.Close()
+	os.Remove(SocketPath(s.launch.Dir))
+	return errors.Join(s.term.Close(), s.journal.Close())
+}
+
+// stopOnTerm ends the arm when this process is told to end, as a machine does
+// when it shuts down.
+func (s *server) stopOnTerm(ctx context.Context) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	defer signal.Stop(told)
+	select {
+	case <-told:
+		s.endTree(termGrace)
+	case <-ctx.Done():
+	}
+}
+
+func (s *server) accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go s.converse(conn)
+	}
+}
+
+func (s *server) status() Status {
+	start, _, _ := Span(JournalDir(s.launch.Dir))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end, _ := s.journal.End()
+	return Status{
+		Version: Version, Arm: s.launch.Arm, Generation: s.launch.Generation, Nonce: s.launch.Nonce,
+		Holder: s.holder, Process: s.process, Cols: s.cols, Rows: s.rows,
+		Start: start, End: end, Answered: s.answered, Blocked: s.blocked, Exit: s.exit,
+	}
+}
