@@ -92,6 +92,9 @@ type MCPServer struct {
 	Env     map[string]string `json:"env,omitempty"`
 }
 
+// Argv returns the server's command line.
+func (m MCPServer) Argv() []string { return append([]string{m.Command}, m.Args...) }
+
 // SpawnConfig is everything that a harness needs to start its agent CLI. The
 // zero value of a field means the harness's own default.
 type SpawnConfig struct {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// WaitFor returns the session's reading as soon as its state is one of want
-// and its screen is known. It fails with ETimeout when ctx ends first, and
-// with EExited when the agent CLI ends while that is not wanted.
+// WaitFor returns the session's reading as soon as its state is one of want.
+// It fails with ETimeout when ctx ends first, and with EExited when the agent
+// CLI ends while that is not wanted.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	return waitAfter(ctx, s, 0, want)
 }
@@ -52,7 +52,7 @@ func Blocked(d *Dialog) *Error {
 
 func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Reading, error) {
 	if from == 0 {
-		if now := s.State(); now.Known && slices.Contains(want, now.State) {
+		if now := s.State(); slices.Contains(want, now.State) {
 			return now, nil
 		}
 	}
@@ -67,7 +67,7 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 		if change.Kind != ChangeState {
 			continue
 		}
-		if last.Known && slices.Contains(want, last.State) {
+		if slices.Contains(want, last.State) {
 			return last, nil
 		}
 		if last.State == Dead {

@@ -1,0 +1,103 @@
+// Package claudecode drives Claude Code. What it knows of its screen is in
+// harness.toml; the code here finds the transcript, where the answers are.
+package claudecode
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+)
+
+// Spec is the harness's description as TOML.
+//
+//go:embed harness.toml
+var Spec []byte
+
+// Hooks reads answers from the transcript that Claude Code keeps below HOME.
+func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer} }
+
+// line is what matters of a line of the transcript (2.1.329).
+type line struct {
+	Type    string `json:"type"`
+	IsMeta  bool   `json:"isMeta"`
+	Message struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+}
+
+// answer returns the text of the assistant's messages behind the last prompt
+// of the user in the conversation's transcript. Without a transcript it
+// returns an answer without text.
+func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+	path, err := transcript(f)
+	if err != nil || path == "" {
+		return coleo.Answer{}, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return coleo.Answer{}, fmt.Errorf("read transcript: %w", err)
+	}
+	defer file.Close()
+	var last string
+	r := bufio.NewReader(file)
+	for {
+		raw, err := r.ReadBytes('\n')
+		if err != nil {
+			break // a line that is still being written has no end yet
+		}
+		var l line
+		if json.Unmarshal(raw, &l) != nil || l.IsMeta {
+			continue
+		}
+		text := l.text()
+		switch {
+		case l.Type == "user" && text != "":
+			last = ""
+		case l.Type == "assistant" && text != "":
+			last = text
+		}
+	}
+	return coleo.Answer{Text: last, Source: "transcript"}, nil
+}
+
+// transcript returns the path of the conversation's transcript, "" when it is
+// not there. The folder's name is made from the work folder; the id is unique,
+// so it is looked for in all of them.
+func transcript(f terminal.Facts) (string, error) {
+	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))
+	if err != nil || len(found) == 0 || f.Conversation == "" {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// text joins the text parts of a message; tool calls and results have none.
+func (l line) text() string {
+	var plain string
+	if json.Unmarshal(l.Message.Content, &plain) == nil {
+		return plain
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(l.Message.Content, &parts) != nil {
+		return ""
+	}
+	var out []string
+	for _, p := range parts {
+		if p.Type == "text" && p.Text != "" {
+			out = append(out, p.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}

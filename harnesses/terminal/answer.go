@@ -1,0 +1,63 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Answer reads the reply to a prompt: from the agent CLI's own channel when
+// the harness has one, else from the screen.
+func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	if s.h.hooks.Answer != nil {
+		a, err := s.h.hooks.Answer(ctx, s.factsNow(), r)
+		if err != nil {
+			return coleo.Answer{}, err
+		}
+		if a.Text != "" {
+			return a, nil
+		}
+	}
+	s.mu.Lock()
+	rows := s.screen.History(historyRows)
+	f := newFrame(s.screen.View(), &s.h.spec.Composer)
+	s.mu.Unlock()
+	bottom := len(f.rows)
+	if f.composer != nil {
+		bottom = f.composer.top
+	}
+	rows = append(rows, f.rows[:bottom]...)
+	return coleo.Answer{Text: s.h.spec.Answer.read(rows, r.Text), Source: "screen"}, nil
+}
+
+// read takes the last answer behind the last echo of the prompt.
+func (a *AnswerRule) read(rows []string, prompt string) string {
+	if a.begin == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(prompt, "\n")
+	echo := firstRunes(squeeze(line), tailRunes)
+	from := 0
+	for i, row := range rows {
+		if echo != "" && strings.Contains(squeeze(row), echo) {
+			from = i + 1
+		}
+	}
+	var out []string
+	inside := false
+	for _, row := range rows[from:] {
+		switch m := a.begin.FindStringSubmatch(row); {
+		case m != nil:
+			out, inside = []string{m[len(m)-1]}, true
+		case a.end != nil && a.end.MatchString(row):
+			inside = false
+		case inside:
+			if a.strip != nil {
+				row = a.strip.ReplaceAllString(row, "")
+			}
+			out = append(out, strings.TrimRight(row, " "))
+		}
+	}
+	return strings.Trim(strings.Join(out, "\n"), "\n ")
+}

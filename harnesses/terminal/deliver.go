@@ -1,0 +1,278 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+const (
+	// heldTimeout bounds how long a composer may take to show a paste.
+	heldTimeout = 10 * time.Second
+	// startTimeout bounds how long the agent CLI may take to begin after
+	// submit. The first prompt of a process took one of them 18 s on a loaded
+	// machine.
+	startTimeout = 30 * time.Second
+	// tailRunes is how much of a prompt's end must be seen in the composer,
+	// and of its beginning in the transcript.
+	tailRunes = 24
+	// clearTries is how often the composer is emptied of leftovers.
+	clearTries = 3
+)
+
+// SendPrompt types a prompt and returns when the agent CLI has taken it.
+func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	text := strings.TrimRight(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n ")
+	if err := s.refuse(text); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if p.Interrupt {
+		if err := s.Interrupt(ctx); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	s.typing.Lock()
+	defer s.typing.Unlock()
+	if err := s.emptyComposer(ctx); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if err := s.typeIf(ctx, s.mayPrompt, pty.Paste(text, s.bracketed())); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if !s.await(ctx, heldTimeout, func() bool { return s.frame.holds(text, &s.h.spec.Composer) }) {
+		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
+	}
+	if err := s.pause(ctx, ms(s.h.spec.Timing.PasteGap)); err != nil {
+		return coleo.Receipt{}, err
+	}
+	return s.submit(ctx, text)
+}
+
+// refuse says no to what no composer would take as text.
+func (s *session) refuse(text string) error {
+	if text == "" {
+		return coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	}
+	if re := s.h.spec.Composer.refuse; re != nil && re.MatchString(text) {
+		return coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.h.spec.Title, text[:1])
+	}
+	return nil
+}
+
+// mayPrompt is the check before text is typed: the composer is on this very
+// picture, no dialog is, and the agent CLI takes prompts now.
+func (s *session) mayPrompt(f *frame, v verdict) error {
+	switch {
+	case s.reading.State == coleo.Dead:
+		return coleo.Errorf(coleo.EExited, "the agent CLI has ended: recover the arm first")
+	case v.dialog != nil:
+		return coleo.Blocked(v.dialog)
+	case s.reading.State == coleo.WaitingApproval:
+		return coleo.Blocked(nil)
+	case v.state == "":
+		e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", s.h.spec.Name)
+		e.Screen = &f.screen
+		return e
+	case f.composer == nil:
+		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", s.h.spec.Title)
+	case s.reading.State == coleo.Initializing:
+		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.h.spec.Title)
+	case v.state.Working() && !s.h.spec.Capabilities.QueueWhileBusy:
+		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it", s.h.spec.Title)
+	}
+	if re := s.h.spec.Composer.trap; re != nil && re.MatchString(strings.Join(f.rows, "\n")) {
+		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", s.h.spec.Title)
+	}
+	return nil
+}
+
+// emptyComposer clears what somebody left in the composer, because the agent
+// CLI would join it to the prompt.
+func (s *session) emptyComposer(ctx context.Context) error {
+	keys, err := keySequence(s.h.spec.Keys.Clear)
+	if err != nil {
+		return err
+	}
+	for range clearTries {
+		s.mu.Lock()
+		s.lookLocked(time.Now())
+		err, empty := s.mayPrompt(s.frame, s.verdict), s.frame.composer != nil && s.frame.composer.empty
+		s.mu.Unlock()
+		if err != nil || empty {
+			return err
+		}
+		for _, key := range keys {
+			if err := s.typeIf(ctx, s.mayPrompt, key); err != nil {
+				return err
+			}
+		}
+		s.await(ctx, time.Second, func() bool { return s.frame.composer != nil && s.frame.composer.empty })
+	}
+	return s.unless(func(f *frame) bool { return f.composer != nil && f.composer.empty },
+		coleo.EBusy, "the composer of %s holds text that could not be cleared: nothing was typed", s.h.spec.Title)
+}
+
+func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok(s.frame) {
+		return nil
+	}
+	e := coleo.Errorf(code, format, args...)
+	e.Screen = &s.frame.screen
+	return e
+}
+
+// submit presses the submit key on a composer that holds the text, and waits
+// for proof that the agent CLI took it. It never presses twice.
+func (s *session) submit(ctx context.Context, text string) (coleo.Receipt, error) {
+	key, err := keySequence(s.h.spec.Keys.Submit)
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	r := coleo.Receipt{ID: newUUID(), Time: time.Now(), Text: text}
+	s.mu.Lock()
+	busy, worked, offset := s.reading.State.Working(), s.worked, s.end
+	s.mu.Unlock()
+	still := func(f *frame, v verdict) error {
+		if err := s.mayPrompt(f, v); err != nil {
+			return err
+		}
+		if !f.holds(text, &s.h.spec.Composer) {
+			return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
+		}
+		r.Offset, r.Cursor, worked = s.end, s.log.cursor(), s.worked
+		return nil
+	}
+	r.Offset = offset
+	for _, k := range key {
+		if err := s.typeIf(ctx, still, k); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	s.submitted()
+	defer s.release()
+	taken := func() bool {
+		return s.frame.taken(text) && (s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
+	}
+	if !s.await(ctx, startTimeout, taken) {
+		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
+	}
+	r.Proof = coleo.ProofStarted
+	if busy {
+		r.Proof = coleo.ProofQueued
+	}
+	return r, nil
+}
+
+// submitted makes the session read processing until the screen shows what
+// became of the prompt.
+func (s *session) submitted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = true
+	s.pending = time.Time{}
+	if !s.reading.State.Working() && s.reading.State != coleo.Dead {
+		s.become(time.Now(), coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
+	}
+}
+
+func (s *session) release() {
+	s.mu.Lock()
+	s.hold = false
+	s.mu.Unlock()
+	s.relook()
+}
+
+// relook looks at the screen although nothing came, and again when it is time
+// to. The read loop does so by itself after output.
+func (s *session) relook() {
+	if again := s.look(time.Now()); again < idleLook {
+		time.AfterFunc(again, s.relook)
+	}
+}
+
+// lapse ends what the program said of itself before it was stopped.
+func (s *session) lapse() {
+	s.mu.Lock()
+	s.status.lapse()
+	s.mu.Unlock()
+	s.relook()
+}
+
+// lost is the error for a prompt that cannot be proven to have arrived.
+func (s *session) lost(ctx context.Context, why string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reading.State == coleo.Dead {
+		return coleo.Errorf(coleo.EExited, "the agent CLI ended while the prompt was sent")
+	}
+	e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", s.h.spec.Title, why)
+	view := s.screen.View()
+	e.Screen = &view
+	s.log.add(coleo.Change{Time: time.Now(), Kind: coleo.ChangePrompt, Reading: s.reading, Note: e.Message, Screen: &view})
+	return e
+}
+
+func (s *session) bracketed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.screen.Mode(pty.ModeBracketedPaste)
+}
+
+// holds tells whether the composer shows the end of a text, or the note that
+// stands for a large paste.
+func (f *frame) holds(text string, c *Composer) bool {
+	if f.composer == nil {
+		return false
+	}
+	if c.held != nil && c.held.MatchString(f.composer.text) {
+		return true
+	}
+	return strings.HasSuffix(squeeze(f.composer.text), lastRunes(squeeze(text), tailRunes))
+}
+
+// taken tells whether the composer no longer holds the text: it is empty, or
+// gone.
+func (f *frame) taken(text string) bool {
+	return f.composer == nil || f.composer.empty ||
+		!strings.HasSuffix(squeeze(f.composer.text), lastRunes(squeeze(text), tailRunes))
+}
+
+// echoes tells whether the transcript above the composer shows how the text
+// begins.
+func (f *frame) echoes(text string) bool {
+	if f.composer == nil {
+		return false
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	above := squeeze(strings.Join(f.rows[:f.composer.top], ""))
+	return strings.Contains(above, firstRunes(squeeze(line), tailRunes))
+}
+
+// squeeze drops all blanks: where a screen breaks a line is its own affair.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func firstRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(n, len(r))])
+}
+
+func lastRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[max(0, len(r)-n):])
+}

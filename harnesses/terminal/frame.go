@@ -1,0 +1,232 @@
+package terminal
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+)
+
+// cursorEdge, as a composer's lower edge, stands for the cursor's own row.
+const cursorEdge = "cursor"
+
+// region names a part of the screen that a condition looks at:
+//
+//	screen            all rows
+//	bottom N          the last N rows that are not blank
+//	cursor            the cursor's row
+//	title             the window title
+//	modes             the names of the terminal modes that are on, a row each
+//	composer          the composer's text
+//	below composer    the rows below it
+//	above composer N  the last N rows above it that are not blank
+//
+// A region that is not there, such as a composer that is not on the screen,
+// matches nothing.
+type region struct {
+	name string
+	n    int
+}
+
+var regionForms = regexp.MustCompile(`^(screen|cursor|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
+
+func parseRegion(s string) (region, error) {
+	m := regionForms.FindStringSubmatch(s)
+	if m == nil {
+		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, title, modes, composer, below composer or above composer N", s)
+	}
+	if m[2] == "" {
+		return region{name: s}, nil
+	}
+	n, err := strconv.Atoi(m[3])
+	return region{name: m[2], n: n}, err
+}
+
+// frame is one picture, prepared for the rules.
+type frame struct {
+	screen   coleo.Screen
+	rows     []string // with no-break spaces made plain
+	composer *composerView
+}
+
+// composerView is the composer on one picture.
+type composerView struct {
+	top, bottom int    // rows [top, bottom) are its own
+	text        string // rows joined by \n, edges trimmed
+	empty       bool
+}
+
+func newFrame(s coleo.Screen, c *Composer) *frame {
+	f := &frame{screen: s, rows: make([]string, len(s.Lines))}
+	for i, line := range s.Lines {
+		f.rows[i] = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " ")
+	}
+	f.composer = c.find(f)
+	return f
+}
+
+// region returns the rows of a region, and whether it is there at all.
+func (f *frame) region(r region) ([]string, bool) {
+	switch r.name {
+	case "screen":
+		return f.rows, true
+	case "bottom":
+		return lastRows(f.rows, r.n), true
+	case "cursor":
+		return []string{f.cursorRow()}, true
+	case "title":
+		return []string{f.screen.Title}, true
+	case "modes":
+		return f.modes(), true
+	}
+	if f.composer == nil {
+		return nil, false
+	}
+	switch r.name {
+	case "composer":
+		return strings.Split(f.composer.text, "\n"), true
+	case "below composer":
+		return f.rows[f.composer.bottom:], true
+	default: // above composer
+		return lastRows(f.rows[:f.composer.top], r.n), true
+	}
+}
+
+func (f *frame) cursorRow() string {
+	y := f.screen.Cursor[1]
+	if y < 0 || y >= len(f.rows) {
+		return ""
+	}
+	return f.rows[y]
+}
+
+func (f *frame) modes() []string {
+	var on []string
+	for name, set := range f.screen.Modes {
+		if set {
+			on = append(on, name)
+		}
+	}
+	slices.Sort(on)
+	return on
+}
+
+// lastRows returns the last n rows that are not blank, in order.
+func lastRows(rows []string, n int) []string {
+	var out []string
+	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
+		if rows[i] != "" {
+			out = append(out, rows[i])
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// find looks for the composer; nil when it is not on the picture.
+func (c *Composer) find(f *frame) *composerView {
+	if c.Mode != "" && !f.screen.Modes[c.Mode] {
+		return nil
+	}
+	bottom := c.findBottom(f)
+	if bottom < 0 {
+		return nil
+	}
+	top := c.findTop(f, bottom)
+	if top < 0 || top >= bottom {
+		return nil
+	}
+	if c.first != nil && !c.first.MatchString(f.rows[top]) {
+		return nil
+	}
+	v := &composerView{top: top, bottom: bottom, text: c.text(f.rows[top:bottom])}
+	v.empty = v.text == "" || c.empty != nil && c.empty.MatchString(v.text)
+	return v
+}
+
+// findBottom returns the row behind the composer's last, -1 without one.
+func (c *Composer) findBottom(f *frame) int {
+	if c.Bottom == cursorEdge {
+		return min(f.screen.Cursor[1]+1, len(f.rows))
+	}
+	for i := len(f.rows) - 1; i >= 0; i-- {
+		if c.bottom.MatchString(f.rows[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// findTop returns the composer's first row, -1 without one.
+func (c *Composer) findTop(f *frame, bottom int) int {
+	switch {
+	case c.row != nil:
+		top := bottom
+		for top > 0 && c.row.MatchString(f.rows[top-1]) {
+			top--
+		}
+		return top
+	case c.top != nil:
+		for i := bottom - 1; i >= 0; i-- {
+			if c.top.MatchString(f.rows[i]) {
+				return i + 1
+			}
+		}
+		return -1
+	default: // it begins where its first row is
+		for i := bottom - 1; i >= 0; i-- {
+			if c.first != nil && c.first.MatchString(f.rows[i]) {
+				return i
+			}
+		}
+		return -1
+	}
+}
+
+func (c *Composer) text(rows []string) string {
+	rows = slices.Clone(rows[:max(0, len(rows)-c.Drop)])
+	for i, row := range rows {
+		if i == 0 && c.first != nil {
+			row = c.first.ReplaceAllString(row, "")
+		}
+		if c.strip != nil {
+			row = c.strip.ReplaceAllString(row, "")
+		}
+		rows[i] = strings.TrimRight(row, " ")
+	}
+	return strings.Trim(strings.Join(rows, "\n"), "\n ")
+}
+
+// match tells whether a condition holds, and returns the detail that its
+// pattern names and the rows it looked at.
+func (f *frame) match(c Cond) (ok bool, detail string, rows []string) {
+	rows, there := f.region(c.where)
+	if !there {
+		return false, "", nil
+	}
+	m := c.pattern.FindStringSubmatch(strings.Join(rows, "\n"))
+	if (m == nil) != c.Not {
+		return false, "", nil
+	}
+	if i := c.pattern.SubexpIndex("detail"); m != nil && i >= 0 {
+		detail = m[i]
+	}
+	return true, detail, rows
+}
+
+func (f *frame) matchAll(conds []Cond) (ok bool, detail string, rows []string) {
+	for _, c := range conds {
+		hit, d, r := f.match(c)
+		if !hit {
+			return false, "", nil
+		}
+		if d != "" {
+			detail = d
+		}
+		rows = append(rows, r...)
+	}
+	return true, detail, rows
+}

@@ -1,0 +1,120 @@
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// Harness drives one agent CLI by its Spec. It satisfies coleo.Harness.
+type Harness struct {
+	spec  *Spec
+	hooks Hooks
+	hold  []string
+}
+
+var _ coleo.Harness = (*Harness)(nil)
+
+// Facts is what Hooks may know of a session.
+type Facts struct {
+	Home         string    `json:"home"`
+	Workdir      string    `json:"workdir"`
+	Conversation string    `json:"-"`
+	Started      time.Time `json:"started"`
+}
+
+// Hooks answer what a Spec cannot. Each may be nil.
+type Hooks struct {
+	// Conversation finds the id of the conversation that the agent CLI began
+	// by itself; "" when it cannot be known yet.
+	Conversation func(ctx context.Context, f Facts) (string, error)
+	// Answer reads the answer to a prompt from the agent CLI's own channel.
+	// An answer without text sends the session to the screen.
+	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
+}
+
+// New returns a harness. hold is the command that becomes a holder: `coleo
+// hold --stdin`, with the program's own path.
+func New(spec *Spec, hooks Hooks, hold []string) *Harness {
+	return &Harness{spec: spec, hooks: hooks, hold: hold}
+}
+
+// Info describes the harness as its Spec does.
+func (h *Harness) Info() coleo.Info {
+	s := h.spec
+	return coleo.Info{
+		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.TransportPTY,
+		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install,
+	}
+}
+
+// Spawn starts the agent CLI under a holder of its own.
+func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	launch, err := h.plan(&c)
+	if err != nil {
+		return nil, err
+	}
+	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now()}
+	status, err := holder.Start(ctx, h.hold, launch)
+	if err != nil {
+		return nil, err
+	}
+	extra, err := json.Marshal(facts)
+	if err != nil {
+		return nil, err
+	}
+	return h.open(coleo.Handle{
+		Harness: h.spec.Name, Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir, Workdir: c.Workdir,
+		Holder: status.Holder, Process: status.Process, Conversation: c.Conversation, Extra: extra,
+	}, facts, status)
+}
+
+// Attach takes up a session whose holder proves that it is the one in the
+// handle.
+func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
+	facts := Facts{Workdir: handle.Workdir}
+	if len(handle.Extra) > 0 {
+		if err := json.Unmarshal(handle.Extra, &facts); err != nil {
+			return nil, fmt.Errorf("read the handle of arm %s: %w", handle.Arm, err)
+		}
+	}
+	facts.Conversation = handle.Conversation
+	client, err := holder.Dial(handle.Dir, handle.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	status, err := client.Status()
+	if err != nil {
+		return nil, err
+	}
+	if err := prove(handle, status); err != nil {
+		return nil, err
+	}
+	return h.open(handle, facts, status)
+}
+
+// prove compares a handle with what a holder says of itself and with the
+// processes that are there.
+func prove(h coleo.Handle, s holder.Status) error {
+	switch {
+	case s.Arm != h.Arm || s.Generation != h.Generation || s.Nonce != h.Nonce:
+		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir, s.Arm, s.Generation, h.Arm, h.Generation)
+	case s.Holder != h.Holder || s.Process != h.Process:
+		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps another process than arm %s had", h.Dir, h.Arm)
+	case s.Exit == nil && !holder.SameProcess(h.Process):
+		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID, h.Arm)
+	}
+	return nil
+}
+
+// Read reads one picture by the screen rules alone, as a session would at its
+// first sight of it. Tests and recordings use it.
+func (h *Harness) Read(s coleo.Screen) coleo.Reading {
+	v := h.spec.read(newFrame(s, &h.spec.Composer))
+	return coleo.Reading{State: v.state, Rule: v.rule, Known: v.state != "", Detail: v.detail, Dialog: v.dialog}
+}

@@ -1,0 +1,297 @@
+package terminal
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// allowedEnv is what every agent CLI gets of the user's environment; names
+// that end in _ are prefixes. Everything else, Coleo's own included, stays
+// out, except the harness's credentials_env.
+var allowedEnv = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"SSH_AUTH_SOCK", "COLORTERM",
+}
+
+// hermeticEnv is what of it remains in ProfileHermetic.
+var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
+
+// launchFacts is what the templates of a Part see.
+type launchFacts struct {
+	Workdir, Home, Endpoint, Provider, Model string
+	Permission                               string // the agent CLI's own word
+	Conversation                             string
+	Resume, Hermetic, TrustWorkdir           bool
+	MCPServers                               []coleo.MCPServer
+}
+
+var templateFuncs = template.FuncMap{
+	// json writes a value as JSON; lists and tables that are nil are empty.
+	"json": func(v any) (string, error) {
+		switch x := v.(type) {
+		case []string:
+			v = append([]string{}, x...)
+		case map[string]string:
+			if x == nil {
+				v = map[string]string{}
+			}
+		}
+		b, err := json.Marshal(v)
+		return string(b), err
+	},
+}
+
+func (c *compiler) launch(l Launch) {
+	for mode := range l.Permission {
+		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
+		if !slices.Contains(known, coleo.PermissionMode(mode)) {
+			c.fail(mode, "launch.permission: %q is no permission mode; they are %v", mode, known)
+		}
+	}
+	for _, p := range l.Parts {
+		for _, text := range p.templates() {
+			if _, err := template.New("").Funcs(templateFuncs).Parse(text); err != nil {
+				c.fail(text, "%v", err)
+			}
+		}
+	}
+}
+
+func (p Part) templates() []string {
+	out := append([]string{p.If}, p.Args...)
+	for _, v := range p.Env {
+		out = append(out, v)
+	}
+	for _, v := range p.Files {
+		out = append(out, v)
+	}
+	return out
+}
+
+func render(text string, facts launchFacts) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	t, err := template.New("").Funcs(templateFuncs).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.Execute(&b, facts)
+	return b.String(), err
+}
+
+// plan turns a configuration into what the holder shall run, and writes the
+// seeds of a hermetic HOME.
+func (h *Harness) plan(c *coleo.SpawnConfig) (holder.Launch, error) {
+	if err := h.check(c); err != nil {
+		return holder.Launch{}, err
+	}
+	binary, err := h.findBinary(c)
+	if err != nil {
+		return holder.Launch{}, err
+	}
+	facts, err := h.facts(c)
+	if err != nil {
+		return holder.Launch{}, err
+	}
+	env := environment(c, h.spec.Launch.CredentialsEnv)
+	argv := append(slices.Clone(c.Wrap), binary)
+	for _, p := range h.spec.Launch.Parts {
+		if err := apply(p, facts, &argv, env); err != nil {
+			return holder.Launch{}, fmt.Errorf("launch of %s: %w", h.spec.Name, err)
+		}
+	}
+	for k, v := range c.Env {
+		env[k] = v
+	}
+	return holder.Launch{
+		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
+		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows,
+	}, nil
+}
+
+// check fills in defaults and refuses what cannot be carried out.
+func (h *Harness) check(c *coleo.SpawnConfig) error {
+	info, err := os.Stat(c.Workdir)
+	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
+		return coleo.Errorf(coleo.EInvalid, "the work folder %q is not there: make it, or name another one", c.Workdir)
+	}
+	if c.Arm == "" || c.Dir == "" || c.Nonce == "" {
+		return coleo.Errorf(coleo.EInvalid, "a spawn needs an arm, a folder and a nonce")
+	}
+	if c.Profile == "" {
+		c.Profile = coleo.ProfileUser
+	}
+	if c.Profile == coleo.ProfileHermetic && c.Home == "" {
+		return coleo.Errorf(coleo.EInvalid, "a hermetic spawn needs a HOME of its own")
+	}
+	if c.PermissionMode == "" {
+		c.PermissionMode = coleo.PermissionAsk
+	}
+	if len(c.MCPServers) > 0 && !h.spec.Capabilities.MCP {
+		return coleo.Errorf(coleo.EUnsupported, "%s takes no MCP servers", h.spec.Title)
+	}
+	if c.Resume && !h.spec.Capabilities.Resume {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot take up an earlier conversation", h.spec.Title)
+	}
+	if c.Cols == 0 {
+		c.Cols = 120
+	}
+	if c.Rows == 0 {
+		c.Rows = 40
+	}
+	return nil
+}
+
+func (h *Harness) facts(c *coleo.SpawnConfig) (launchFacts, error) {
+	permission, ok := h.spec.Launch.Permission[string(c.PermissionMode)]
+	if !ok {
+		return launchFacts{}, coleo.Errorf(coleo.EUnsupported, "%s has no permission mode %q", h.spec.Title, c.PermissionMode)
+	}
+	if h.spec.Launch.NewID && c.Conversation == "" {
+		c.Conversation, c.Resume = newUUID(), false
+	}
+	return launchFacts{
+		Workdir: c.Workdir, Home: home(c), Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
+		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
+		Resume: c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir, MCPServers: c.MCPServers,
+	}, nil
+}
+
+// home returns the HOME that the agent CLI will see.
+func home(c *coleo.SpawnConfig) string {
+	if c.Profile == coleo.ProfileHermetic {
+		return c.Home
+	}
+	return lookupEnv(c.Environ, "HOME")
+}
+
+func (h *Harness) findBinary(c *coleo.SpawnConfig) (string, error) {
+	if c.Binary != "" {
+		if executable(c.Binary) {
+			return c.Binary, nil
+		}
+		return "", coleo.Errorf(coleo.ENotInstalled, "%s is not at %s", h.spec.Title, c.Binary)
+	}
+	for _, dir := range append(slices.Clone(c.Path), filepath.SplitList(lookupEnv(c.Environ, "PATH"))...) {
+		if path := filepath.Join(dir, h.spec.Command); filepath.IsAbs(path) && executable(path) {
+			return path, nil
+		}
+	}
+	return "", coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q in PATH; install it with: %s", h.spec.Title, h.spec.Command, h.spec.Install)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+func apply(p Part, facts launchFacts, argv *[]string, env map[string]string) error {
+	if on, err := render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
+		return err
+	}
+	for _, arg := range p.Args {
+		text, err := render(arg, facts)
+		if err != nil {
+			return err
+		}
+		*argv = append(*argv, text)
+	}
+	for name, value := range p.Env {
+		text, err := render(value, facts)
+		if err != nil {
+			return err
+		}
+		env[name] = text
+	}
+	if !facts.Hermetic {
+		return nil // nothing of the user's own is written
+	}
+	for path, content := range p.Files {
+		text, err := render(content, facts)
+		if err != nil {
+			return err
+		}
+		if err := seed(filepath.Join(facts.Home, path), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seed writes a file of a hermetic HOME, unless it is there already: the agent
+// CLI has made it its own since.
+func seed(path, content string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("seed HOME: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if os.IsExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("seed HOME: %w", err)
+	}
+	_, err = f.WriteString(content)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
+	allowed := append(slices.Clone(allowedEnv), credentials...)
+	if c.Profile == coleo.ProfileHermetic {
+		allowed = hermeticEnv
+	}
+	env := map[string]string{"TERM": "xterm-256color"}
+	for _, kv := range c.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if slices.ContainsFunc(allowed, func(a string) bool {
+			return a == name || strings.HasSuffix(a, "_") && strings.HasPrefix(name, a)
+		}) {
+			env[name] = value
+		}
+	}
+	if c.Profile == coleo.ProfileHermetic {
+		env["HOME"] = c.Home
+	}
+	return env
+}
+
+func lookupEnv(environ []string, name string) string {
+	for _, kv := range environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func flatten(env map[string]string) []string {
+	out := make([]string, 0, len(env))
+	for k, v := range env {
+		out = append(out, k+"="+v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// newUUID returns a random UUID (version 4).
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

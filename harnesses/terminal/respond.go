@@ -1,0 +1,184 @@
+package terminal
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"coleo.dev"
+)
+
+const (
+	// goneTimeout bounds how long an answered dialog may stay on the screen.
+	goneTimeout = 10 * time.Second
+	// markTimeout bounds how long the mark of a list may take to move.
+	markTimeout = 2 * time.Second
+)
+
+// Respond answers one appearance of one dialog.
+func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
+	s.typing.Lock()
+	defer s.typing.Unlock()
+	same := func(_ *frame, v verdict) error {
+		if v.dialog == nil {
+			return coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
+		}
+		if v.dialog.Fingerprint != dialog {
+			e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.dialog.Title)
+			e.Dialog = v.dialog
+			return e
+		}
+		return nil
+	}
+	s.mu.Lock()
+	s.lookLocked(time.Now())
+	v := s.verdict
+	err := same(nil, v)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := s.choose(ctx, same, v, d); err != nil {
+		return err
+	}
+	gone := func() bool { return s.verdict.state != "" && fingerprintOf(s.verdict.dialog) != dialog }
+	if !s.await(ctx, goneTimeout, gone) {
+		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered", v.dialog.Title, goneTimeout)
+	}
+	if d.Choice == coleo.Deny {
+		s.lapse()
+	}
+	return nil
+}
+
+// choose types the keys of a decision.
+func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Decision) error {
+	if d.Words != "" {
+		return coleo.Errorf(coleo.EUnsupported, "words cannot be given with an answer yet: pick an option, or deny and send a prompt")
+	}
+	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
+		return s.typeKeys(ctx, same, v.by.DenyKeys)
+	}
+	if v.by.Select == "keys" && d.Choice != coleo.Reply {
+		keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always, coleo.Deny: v.by.Deny}[d.Choice]
+		if keys == "" {
+			return notOffered(v.dialog, d)
+		}
+		return s.typeKeys(ctx, same, keys)
+	}
+	n, err := v.by.optionFor(v.dialog, d)
+	if err != nil {
+		return err
+	}
+	switch v.by.Select {
+	case "digit":
+		return s.typeIf(ctx, same, []byte{byte('1' + n)})
+	case "arrows":
+		return s.moveTo(ctx, same, n)
+	}
+	return notOffered(v.dialog, d)
+}
+
+// optionFor returns the index of the option that a decision means.
+func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
+	if decision.Choice == coleo.Reply {
+		if n := decision.Option - 1; n >= 0 && n < len(d.Options) && n < 9 {
+			return n, nil
+		}
+		return 0, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", d.Title, len(d.Options), decision.Option)
+	}
+	pattern := map[coleo.Choice]*regexp.Regexp{coleo.Approve: r.approve, coleo.ApproveAlways: r.always, coleo.Deny: r.deny}[decision.Choice]
+	for i, label := range d.Options {
+		if pattern != nil && i < 9 && pattern.MatchString(label) {
+			return i, nil
+		}
+	}
+	return 0, notOffered(d, decision)
+}
+
+func notOffered(d *coleo.Dialog, decision coleo.Decision) error {
+	return coleo.Errorf(coleo.EUnsupported, "the dialog %q does not offer %q; its options are %q", d.Title, decision.Choice, d.Options)
+}
+
+// typeKeys types a sequence, each key only while the dialog is still there.
+func (s *session) typeKeys(ctx context.Context, same check, names string) error {
+	keys, err := keySequence(names)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if i > 0 {
+			if err := s.pause(ctx, ms(s.h.spec.Timing.KeyGap)); err != nil {
+				return err
+			}
+		}
+		if err := s.typeIf(ctx, same, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveTo moves the mark of a list to an option, sees it there, and only then
+// presses ENTER.
+func (s *session) moveTo(ctx context.Context, same check, n int) error {
+	at := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.verdict.dialog == nil {
+			return -1
+		}
+		return s.verdict.dialog.Default
+	}
+	for now := at(); now != n; now = at() {
+		key := "DOWN"
+		if now > n {
+			key = "UP"
+		}
+		if err := s.typeKeys(ctx, same, key); err != nil {
+			return err
+		}
+		moved := func() bool { return s.verdict.dialog == nil || s.verdict.dialog.Default != now }
+		if !s.await(ctx, markTimeout, moved) {
+			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen", n+1)
+		}
+	}
+	marked := func(f *frame, v verdict) error {
+		if err := same(f, v); err != nil {
+			return err
+		}
+		if v.dialog.Default != n {
+			return coleo.Errorf(coleo.EStale, "the mark of the list moved away from option %d: nothing was chosen", n+1)
+		}
+		return nil
+	}
+	return s.typeKeys(ctx, marked, "ENTER")
+}
+
+// Interrupt stops the running turn. A dialog is denied: that ends its turn.
+// Without a turn there is nothing to do.
+func (s *session) Interrupt(ctx context.Context) error {
+	s.typing.Lock()
+	defer s.typing.Unlock()
+	s.mu.Lock()
+	s.lookLocked(time.Now())
+	reading := s.reading
+	s.mu.Unlock()
+	if !s.h.spec.Capabilities.Interrupt {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.h.spec.Title)
+	}
+	if !reading.State.Working() && reading.State != coleo.WaitingApproval {
+		return nil
+	}
+	if err := s.press(ctx, s.h.spec.Keys.Interrupt); err != nil {
+		return err
+	}
+	s.lapse()
+	stopped := func() bool {
+		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
+	}
+	if !s.await(ctx, ms(s.h.spec.Timing.Interrupted), stopped) {
+		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, ms(s.h.spec.Timing.Interrupted))
+	}
+	return nil
+}

@@ -1,0 +1,338 @@
+package terminal
+
+import (
+	"context"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
+)
+
+const (
+	// quiet is how long output must pause before a picture counts as whole,
+	// where the agent CLI does not say so by DEC 2026.
+	quiet = 15 * time.Millisecond
+	// busyLook is how often a screen is looked at while output never pauses.
+	busyLook = 100 * time.Millisecond
+	// stopGrace is between hang-up and KILL. Agent CLIs save what they have
+	// within a second.
+	stopGrace = 2 * time.Second
+	// historyRows is how much of what scrolled off an answer is looked for in.
+	historyRows = 2000
+)
+
+// session is one live agent CLI on a terminal.
+type session struct {
+	h      *Harness
+	facts  Facts
+	client *holder.Client
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	done   chan struct{} // the read loop has ended
+	log    *changeLog
+
+	typing sync.Mutex // one writer at a time
+
+	mu       sync.Mutex
+	handle   coleo.Handle
+	screen   pty.Screen
+	end      int64         // of the output that the screen shows
+	looked   chan struct{} // closed and replaced at each look
+	frame    *frame        // the last picture looked at
+	verdict  verdict
+	reading  coleo.Reading
+	pending  time.Time // since when a calm verdict that must settle has held
+	unknown  time.Time // since when no rule knows the screen; zero: it is known
+	reported bool      // that it is unknown
+	status   inband
+	hold     bool // a prompt was submitted and has not shown yet
+	worked   int  // how many looks saw it working or asking
+	dialogs  dialogCounter
+}
+
+var (
+	_ coleo.Session   = (*session)(nil)
+	_ coleo.Terminal  = (*session)(nil)
+	_ coleo.Explainer = (*session)(nil)
+)
+
+// open builds a session on a holder and brings its screen up to date.
+func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status) (*session, error) {
+	client, err := holder.Dial(handle.Dir, handle.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	replay := newReplay(handle.Dir, at)
+	stream, err := client.Stream(ctx, replay.from, true)
+	if err != nil {
+		cancel()
+		client.Close()
+		return nil, err
+	}
+	s := &session{
+		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
+		done: make(chan struct{}), log: newChangeLog(), looked: make(chan struct{}),
+		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(),
+		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
+	}
+	s.log.add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	go s.follow(stream, replay)
+	return s, nil
+}
+
+// Handle returns what finds this session again.
+func (s *session) Handle() coleo.Handle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handle
+}
+
+// State returns the last reading.
+func (s *session) State() coleo.Reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reading
+}
+
+// Changes yields what happened after a cursor, and then what happens.
+func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+	return s.log.follow(ctx, from)
+}
+
+// Screen returns what the terminal shows.
+func (s *session) Screen() coleo.Screen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.screen.View()
+}
+
+// Explain returns the evidence behind the reading.
+func (s *session) Explain() coleo.Explanation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	witnesses := []coleo.Witness{{Name: "screen", State: s.verdict.state, Rule: s.verdict.rule, Time: time.Now()}}
+	if s.status.seen() {
+		witnesses = append(witnesses, s.status.witness())
+	}
+	return coleo.Explanation{Reading: s.reading, Witnesses: witnesses, Rows: s.verdict.rows, Screen: s.screen.View()}
+}
+
+// Output yields the terminal's bytes from an offset on, then live ones.
+func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
+	stream, err := s.client.Stream(ctx, from, false)
+	if err != nil {
+		return nil, err
+	}
+	return &outputReader{stream: stream}, nil
+}
+
+// Input types raw bytes.
+func (s *session) Input(_ context.Context, p []byte) error {
+	_, err := s.client.Write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
+	return err
+}
+
+// Resize gives program and screen another size.
+func (s *session) Resize(_ context.Context, cols, rows int) error {
+	if err := s.client.Resize(cols, rows); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.screen.Resize(cols, rows)
+	return nil
+}
+
+// Kill ends the whole process tree.
+func (s *session) Kill(context.Context) error {
+	left, err := s.client.Stop(stopGrace)
+	if err != nil && coleo.ErrorCode(err) == coleo.EUnavailable { // the holder has ended already
+		left = holder.Sweep(s.Handle().Arm)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return coleo.Errorf(coleo.EInternal, "processes %v of arm %s could not be ended", left, s.Handle().Arm)
+	}
+	<-s.done
+	return nil
+}
+
+// Close lets go of the session.
+func (s *session) Close() error {
+	s.cancel()
+	err := s.client.Close()
+	<-s.done
+	return err
+}
+
+// follow is the read loop: the only one who writes to the screen.
+func (s *session) follow(stream *holder.Stream, r replay) {
+	defer close(s.done)
+	defer s.log.end()
+	chunks := make(chan holder.Chunk, 16)
+	go func() {
+		defer close(chunks)
+		for {
+			chunk, err := stream.Next()
+			if err != nil {
+				return
+			}
+			select {
+			case chunks <- chunk:
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	}()
+	s.readChunks(chunks, r)
+}
+
+func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	lastLook := time.Now()
+	for {
+		select {
+		case chunk, ok := <-chunks:
+			switch {
+			case !ok:
+				s.lostHolder()
+				return
+			case chunk.Exit != nil:
+				s.ended(chunk.Exit.Code, chunk.Exit.String())
+				return
+			}
+			whole := s.feed(chunk.Data, &r)
+			if r.behind(s.end) {
+				continue
+			}
+			if whole && len(chunks) == 0 || time.Since(lastLook) > busyLook {
+				lastLook = time.Now()
+				timer.Reset(s.look(lastLook))
+				continue
+			}
+			timer.Reset(quiet)
+		case <-timer.C:
+			lastLook = time.Now()
+			timer.Reset(s.look(lastLook))
+		}
+	}
+}
+
+// feed writes output to the screen, looks at each frame that is completed in
+// the middle of it, and answers the queries in it. It tells whether the output
+// ends with a whole frame.
+func (s *session) feed(p []byte, r *replay) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	whole := false
+	for len(p) > 0 {
+		frames := s.screen.Frame().Count
+		n := s.screen.Feed(p[:r.next(s.end, len(p))])
+		s.end += int64(n)
+		p = p[n:]
+		whole = s.screen.Frame().Count != frames
+		if whole && len(p) > 0 && !r.behind(s.end) {
+			s.lookLocked(time.Now())
+		}
+		for _, n := range s.screen.Notices() {
+			s.status.take(n, time.Now())
+		}
+		s.reply(s.screen.Replies(), r)
+		r.resize(s.end, s.screen)
+	}
+	return whole
+}
+
+// reply answers what the program asked its terminal, once: what an earlier
+// host agent has answered is not answered again.
+func (s *session) reply(p []byte, r *replay) {
+	if len(p) == 0 || s.end <= r.answered {
+		return
+	}
+	w := holder.Write{ID: newUUID(), Kind: holder.WriteReply, SeenOffset: s.end, Data: p}
+	go func() { _, _ = s.client.Write(w) }()
+}
+
+// look reads the screen and returns when to look again if nothing comes.
+func (s *session) look(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lookLocked(now)
+}
+
+func (s *session) ended(code int, how string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	view := s.screen.View()
+	next := coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}
+	s.become(time.Now(), next, how, &view)
+	s.wakeLookers()
+}
+
+// lostHolder is the end of the stream without word of the program's end.
+func (s *session) lostHolder() {
+	if s.ctx.Err() != nil {
+		return // closed by us
+	}
+	if exit, err := holder.ReadExit(s.Handle().Dir); err == nil && exit != nil {
+		s.ended(exit.Code, exit.String())
+		return
+	}
+	s.ended(-1, "its holder has died")
+}
+
+// outputReader makes a stream a Reader.
+type outputReader struct {
+	stream *holder.Stream
+	rest   []byte
+}
+
+func (r *outputReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		chunk, err := r.stream.Next()
+		if err != nil {
+			return 0, err
+		}
+		if chunk.Exit != nil {
+			return 0, io.EOF
+		}
+		r.rest = chunk.Data
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func (r *outputReader) Close() error { return r.stream.Close() }
+
+// conversation asks the hook for the id of a conversation that the agent CLI
+// began by itself, once the first turn is over.
+func (s *session) findConversation() {
+	f := s.factsNow()
+	if s.h.hooks.Conversation == nil || f.Conversation != "" {
+		return
+	}
+	id, err := s.h.hooks.Conversation(s.ctx, f)
+	if err != nil || id == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle.Conversation = id
+	s.log.add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
+}
+
+func (s *session) factsNow() Facts {
+	f := s.facts
+	f.Conversation = s.Handle().Conversation
+	return f
+}

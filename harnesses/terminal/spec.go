@@ -1,0 +1,276 @@
+package terminal
+
+import (
+	"regexp"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/config"
+)
+
+// Spec is a harness.toml: what Coleo knows of one agent CLI with a screen.
+type Spec struct {
+	Name          string   `toml:"name"`
+	Title         string   `toml:"title"`
+	Version       string   `toml:"version"`
+	Checked       []string `toml:"checked"` // versions of the agent CLI
+	Command       string   `toml:"command"`
+	Install       string   `toml:"install"`
+	DaemonManaged bool     `toml:"daemon_managed"`
+
+	Capabilities Capabilities `toml:"capabilities"`
+	Launch       Launch       `toml:"launch"`
+	Keys         Keys         `toml:"keys"`
+	Timing       Timing       `toml:"timing"`
+	Composer     Composer     `toml:"composer"`
+	Rules        []Rule       `toml:"rule"`
+	Dialogs      []DialogRule `toml:"dialog"`
+	Answer       AnswerRule   `toml:"answer"`
+}
+
+// Capabilities are coleo.Capabilities as they are written in a harness.toml.
+type Capabilities struct {
+	MCP              bool `toml:"mcp"`
+	Streaming        bool `toml:"streaming"`
+	Interrupt        bool `toml:"interrupt"`
+	Compact          bool `toml:"compact"`
+	MultiTurn        bool `toml:"multi_turn"`
+	FileEditing      bool `toml:"file_editing"`
+	CommandExecution bool `toml:"command_execution"`
+	Approval         bool `toml:"approval"`
+	Resume           bool `toml:"resume"`
+	QueueWhileBusy   bool `toml:"queue"`
+	ModelFlag        bool `toml:"model_flag"`
+}
+
+// Launch says how the agent CLI is started. Strings in Parts are Go templates
+// over a launchFacts.
+type Launch struct {
+	CredentialsEnv []string          `toml:"credentials_env"` // passed on from the user's environment
+	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
+	Parts          []Part            `toml:"part"`
+	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+}
+
+// Part is a piece of a command line, environment and HOME, used when If
+// renders to something other than "" and "false". An empty If always is.
+type Part struct {
+	If    string            `toml:"if"`
+	Args  []string          `toml:"args"`
+	Env   map[string]string `toml:"env"`
+	Files map[string]string `toml:"files"` // path below HOME -> content; only with ProfileHermetic
+}
+
+// Keys are sequences of key names (pty.Key), separated by blanks.
+type Keys struct {
+	Submit    string `toml:"submit"`
+	Interrupt string `toml:"interrupt"`
+	Quit      string `toml:"quit"`    // a sequence, or a command that is typed and submitted
+	Compact   string `toml:"compact"` // a command that is typed and submitted
+	Clear     string `toml:"clear"`   // empties the composer
+}
+
+// Timing is in milliseconds.
+type Timing struct {
+	Settle      int `toml:"settle_ms"`      // how long idle and error must hold
+	PasteGap    int `toml:"paste_gap_ms"`   // between text and submit
+	KeyGap      int `toml:"key_gap_ms"`     // between keys of a sequence
+	Start       int `toml:"start_ms"`       // until the first known screen
+	Unknown     int `toml:"unknown_ms"`     // until an unknown screen is reported
+	Interrupted int `toml:"interrupted_ms"` // until an interrupt must have shown
+}
+
+// Composer says where the agent CLI takes text: the rows between its upper and
+// its lower edge.
+type Composer struct {
+	Bottom string `toml:"bottom"` // of the row below it, found from the bottom up; "cursor": it ends on the cursor's row
+	Top    string `toml:"top"`    // of the row above it
+	Row    string `toml:"row"`    // instead of top: of each of its rows
+	First  string `toml:"first"`  // that its first row must match; what is matched is cut off
+	Strip  string `toml:"strip"`  // cut off each row
+	Drop   int    `toml:"drop"`   // rows at its end that hold no text
+	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
+	Held   string `toml:"held"`   // of its text when a paste is folded to a note
+	Mode   string `toml:"mode"`   // a terminal mode that must be on
+	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
+	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
+
+	bottom, top, row, first, strip, empty, held, refuse, trap *regexp.Regexp
+}
+
+// Cond is one thing that must be so, or with Not must not be so.
+type Cond struct {
+	Where   string `toml:"where"` // see region
+	Pattern string `toml:"pattern"`
+	Not     bool   `toml:"not"`
+
+	where   region
+	pattern *regexp.Regexp
+}
+
+// Rule maps a picture to a state: the first one all of whose conditions hold
+// decides. A group called detail becomes the reading's detail.
+type Rule struct {
+	Name  string `toml:"name"`
+	State string `toml:"state"`
+	When  []Cond `toml:"when"`
+}
+
+// DialogRule recognises a dialog, takes it apart and knows its keys.
+type DialogRule struct {
+	Name     string   `toml:"name"`
+	Kind     string   `toml:"kind"`
+	When     []Cond   `toml:"when"`
+	Strip    string   `toml:"strip"`     // cut off each row first
+	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any
+	Top      string   `toml:"top"`       // of the row above the dialog
+	Subject  string   `toml:"subject"`   // "above" or "below" the title
+	Option   string   `toml:"option"`    // of a row; groups mark, number, label
+	Options  []string `toml:"options"`   // when they are always the same
+	End      string   `toml:"end"`       // of the row behind options or subject
+	Default  int      `toml:"default"`   // 0-based, when Option cannot tell
+	Select   string   `toml:"select"`    // "digit", "arrows" or "keys"
+	Approve  string   `toml:"approve"`   // pattern of the option, or keys with Select = "keys"
+	Always   string   `toml:"always"`    // the same for approve_always
+	Deny     string   `toml:"deny"`      // the same for deny
+	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
+
+	strip, title, top, option, end *regexp.Regexp
+	approve, always, deny          *regexp.Regexp
+}
+
+// AnswerRule takes the last answer from the screen, where the agent CLI keeps
+// no transcript that Coleo reads.
+type AnswerRule struct {
+	Begin string `toml:"begin"` // of an answer's first row; the text is in the first group
+	End   string `toml:"end"`   // of the first row that is no longer part of it
+	Strip string `toml:"strip"` // removed from each of its rows
+
+	begin, end, strip *regexp.Regexp
+}
+
+// ParseSpec reads a harness.toml. Errors name the file and the line.
+func ParseSpec(file string, data []byte) (*Spec, error) {
+	s := &Spec{Timing: defaultTiming()}
+	if err := config.Decode(file, data, s); err != nil {
+		return nil, err
+	}
+	c := compiler{file: file, data: data}
+	c.required("name", s.Name)
+	c.required("command", s.Command)
+	c.required("keys.submit", s.Keys.Submit)
+	for _, keys := range []string{s.Keys.Submit, s.Keys.Interrupt, s.Keys.Clear} {
+		c.keys(keys)
+	}
+	for i := range s.Rules {
+		c.rule(&s.Rules[i])
+	}
+	for i := range s.Dialogs {
+		c.dialog(&s.Dialogs[i])
+	}
+	c.composer(&s.Composer)
+	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
+	c.launch(s.Launch)
+	return s, c.err
+}
+
+// defaultTiming is what a harness.toml need not say.
+func defaultTiming() Timing {
+	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, Start: 60_000, Unknown: 10_000, Interrupted: 5_000}
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// compiler checks a spec and keeps the first thing wrong with it.
+type compiler struct {
+	file string
+	data []byte
+	err  error
+}
+
+func (c *compiler) fail(text, format string, args ...any) {
+	if c.err == nil {
+		c.err = config.Errorf(c.file, c.data, text, format, args...)
+	}
+}
+
+func (c *compiler) required(key, value string) {
+	if value == "" {
+		c.fail("", "%s is missing", key)
+	}
+}
+
+func (c *compiler) regexp(pattern string) *regexp.Regexp {
+	if pattern == "" {
+		return nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		c.fail(pattern, "%v", err)
+	}
+	return re
+}
+
+func (c *compiler) keys(names string) {
+	if _, err := keySequence(names); err != nil {
+		c.fail(names, "%v", err)
+	}
+}
+
+func (c *compiler) conds(name string, list []Cond) {
+	if len(list) == 0 {
+		c.fail(name, "%q needs at least one condition", name)
+	}
+	for i := range list {
+		where, err := parseRegion(list[i].Where)
+		if err != nil {
+			c.fail(list[i].Where, "%q: %v", name, err)
+		}
+		list[i].where, list[i].pattern = where, c.regexp(list[i].Pattern)
+		if list[i].pattern == nil {
+			c.fail(name, "%q: a condition needs a pattern", name)
+		}
+	}
+}
+
+func (c *compiler) rule(r *Rule) {
+	if r.Name == "" {
+		c.fail("[[rule]]", "a rule needs a name")
+	}
+	if !coleo.State(r.State).Valid() {
+		c.fail(r.Name, "rule %q: %q is not a state; states are %v", r.Name, r.State, coleo.States())
+	}
+	c.conds(r.Name, r.When)
+}
+
+func (c *compiler) dialog(d *DialogRule) {
+	switch d.Select {
+	case "digit", "arrows":
+		d.approve, d.always, d.deny = c.regexp(d.Approve), c.regexp(d.Always), c.regexp(d.Deny)
+	case "keys":
+		c.keys(d.Approve)
+		c.keys(d.Always)
+		c.keys(d.Deny)
+	default:
+		c.fail(d.Name, "dialog %q: select must be digit, arrows or keys, not %q", d.Name, d.Select)
+	}
+	c.keys(d.DenyKeys)
+	c.conds(d.Name, d.When)
+	d.strip, d.title, d.top = c.regexp(d.Strip), c.regexp(d.Title), c.regexp(d.Top)
+	d.option, d.end = c.regexp(d.Option), c.regexp(d.End)
+	if d.title == nil {
+		c.fail(d.Name, "dialog %q needs a title", d.Name)
+	}
+}
+
+func (c *compiler) composer(b *Composer) {
+	if b.Bottom != cursorEdge {
+		b.bottom = c.regexp(b.Bottom)
+	}
+	b.top, b.row, b.first = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First)
+	b.strip, b.empty, b.held = c.regexp(b.Strip), c.regexp(b.Empty), c.regexp(b.Held)
+	b.refuse, b.trap = c.regexp(b.Refuse), c.regexp(b.Trap)
+	if b.Bottom == "" {
+		c.fail("[composer]", "composer.bottom is missing: without it nothing can be typed safely")
+	}
+}

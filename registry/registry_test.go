@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+func TestBuiltInHarnessesAreValid(t *testing.T) {
+	t.Parallel()
+	r, err := New("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range r.List() {
+		h, err := r.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := h.Info(); i.Name != name || i.Title == "" || i.Command == "" || i.Install == "" {
+			t.Errorf("info of %q is incomplete: %+v", name, i)
+		}
+	}
+}
+
+func TestAnUnknownHarnessIsAUsageError(t *testing.T) {
+	t.Parallel()
+	r, _ := New("", nil)
+	_, err := r.Get("nope")
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.HasPrefix(err.Error(), "Unknown harness: nope") {
+		t.Fatalf("get nope = %v", err)
+	}
+}
+
+func TestAUsersFileAddsAHarnessAndAWrongOneIsNamedWithItsLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	good := "name = \"mine\"\ncommand = \"mine\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+	bad := good + "\n[[rule]]\nname = \"x\"\nstate = \"sleepy\"\nwhen = [{ where = \"cursor\", pattern = \"y\" }]\n"
+	for name, text := range map[string]string{"a.toml": good, "b.toml": bad} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := New(dir, nil)
+	if err == nil || !strings.Contains(err.Error(), "b.toml:9:") {
+		t.Fatalf("error = %v, want b.toml, line 9", err)
+	}
+	if !slices.Contains(r.List(), "mine") {
+		t.Fatalf("harnesses = %v, want mine among them", r.List())
+	}
+}
