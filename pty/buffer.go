@@ -1,0 +1,212 @@
+package pty
+
+// A buffer is the normal or the alternate screen.
+type buffer struct {
+	rows        []row
+	x, y        int // x is the number of columns while a wrap is pending
+	top, bottom int // scroll region, both inclusive
+	saved       saved
+	keyboard    []uint8 // kitty keyboard flags, the last in force
+
+	// Rows that a smaller size hides, to come back with a larger one. What is
+	// above the normal screen goes to the history instead.
+	above, below []row
+}
+
+// saved is what DECSC keeps.
+type saved struct {
+	x, y    int
+	pen     style
+	charset byte
+	origin  bool
+}
+
+func newBuffer(cols, rows int) buffer {
+	b := buffer{rows: make([]row, rows), bottom: rows - 1, saved: saved{charset: 'B'}}
+	cells := make([]cell, cols*rows) // one piece of memory, cut up
+	for y := range b.rows {
+		b.rows[y] = row{cells: cells[y*cols : (y+1)*cols : (y+1)*cols], dirty: true}
+	}
+	return b
+}
+
+// shiftUp moves the rows of top..bottom up by n and blanks those below.
+func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
+	n = min(n, bottom-top+1)
+	for range n {
+		first := b.rows[top]
+		copy(b.rows[top:bottom], b.rows[top+1:bottom+1])
+		first.clear(blank)
+		b.rows[bottom] = first
+	}
+	b.touch(top, bottom+1)
+}
+
+// shiftDown moves the rows of top..bottom down by n and blanks those above.
+func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
+	n = min(n, bottom-top+1)
+	for range n {
+		last := b.rows[bottom]
+		copy(b.rows[top+1:bottom+1], b.rows[top:bottom])
+		last.clear(blank)
+		b.rows[top] = last
+	}
+	b.touch(top, bottom+1)
+}
+
+// scrollUp moves the scroll region up by n; what leaves the top of the normal
+// screen becomes history.
+func (c *Core) scrollUp(n int) {
+	b := c.buf
+	n = min(n, b.bottom-b.top+1)
+	if b.top == 0 && b == &c.main {
+		for y := range n {
+			c.keep(&b.rows[y])
+		}
+	}
+	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
+}
+
+func (c *Core) keep(r *row) {
+	c.history.push(func(text []byte) []byte { return c.appendRow(text, r) })
+}
+
+// index moves the cursor down a row, scrolling at the bottom of the region.
+func (c *Core) index() {
+	b := c.buf
+	switch {
+	case b.y == b.bottom:
+		c.scrollUp(1)
+	case b.y < c.rows-1:
+		b.y++
+	}
+}
+
+// reverseIndex moves the cursor up a row, scrolling at the top of the region.
+func (c *Core) reverseIndex() {
+	b := c.buf
+	c.settle()
+	switch {
+	case b.y == b.top:
+		b.shiftDown(b.top, b.bottom, 1, blankIn(c.pen))
+	case b.y > 0:
+		b.y--
+	}
+}
+
+func (c *Core) lineFeed() {
+	if c.modes&modeNewline != 0 {
+		c.buf.x = 0
+	}
+	moved := c.buf.y != c.buf.bottom && c.buf.y < c.rows-1
+	c.index()
+	if moved {
+		c.buf.rows[c.buf.y].wrapped = false
+	}
+	c.settle()
+}
+
+// settle takes the cursor out of a pending wrap.
+func (c *Core) settle() {
+	c.buf.x = min(c.buf.x, c.cols-1)
+}
+
+// moveTo puts the cursor at x, y, counted from the region in origin mode.
+func (c *Core) moveTo(x, y int) {
+	if c.modes&modeOrigin != 0 {
+		c.buf.x = min(max(x, 0), c.cols-1)
+		c.buf.y = min(max(y+c.buf.top, c.buf.top), c.buf.bottom)
+		return
+	}
+	c.place(x, y)
+}
+
+// place puts the cursor at x, y of the screen.
+func (c *Core) place(x, y int) {
+	c.buf.x = min(max(x, 0), c.cols-1)
+	c.buf.y = min(max(y, 0), c.rows-1)
+}
+
+// moveUp and moveDown stop at the region's edge if they start inside it.
+func (c *Core) moveUp(n int) {
+	limit := 0
+	if c.buf.y >= c.buf.top {
+		limit = c.buf.top
+	}
+	c.place(c.buf.x, max(c.buf.y-n, limit))
+}
+
+func (c *Core) moveDown(n int) {
+	limit := c.rows - 1
+	if c.buf.y <= c.buf.bottom {
+		limit = c.buf.bottom
+	}
+	c.place(c.buf.x, min(c.buf.y+n, limit))
+}
+
+// backspace moves left; with reverse wrap also onto the row this one continues.
+func (c *Core) backspace() {
+	b := c.buf
+	if c.modes&modeReverseWrap == 0 {
+		c.settle()
+		b.x = max(b.x-1, 0)
+		return
+	}
+	if b.x > 0 {
+		b.x = min(b.x, c.cols) - 1
+		return
+	}
+	if b.y > b.top && b.y <= b.bottom && b.rows[b.y].wrapped {
+		b.rows[b.y].wrapped = false
+		b.y--
+		b.x = c.cols - 1
+		if b.rows[b.y].cells[b.x].ch == 0 { // left free by a wide character
+			b.x--
+		}
+	}
+}
+
+// saveCursor is DECSC.
+func (c *Core) saveCursor() {
+	c.buf.saved = saved{c.buf.x, c.buf.y, c.pen, c.charsets[c.gl], c.modes&modeOrigin != 0}
+}
+
+// restoreCursor is DECRC.
+func (c *Core) restoreCursor() {
+	s := c.buf.saved
+	c.pen = s.pen
+	c.charsets[c.gl] = s.charset
+	c.modes.set(modeOrigin, s.origin)
+	c.place(s.x, s.y)
+	if s.origin {
+		c.buf.y = min(max(c.buf.y, c.buf.top), c.buf.bottom)
+	}
+}
+
+// showAlt switches to the alternate screen, which is blank at first.
+func (c *Core) showAlt() {
+	if c.buf == &c.alt {
+		return
+	}
+	c.alt = newBuffer(c.cols, c.rows)
+	if b := blankIn(c.pen); b != (cell{}) {
+		for y := range c.alt.rows {
+			c.alt.rows[y].clear(b)
+		}
+	}
+	c.alt.x, c.alt.y = c.main.x, c.main.y
+	c.buf = &c.alt
+	c.modes |= modeAltScreen
+}
+
+// showMain switches back to the normal screen and forgets the other.
+func (c *Core) showMain() {
+	if c.buf == &c.main {
+		return
+	}
+	c.main.x, c.main.y = c.alt.x, c.alt.y
+	c.alt = buffer{}
+	c.buf = &c.main
+	c.modes &^= modeAltScreen
+	c.main.touch(0, c.rows)
+}

@@ -1,0 +1,268 @@
+package pty
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Core is the emulator that coleo reads screens with: xterm's behaviour, as
+// @xterm/headless 6 shows it with its grapheme addon, without drawing. It
+// satisfies Screen.
+type Core struct {
+	parser
+
+	cols, rows int
+	main, alt  buffer
+	buf        *buffer // main or &alt
+	props      *properties
+	history    history
+
+	pen      style
+	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
+	gl       int     // which of them is in use
+	modes    modeSet
+	tabs     []bool
+	before   joinState // of the character just printed
+
+	title    string
+	titles   []string // pushed by CSI 22 t
+	clusters internTable
+	links    internTable
+
+	clusterLimit int // how many to have before unused ones are forgotten
+
+	replies []byte
+	notices []Notice
+	frames  uint64
+	ended   bool // the byte just taken ended a frame
+
+	seen seen
+}
+
+var _ Screen = (*Core)(nil)
+
+// seen is what the last Changed compared with.
+type seen struct {
+	rows   []uint64
+	x, y   int
+	shown  bool
+	title  string
+	modes  modeSet
+	primed bool
+}
+
+// New returns an empty screen of the given size in cells, clamped to 2x1 ..
+// 1000x1000.
+func New(cols, rows int) *Core {
+	cols, rows = clampSize(cols, rows)
+	c := &Core{cols: cols, rows: rows, props: loadProperties()}
+	c.reset()
+	return c
+}
+
+// reset is RIS: everything but the title, the frame count, and what has not
+// been fetched yet.
+func (c *Core) reset() {
+	c.endFrame()
+	c.main = newBuffer(c.cols, c.rows)
+	c.alt = buffer{}
+	c.buf = &c.main
+	c.history.clear()
+	c.titles = nil
+	c.clusters, c.links, c.clusterLimit = internTable{}, internTable{}, 0
+	c.modes = 0
+	c.tabs = nil
+	c.growTabs()
+	c.softReset()
+}
+
+// softReset is DECSTR: modes, pen, charsets, margins and the saved cursor.
+func (c *Core) softReset() {
+	c.endFrame()
+	c.modes = c.modes&modeAltScreen | modesAtStart
+	c.pen = style{}
+	c.charsets = [4]byte{'B', 'B', 'B', 'B'}
+	c.gl = 0
+	c.buf.top, c.buf.bottom = 0, c.rows-1
+	c.buf.saved = saved{charset: 'B'}
+	c.buf.keyboard = nil
+}
+
+// Write takes a program's output, all of it, and never fails.
+func (c *Core) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		rest = rest[c.Feed(rest):]
+	}
+	return len(p), nil
+}
+
+// Size is in cells.
+func (c *Core) Size() (cols, rows int) {
+	return c.cols, c.rows
+}
+
+// Cursor is 0-based; x is cols while a wrap is pending.
+func (c *Core) Cursor() (x, y int) {
+	return c.buf.x, c.buf.y
+}
+
+// Row is the text of row y, trailing blanks cut.
+func (c *Core) Row(y int) string {
+	if y < 0 || y >= c.rows {
+		return ""
+	}
+	return string(c.appendRow(nil, &c.buf.rows[y]))
+}
+
+// Cell is the cell at x, y; blank if there is none.
+func (c *Core) Cell(x, y int) Cell {
+	if y < 0 || y >= c.rows || x < 0 || x >= c.cols {
+		return Cell{Width: 1}
+	}
+	in := c.buf.rows[y].cells[x]
+	out := Cell{
+		Width:   1,
+		Bold:    in.attr&attrBold != 0,
+		Faint:   in.attr&attrFaint != 0,
+		Inverse: in.attr&attrInverse != 0,
+		Hidden:  in.attr&attrHidden != 0,
+	}
+	if in.ch&wide != 0 {
+		out.Width = 2
+	}
+	if in.ch&filler != 0 {
+		out.Width = 0
+	}
+	if in.ch != 0 {
+		out.Text = string(c.appendCell(nil, in.ch))
+	}
+	if in.link != 0 {
+		out.Link = c.links.at(uint32(in.link - 1))
+	}
+	return out
+}
+
+// View is a copy of the whole screen.
+func (c *Core) View() coleo.Screen {
+	v := coleo.Screen{
+		Cols: c.cols, Rows: c.rows,
+		Lines:         make([]string, c.rows),
+		Cursor:        [2]int{c.buf.x, c.buf.y},
+		CursorVisible: c.modes&modeCursorVisible != 0,
+		Alt:           c.buf == &c.alt,
+		Title:         c.title,
+		Modes:         c.modes.names(),
+	}
+	for y := range v.Lines {
+		v.Lines[y] = c.Row(y)
+	}
+	return v
+}
+
+// History is the last n lines scrolled off the top, oldest first. 10,000 lines
+// or 8 MiB of text are kept.
+func (c *Core) History(n int) []string {
+	return c.history.last(n)
+}
+
+// Changed is what became different since the last call; at first everything.
+func (c *Core) Changed() Change {
+	var out Change
+	if len(c.seen.rows) != c.rows {
+		c.seen.rows = make([]uint64, c.rows)
+	}
+	for y := range c.buf.rows {
+		r := &c.buf.rows[y]
+		if !r.dirty {
+			continue
+		}
+		r.dirty = false
+		if h := c.hash(r); h != c.seen.rows[y] {
+			c.seen.rows[y] = h
+			out.Rows = append(out.Rows, y)
+		}
+	}
+	was, shown := &c.seen, c.modes&modeCursorVisible != 0
+	out.Cursor = !was.primed || was.x != c.buf.x || was.y != c.buf.y || was.shown != shown
+	out.Title = !was.primed || was.title != c.title
+	out.Modes = !was.primed || was.modes != c.modes
+	was.x, was.y, was.shown, was.title, was.modes, was.primed = c.buf.x, c.buf.y, shown, c.title, c.modes, true
+	return out
+}
+
+// touch has the rows from y to before end looked at by the next Changed.
+func (b *buffer) touch(y, end int) {
+	for ; y < end; y++ {
+		b.rows[y].dirty = true
+	}
+}
+
+// Frame says where in a synchronized update the output is.
+func (c *Core) Frame() Frame {
+	return Frame{Open: c.modes&modeSynchronized != 0, Count: c.frames}
+}
+
+func (c *Core) endFrame() {
+	if c.modes&modeSynchronized != 0 {
+		c.modes &^= modeSynchronized
+		c.frames++
+		c.ended = true
+	}
+}
+
+// Replies is what to answer since the last call.
+func (c *Core) Replies() []byte {
+	r := c.replies
+	c.replies = nil
+	return r
+}
+
+// Bounds of what waits to be fetched, and of a notice and a title in bytes.
+const (
+	maxNotices    = 256
+	maxNoticeText = 4096
+	maxTitle      = 1024
+)
+
+// Notices are the things said beside the screen since the last call.
+func (c *Core) Notices() []Notice {
+	n := c.notices
+	c.notices = nil
+	return n
+}
+
+// notice keeps n unless it only repeats the one before it.
+func (c *Core) notice(kind NoticeKind, text string) {
+	n := Notice{Kind: kind, Text: clean(text, maxNoticeText)}
+	if k := len(c.notices); k > 0 && c.notices[k-1] == n {
+		return
+	}
+	if len(c.notices) >= maxNotices {
+		c.notices = slices.Delete(c.notices, 0, maxNotices/4)
+	}
+	c.notices = append(c.notices, n)
+}
+
+// clean drops control characters and what is not UTF-8, and cuts at limit bytes.
+func clean(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "")
+	}
+	return s
+}
+
+func (c *Core) setTitle(s string) {
+	s = clean(s, maxTitle)
+	if s != c.title {
+		c.title = s
+		c.notice(NoticeTitle, s)
+	}
+}

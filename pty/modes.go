@@ -1,0 +1,214 @@
+package pty
+
+// A modeSet has one bit for each Mode.
+type modeSet uint32
+
+const (
+	modeCursorVisible modeSet = 1 << iota
+	modeAppCursor
+	modeAppKeypad
+	modeInsert
+	modeNewline
+	modeOrigin
+	modeWrap
+	modeReverseWrap
+	modeBracketedPaste
+	modeFocus
+	modeSynchronized
+	modeGraphemes
+	modeColourScheme
+	modeMouseX10
+	modeMouseClick
+	modeMouseDrag
+	modeMouseMotion
+	modeMouseSGR
+	modeMousePixels
+	modeKittyKeyboard
+	modeAltScreen
+)
+
+// Only one of each of these is on at a time.
+const (
+	mouseEvents   = modeMouseX10 | modeMouseClick | modeMouseDrag | modeMouseMotion
+	mouseEncoding = modeMouseSGR | modeMousePixels
+)
+
+const modesAtStart = modeCursorVisible | modeWrap
+
+// modeTable is each mode by its bit's number: its name, and its number in
+// CSI ? h and l, or in CSI h and l if ansi; 0: set in another way.
+var modeTable = [...]struct {
+	name   Mode
+	number int
+	ansi   bool
+}{
+	{ModeCursorVisible, 25, false},
+	{ModeAppCursor, 1, false},
+	{ModeAppKeypad, 66, false},
+	{ModeInsert, 4, true},
+	{ModeNewline, 20, true},
+	{ModeOrigin, 6, false},
+	{ModeWrap, 7, false},
+	{ModeReverseWrap, 45, false},
+	{ModeBracketedPaste, 2004, false},
+	{ModeFocus, 1004, false},
+	{ModeSynchronized, 2026, false},
+	{ModeGraphemes, 2027, false},
+	{ModeColourScheme, 2031, false},
+	{ModeMouseX10, 9, false},
+	{ModeMouseClick, 1000, false},
+	{ModeMouseDrag, 1002, false},
+	{ModeMouseMotion, 1003, false},
+	{ModeMouseSGR, 1006, false},
+	{ModeMousePixels, 1016, false},
+	{ModeKittyKeyboard, 0, false},
+	{ModeAltScreen, 1049, false},
+}
+
+func (s *modeSet) set(m modeSet, on bool) {
+	*s &^= m
+	if on {
+		*s |= m
+	}
+}
+
+// names is every mode and whether it is set.
+func (s modeSet) names() map[string]bool {
+	out := make(map[string]bool, len(modeTable))
+	for i, m := range modeTable {
+		out[string(m.name)] = s&(1<<i) != 0
+	}
+	return out
+}
+
+// modeNumber is the mode with that number; 0 if it is not known.
+func modeNumber(number int, ansi bool) modeSet {
+	for i, m := range modeTable {
+		if number != 0 && m.number == number && m.ansi == ansi {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// Mode reports whether m is set.
+func (c *Core) Mode(m Mode) bool {
+	for i := range modeTable {
+		if modeTable[i].name == m {
+			return c.modes&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// setModes is SM and RM: CSI h and l.
+func (c *Core) setModes(on bool) {
+	for i := range c.count() {
+		c.modes.set(modeNumber(c.arg(i, 0), true), on)
+	}
+}
+
+// setPrivateModes is DECSET and DECRST: CSI ? h and l.
+func (c *Core) setPrivateModes(on bool) {
+	for i := range c.count() {
+		c.setPrivateMode(c.arg(i, 0), on)
+	}
+}
+
+func (c *Core) setPrivateMode(number int, on bool) {
+	switch number {
+	case 2: // DECANM: only the way back from VT52, which resets the charsets
+		if on {
+			c.charsets = [4]byte{'B', 'B', 'B', 'B'}
+		}
+	case 47, 1047, 1048, 1049:
+		c.setAltMode(number, on)
+	case 2026:
+		if on {
+			c.modes |= modeSynchronized
+		} else {
+			c.endFrame()
+		}
+	default:
+		m := modeNumber(number, false)
+		if m&mouseEvents != 0 {
+			c.modes &^= mouseEvents
+		}
+		if m&mouseEncoding != 0 {
+			c.modes &^= mouseEncoding
+		}
+		c.modes.set(m, on)
+		if m == modeOrigin {
+			c.moveTo(0, 0)
+		}
+	}
+}
+
+// setAltMode switches between the screens; 1048 and 1049 also keep the cursor.
+func (c *Core) setAltMode(number int, on bool) {
+	keepCursor := number == 1048 || number == 1049
+	if on && keepCursor {
+		c.saveCursor()
+	}
+	if number != 1048 {
+		if on {
+			c.showAlt()
+		} else {
+			c.showMain()
+		}
+		c.updateKeyboardMode()
+	}
+	if !on && keepCursor {
+		c.restoreCursor()
+	}
+}
+
+// maxKeyboard bounds the stack of kitty keyboard flags, as kitty does.
+const maxKeyboard = 8
+
+// keyboardFlags are the kitty keyboard flags in force.
+func (b *buffer) keyboardFlags() uint8 {
+	if len(b.keyboard) == 0 {
+		return 0
+	}
+	return b.keyboard[len(b.keyboard)-1]
+}
+
+// pushKeyboard is CSI > flags u.
+func (c *Core) pushKeyboard(flags int) {
+	b := c.buf
+	if len(b.keyboard) >= maxKeyboard {
+		b.keyboard = append(b.keyboard[:0], b.keyboard[1:]...)
+	}
+	b.keyboard = append(b.keyboard, uint8(flags&31))
+	c.updateKeyboardMode()
+}
+
+// popKeyboard is CSI < n u.
+func (c *Core) popKeyboard(n int) {
+	b := c.buf
+	b.keyboard = b.keyboard[:len(b.keyboard)-min(n, len(b.keyboard))]
+	c.updateKeyboardMode()
+}
+
+// setKeyboard is CSI = flags ; how u: 1 sets, 2 adds, 3 takes away.
+func (c *Core) setKeyboard(flags, how int) {
+	b := c.buf
+	if len(b.keyboard) == 0 {
+		b.keyboard = append(b.keyboard, 0)
+	}
+	top := &b.keyboard[len(b.keyboard)-1]
+	switch f := uint8(flags & 31); how {
+	case 1:
+		*top = f
+	case 2:
+		*top |= f
+	case 3:
+		*top &^= f
+	}
+	c.updateKeyboardMode()
+}
+
+func (c *Core) updateKeyboardMode() {
+	c.modes.set(modeKittyKeyboard, c.buf.keyboardFlags() != 0)
+}

@@ -1,0 +1,34 @@
+// Prints ../width_table.go: what xterm.js's grapheme addon says of every
+// character. Run: node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+import headless from '@xterm/headless';
+import graphemes from '@xterm/addon-unicode-graphemes';
+
+const term = new headless.Terminal({ allowProposedApi: true });
+term.loadAddon(new graphemes.UnicodeGraphemesAddon());
+const unicode = term._core.unicodeService;
+
+const EXTEND = 2, WIDE = 16;
+// Formatting characters that take no cell: the addon gives them one, every
+// program that measures text, and xterm.js without the addon, gives them none.
+const invisible = [[0x200b, 0x200b], [0x200e, 0x200f], [0x202a, 0x202e], [0x2060, 0x2064], [0x2066, 0x206f]];
+
+function property(cp) {
+  if (invisible.some(([lo, hi]) => cp >= lo && cp <= hi)) return EXTEND;
+  const v = unicode.charProperties(cp, 0);
+  return ((v >> 3) & 15) | (((v >> 1) & 3) === 2 ? WIDE : 0);
+}
+
+const ranges = [];
+for (let cp = 0xa0; cp <= 0x10ffff; cp++) {
+  const p = property(cp), last = ranges.at(-1);
+  if (last && last[1] === cp - 1 && last[2] === p) last[1] = cp;
+  else if (p !== 0) ranges.push([cp, cp, p]);
+}
+console.log('// Written by oracle/widths.mjs from @xterm/addon-unicode-graphemes 0.4.0 (Unicode 15). DO NOT EDIT.\n');
+console.log('package pty\n');
+console.log('// propertyRanges are all characters that are not narrow and alone.');
+console.log('func propertyRanges() []propertyRange {\n\treturn []propertyRange{');
+for (let i = 0; i < ranges.length; i += 5) {
+  console.log('\t\t' + ranges.slice(i, i + 5).map(([lo, hi, p]) => `{0x${lo.toString(16)}, 0x${hi.toString(16)}, ${p}},`).join(' '));
+}
+console.log('\t}\n}');

@@ -1,0 +1,108 @@
+package pty
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+)
+
+// osc executes an operating system command: a number, and its text after a
+// semicolon.
+func (c *Core) osc(data []byte) {
+	number, text, ok := oscNumber(data)
+	if !ok {
+		return
+	}
+	switch number {
+	case 0, 2:
+		c.setTitle(text)
+	case 4:
+		c.reportPalette(text)
+	case 8:
+		c.hyperlink(text)
+	case 9:
+		c.conEmu(text)
+	case 10, 11, 12:
+		c.reportColours(number, text)
+	case 26:
+		c.notice(NoticeSession, text)
+	case 99:
+		c.kittyNotification(text)
+	case 133, 633:
+		c.notice(NoticePrompt, text)
+	case 777:
+		if title, body, _ := strings.Cut(text, ";"); title == "notify" {
+			c.notice(NoticeNotification, strings.TrimSuffix(strings.Replace(body, ";", ": ", 1), ": "))
+		}
+	case 7501:
+		c.programStatus(text)
+	}
+}
+
+// oscNumber cuts data at its first semicolon.
+func oscNumber(data []byte) (number int, text string, ok bool) {
+	head, rest, _ := bytes.Cut(data, []byte{';'})
+	for _, b := range head {
+		if b < '0' || b > '9' || number > maxParam {
+			return 0, "", false
+		}
+		number = number*10 + int(b-'0')
+	}
+	return number, string(rest), len(head) > 0
+}
+
+// programStatus is the Program Status Protocol, revision 0.4: a query is
+// answered with itself, the rest is for whoever watches.
+func (c *Core) programStatus(text string) {
+	if text == "?" {
+		c.reply("\x1b]7501;?\x1b\\")
+		return
+	}
+	c.notice(NoticeStatus, text)
+}
+
+// conEmu is OSC 9: progress, or the text of a notification. ConEmu's other
+// numbered commands mean nothing here.
+func (c *Core) conEmu(text string) {
+	command, rest, _ := strings.Cut(text, ";")
+	switch command {
+	case "4":
+		c.notice(NoticeProgress, rest)
+	case "1", "2", "3", "5", "6", "7", "8", "9", "10", "11", "12":
+	default:
+		c.notice(NoticeNotification, text)
+	}
+}
+
+// kittyNotification is OSC 99: key=value pairs, then a title or body. Queries,
+// icons, buttons and the closing of notifications say nothing.
+func (c *Core) kittyNotification(text string) {
+	meta, body, _ := strings.Cut(text, ";")
+	for pair := range strings.SplitSeq(meta, ":") {
+		switch key, value, _ := strings.Cut(pair, "="); {
+		case key == "p" && value != "title" && value != "body":
+			return
+		case key == "e" && value == "1":
+			if plain, err := base64.StdEncoding.DecodeString(body); err == nil {
+				body = string(plain)
+			}
+		}
+	}
+	if body != "" {
+		c.notice(NoticeNotification, body)
+	}
+}
+
+// hyperlink is OSC 8. Only web addresses are kept: others could start programs
+// on the viewer's machine.
+func (c *Core) hyperlink(text string) {
+	_, target, ok := strings.Cut(text, ";")
+	if !ok {
+		return
+	}
+	scheme, _, _ := strings.Cut(target, ":")
+	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" || len(target) > maxNoticeText {
+		target = ""
+	}
+	c.pen.link = c.linkID(clean(target, maxNoticeText))
+}

@@ -1,0 +1,352 @@
+package pty
+
+// parseState is where in an escape sequence the output is: the states of
+// Paul Williams' VT500 parser, with CSI and DCS parameters read alike.
+type parseState uint8
+
+const (
+	ground parseState = iota
+	escape
+	escapeMore // after an intermediate byte
+	params     // of CSI or DCS
+	paramsMore // after an intermediate byte
+	paramsSkip // malformed: ignored up to its final byte
+	oscText
+	dcsText
+	skipText // SOS, PM, APC, and DCS nobody reads
+)
+
+const (
+	maxParams = 32
+	maxParam  = 65535    // as real terminals; larger ones count as this
+	maxString = 64 << 10 // bytes of an OSC or DCS; longer ones are ignored whole
+	maxInter  = 2        // intermediate bytes that mean anything
+)
+
+// A parser holds what is between two bytes.
+type parser struct {
+	state parseState
+
+	// An incomplete UTF-8 character.
+	need uint8 // bytes missing
+	low  rune  // the least value of that length
+	char rune
+
+	// An incomplete CSI or DCS, or the header of the DCS being read.
+	dcs    bool
+	prefix byte // one of < = > ?
+	inter  [maxInter]byte
+	inters int // may be more than maxInter: then it is ignored
+	param  [maxParams]int32
+	given  int    // parameters begun
+	subs   uint32 // bit i: param[i] came after a colon; its value is -1 if left out
+
+	str     []byte // of an OSC or DCS
+	tooLong bool
+	lastStr byte // of any string, to find U+009C
+	bell    bool // BEL ended it
+}
+
+// Feed takes a program's output up to the end of a frame and returns how many
+// bytes that were.
+func (c *Core) Feed(p []byte) int {
+	for i := 0; i < len(p); {
+		if c.state == ground {
+			n := c.printRun(p[i:])
+			i += n
+			if n > 0 {
+				continue
+			}
+		}
+		c.step(p[i])
+		i++
+		if c.ended {
+			c.ended = false
+			return i
+		}
+	}
+	return len(p)
+}
+
+// printRun prints the printable ASCII and the whole three-byte characters (all
+// of box drawing, most of CJK) that p begins with, and returns their length.
+func (c *Core) printRun(p []byte) int {
+	if c.need > 0 {
+		return 0
+	}
+	n := 0
+	for n < len(p) && p[n]-' ' < 0x5f {
+		n++
+	}
+	if n > 0 {
+		c.printASCII(p[:n])
+		return n
+	}
+	for n+2 < len(p) && p[n]&0xf0 == 0xe0 && p[n+1]&0xc0 == 0x80 && p[n+2]&0xc0 == 0x80 {
+		c.character(rune(p[n]&0x0f)<<12|rune(p[n+1]&0x3f)<<6|rune(p[n+2]&0x3f), 0x800)
+		n += 3
+	}
+	return n
+}
+
+// step takes one byte.
+func (c *Core) step(b byte) {
+	if b >= 0x80 {
+		c.stepHigh(b)
+		return
+	}
+	c.need = 0 // a character cut short is dropped
+	switch b {
+	case 0x1b:
+		c.endString(true)
+		c.state, c.inters = escape, 0
+		return
+	case 0x18, 0x1a: // CAN and SUB abort any sequence
+		c.endString(false)
+		c.state, c.before = ground, joinState{}
+		return
+	}
+	switch c.state {
+	case ground:
+		if b < ' ' {
+			c.control(b)
+		}
+	case escape, escapeMore:
+		c.stepEscape(b)
+	case params, paramsMore, paramsSkip:
+		c.stepParams(b)
+	case oscText:
+		if b == 0x07 {
+			c.bell = true
+			c.endString(true)
+			c.state = ground
+		} else if b >= ' ' {
+			c.put(b)
+		}
+	case dcsText:
+		if b != 0x7f {
+			c.put(b)
+		}
+	case skipText:
+		c.lastStr = b
+	}
+}
+
+// stepHigh takes a byte of a UTF-8 character.
+func (c *Core) stepHigh(b byte) {
+	if c.state >= oscText {
+		if b == 0x9c && c.lastStr == 0xc2 { // U+009C, and not a part of another character
+			c.str = c.str[:max(len(c.str)-1, 0)]
+			c.endString(true)
+			c.state = ground
+			return
+		}
+		c.put(b)
+		return
+	}
+	switch {
+	case b&0xc0 == 0x80 && c.need > 0:
+		c.char = c.char<<6 | rune(b&0x3f)
+		if c.need--; c.need == 0 {
+			c.character(c.char, c.low)
+		}
+	case b&0xe0 == 0xc0:
+		c.need, c.low, c.char = 1, 0x80, rune(b&0x1f)
+	case b&0xf0 == 0xe0:
+		c.need, c.low, c.char = 2, 0x800, rune(b&0x0f)
+	case b&0xf8 == 0xf0:
+		c.need, c.low, c.char = 3, 0x10000, rune(b&0x07)
+	default:
+		c.need = 0 // not UTF-8: dropped
+	}
+}
+
+// character takes a character that UTF-8 wrote in more than one byte. Overlong
+// forms, surrogates, byte order marks and what is beyond Unicode are dropped.
+func (c *Core) character(r, low rune) {
+	switch {
+	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
+	case r < 0xa0:
+		c.control8(r)
+	case c.state == ground:
+		c.print(r)
+	case c.state != paramsSkip:
+		c.state = ground // no sequence contains it
+	}
+}
+
+// control8 takes a C1 control, which is ESC and a letter in one character.
+func (c *Core) control8(r rune) {
+	c.state, c.inters = escape, 0
+	c.stepEscape(byte(r - 0x40))
+}
+
+// stepEscape takes a byte after ESC.
+func (c *Core) stepEscape(b byte) {
+	switch {
+	case b < ' ':
+		c.control(b)
+	case b == 0x7f:
+	case b < '0':
+		c.collect(b)
+		c.state = escapeMore
+	case c.state == escapeMore:
+		c.state = ground
+		c.escape(b)
+	case b == '[' || b == 'P':
+		c.state, c.dcs, c.prefix, c.given, c.subs = params, b == 'P', 0, 0, 0
+	case b == ']':
+		c.startString(oscText)
+	case b == 'X' || b == '^' || b == '_':
+		c.startString(skipText)
+	default:
+		c.state = ground
+		c.escape(b)
+	}
+}
+
+func (c *Core) collect(b byte) {
+	if c.inters < maxInter {
+		c.inter[c.inters] = b
+	}
+	c.inters++
+}
+
+// stepParams takes a byte of CSI or DCS up to its final byte.
+func (c *Core) stepParams(b byte) {
+	switch {
+	case b < ' ':
+		if !c.dcs {
+			c.control(b)
+		}
+	case b == 0x7f:
+	case b >= '@':
+		c.final(b)
+	case c.state == paramsSkip:
+	case b < '0':
+		c.collect(b)
+		c.state = paramsMore
+	case c.state == paramsMore:
+		c.state = paramsSkip
+	case b <= '9':
+		c.digit(int32(b - '0'))
+	case b == ';' || b == ':':
+		c.nextParam(b == ':')
+	case c.given == 0 && c.prefix == 0:
+		c.prefix = b
+	default:
+		c.state = paramsSkip
+	}
+}
+
+func (c *Core) digit(d int32) {
+	if c.given == 0 {
+		c.given, c.param[0] = 1, 0
+	}
+	if c.given > maxParams {
+		return
+	}
+	p := &c.param[c.given-1]
+	*p = min(max(*p, 0)*10+d, maxParam)
+}
+
+func (c *Core) nextParam(sub bool) {
+	if c.given == 0 {
+		c.given, c.param[0] = 1, 0
+	}
+	if c.given >= maxParams {
+		c.given = maxParams + 1 // the rest is ignored
+		return
+	}
+	c.param[c.given] = 0
+	if sub {
+		c.param[c.given] = -1
+		c.subs |= 1 << c.given
+	}
+	c.given++
+}
+
+// count is the number of parameters, at least one, those after colons left out.
+func (c *Core) count() int {
+	n := 1
+	for i := 1; i < min(c.given, maxParams); i++ {
+		if c.subs&(1<<i) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// arg is parameter i, counted as count does; def if it is 0 or not there.
+func (c *Core) arg(i, def int) int {
+	at := i
+	if c.subs != 0 {
+		for at = 0; at < min(c.given, maxParams); at++ {
+			if c.subs&(1<<at) != 0 {
+				continue
+			}
+			if i == 0 {
+				break
+			}
+			i--
+		}
+	}
+	if at >= min(c.given, maxParams) || c.param[at] == 0 {
+		return def
+	}
+	return int(c.param[at])
+}
+
+// final ends the parameters of CSI or DCS.
+func (c *Core) final(b byte) {
+	skip := c.state == paramsSkip || c.inters > maxInter
+	c.state = ground
+	switch {
+	case c.dcs && skip:
+		c.startString(skipText)
+	case c.dcs:
+		c.startString(dcsText)
+		c.prefix = b // the parameters and their prefix mean nothing to the DCS read here
+	case !skip:
+		c.csi(b)
+	}
+	if !c.dcs {
+		c.before = joinState{}
+	}
+}
+
+func (c *Core) startString(s parseState) {
+	c.state = s
+	c.str, c.tooLong, c.lastStr, c.bell = c.str[:0], false, 0, false
+}
+
+func (c *Core) put(b byte) {
+	c.lastStr = b
+	if c.state == skipText {
+		return
+	}
+	if len(c.str) >= maxString {
+		c.tooLong = true
+		return
+	}
+	c.str = append(c.str, b)
+}
+
+// endString acts on the OSC or DCS that ends, if it ends well.
+func (c *Core) endString(well bool) {
+	state := c.state
+	if state != oscText && state != dcsText {
+		return
+	}
+	c.before = joinState{}
+	if well && !c.tooLong {
+		if state == oscText {
+			c.osc(c.str)
+		} else {
+			c.deviceControl(c.prefix, c.str)
+		}
+	}
+	if cap(c.str) > maxNoticeText {
+		c.str = nil
+	}
+}

@@ -1,0 +1,161 @@
+package pty
+
+// maxCluster bounds a character with all its combining marks, in bytes.
+const maxCluster = 64
+
+// print puts r at the cursor.
+func (c *Core) print(r rune) {
+	after, joined := c.before.next(c.props.of(r))
+	was := 0 // cells that r shares
+	if joined {
+		was = int(c.before.width)
+	}
+	c.before = after
+	width := int(after.width)
+	if c.buf.x+width-was > c.cols {
+		if c.modes&modeWrap == 0 {
+			c.buf.x = c.cols - 1
+			if width == 2 {
+				return // no room for it
+			}
+		} else {
+			c.wrap(was)
+		}
+	}
+	if joined && c.buf.x > 0 {
+		c.join(r, width-was)
+		return
+	}
+	c.set(r, width)
+}
+
+// wrap moves the cursor to the next row, with the last cells of this one that
+// hold the cluster which became too wide for it.
+func (c *Core) wrap(carry int) {
+	b := c.buf
+	from := b.x - carry
+	var carried [2]cell
+	old := &b.rows[b.y]
+	copy(carried[:carry], old.cells[max(from, 0):])
+	old.fill(max(from, 0), c.cols, cell{style: c.pen})
+	c.index()
+	b.rows[b.y].wrapped = true
+	if carry > 0 {
+		next := &b.rows[b.y]
+		next.fill(0, carry, cell{})
+		copy(next.cells, carried[:carry])
+	}
+	b.x = carry
+}
+
+// join adds r to the cluster left of the cursor, which gets wider by grow.
+func (c *Core) join(r rune, grow int) {
+	b := c.buf
+	line := &b.rows[b.y]
+	at := b.x - 1
+	if line.cells[at].ch&filler != 0 && at > 0 {
+		at--
+	}
+	line.dirty = true
+	lead := &line.cells[at]
+	text := c.appendCell(nil, lead.ch)
+	if len(text) < maxCluster {
+		text = append(text, string(r)...)
+		lead.ch = lead.ch&wide | cluster | c.clusterID(string(text))
+	}
+	for ; grow > 0 && b.x < c.cols; grow-- {
+		line.split(b.x+1, cell{style: c.pen})
+		lead.ch |= wide
+		line.cells[b.x] = cell{filler, c.pen}
+		b.x++
+	}
+}
+
+// set writes r into the cells at the cursor, which there is room for.
+func (c *Core) set(r rune, width int) {
+	b := c.buf
+	line := &b.rows[b.y]
+	pen := cell{style: c.pen}
+	if c.modes&modeInsert != 0 {
+		line.insert(b.x, width, pen)
+	}
+	line.split(b.x, pen)
+	line.split(b.x+width, pen)
+	ch := uint32(r)
+	if width == 2 {
+		ch |= wide
+		line.cells[b.x+1] = cell{filler, c.pen}
+	}
+	line.cells[b.x] = cell{ch, c.pen}
+	line.dirty = true
+	b.x += width
+}
+
+// printASCII puts printable ASCII at the cursor: print, for most of the bytes.
+func (c *Core) printASCII(p []byte) {
+	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.before.kind == kindPrepend {
+		for _, ch := range p {
+			c.print(c.translate(ch))
+		}
+		return
+	}
+	c.before = joinState{kindOther, 1}
+	b := c.buf
+	for len(p) > 0 {
+		if b.x >= c.cols {
+			if c.modes&modeWrap == 0 {
+				b.x, p = c.cols-1, p[len(p)-1:]
+			} else {
+				c.wrap(0)
+			}
+		}
+		line := &b.rows[b.y]
+		n := min(len(p), c.cols-b.x)
+		pen := cell{style: c.pen}
+		line.split(b.x, pen)
+		line.split(b.x+n, pen)
+		line.dirty = true
+		cells := line.cells[b.x : b.x+n]
+		for i := range cells {
+			cells[i] = cell{uint32(p[i]), c.pen}
+		}
+		b.x += n
+		p = p[n:]
+	}
+}
+
+// lineDrawing is what ` to ~ stand for in charset 0, DEC Special Graphics.
+const lineDrawing = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
+
+// translate is the character that ch stands for in the charset in use.
+func (c *Core) translate(ch byte) rune {
+	switch set := c.charsets[c.gl]; {
+	case set == 'A' && ch == '#':
+		return '£'
+	case set == '0' && ch >= '`' && ch <= '~':
+		i := int(ch - '`')
+		for _, r := range lineDrawing {
+			if i == 0 {
+				return r
+			}
+			i--
+		}
+	}
+	return rune(ch)
+}
+
+// repeat is REP: prints the character just printed n more times.
+func (c *Core) repeat(n int) {
+	b := c.buf
+	at := b.x - int(c.before.width)
+	if c.before.width == 0 || at < 0 {
+		return
+	}
+	n = min(n, c.cols*c.rows) // more would only scroll the same rows away
+	text := string(c.appendCell(nil, b.rows[b.y].cells[at].ch))
+	for range n {
+		for _, r := range text {
+			c.print(r)
+		}
+	}
+}

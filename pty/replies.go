@@ -1,0 +1,270 @@
+package pty
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxReplies bounds the answers that wait to be fetched, in bytes. Further
+// ones are dropped whole.
+const maxReplies = 64 << 10
+
+// What the terminal says it is.
+const (
+	deviceAttributes    = "\x1b[?1;2c"            // a VT100 with advanced video, as xterm.js says
+	secondaryAttributes = "\x1b[>0;276;0c"        // as xterm.js says
+	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
+)
+
+// Colours that OSC 10 to 12 report. Nobody may look at the screen, so they only
+// have to say "dark", which is what most agent CLIs take for granted.
+const (
+	foreground = 0xd4d4d4
+	background = 0x1e1e1e
+)
+
+func (c *Core) reply(s string) {
+	if len(c.replies)+len(s) <= maxReplies {
+		c.replies = append(c.replies, s...)
+	}
+}
+
+func (c *Core) replyf(format string, args ...any) {
+	c.reply(fmt.Sprintf(format, args...))
+}
+
+// query answers DA1, DSR and XTWINOPS: CSI c, n and t.
+func (c *Core) query(b byte) {
+	n := c.arg(0, 0)
+	switch {
+	case b == 'c' && n == 0:
+		c.reply(deviceAttributes)
+	case b == 'n' && n == 5:
+		c.reply("\x1b[0n")
+	case b == 'n' && n == 6:
+		x, y := c.reported()
+		c.replyf("\x1b[%d;%dR", y, x)
+	case b == 't':
+		c.window(n)
+	}
+}
+
+// reported is the cursor as CPR counts it: from 1, in origin mode from the top
+// of the region.
+func (c *Core) reported() (x, y int) {
+	x, y = min(c.buf.x, c.cols-1)+1, c.buf.y+1
+	if c.modes&modeOrigin != 0 {
+		y -= c.buf.top
+	}
+	return x, y
+}
+
+// maxTitles bounds the stack of titles, as xterm does.
+const maxTitles = 10
+
+// window is XTWINOPS: sizes, and the stack of titles. Reading the title back
+// is refused, because that types text of the program's choice.
+func (c *Core) window(n int) {
+	switch n {
+	case 14, 15:
+		c.replyf("\x1b[%d;%d;%dt", n-10, c.rows*cellHeight, c.cols*cellWidth)
+	case 16:
+		c.replyf("\x1b[6;%d;%dt", cellHeight, cellWidth)
+	case 18, 19:
+		c.replyf("\x1b[%d;%d;%dt", n-10, c.rows, c.cols)
+	case 22:
+		if c.arg(1, 0) != 1 {
+			if len(c.titles) >= maxTitles {
+				c.titles = append(c.titles[:0], c.titles[1:]...)
+			}
+			c.titles = append(c.titles, c.title)
+		}
+	case 23:
+		if last := len(c.titles) - 1; last >= 0 && c.arg(1, 0) != 1 {
+			c.setTitle(c.titles[last])
+			c.titles = c.titles[:last]
+		}
+	}
+}
+
+// privateQuery answers CSI ? n and CSI ? u.
+func (c *Core) privateQuery(b byte) {
+	switch n := c.arg(0, 0); {
+	case b == 'u':
+		c.replyf("\x1b[?%du", c.buf.keyboardFlags())
+	case n == 6:
+		x, y := c.reported()
+		c.replyf("\x1b[?%d;%dR", y, x)
+	case n == 996: // dark or light
+		c.reply("\x1b[?997;1n")
+	}
+}
+
+// identify answers DA2 and XTVERSION.
+func (c *Core) identify(b byte) {
+	switch {
+	case c.arg(0, 0) != 0:
+	case b == 'c':
+		c.reply(secondaryAttributes)
+	default:
+		c.reply(version)
+	}
+}
+
+// What DECRPM says of a mode.
+const (
+	modeUnknown = iota
+	modeSet1
+	modeReset
+	modeAlwaysSet
+	modeAlwaysReset
+)
+
+// reportMode answers DECRQM.
+func (c *Core) reportMode(number int, ansi bool) {
+	state := modeUnknown
+	if m := modeNumber(number, ansi); m != 0 {
+		state = modeReset
+		if c.modes&m != 0 {
+			state = modeSet1
+		}
+	} else {
+		state = fixedMode(number, ansi, c.buf == &c.alt)
+	}
+	mark := "?"
+	if ansi {
+		mark = ""
+	}
+	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
+}
+
+// fixedMode is what to say of modes that are not switches here.
+func fixedMode(number int, ansi, alt bool) int {
+	switch {
+	case ansi && number == 2: // KAM
+		return modeAlwaysReset
+	case ansi && number == 12: // SRM
+		return modeAlwaysSet
+	case ansi:
+		return modeUnknown
+	}
+	switch number {
+	case 8: // autorepeat
+		return modeAlwaysSet
+	case 67, 1005, 1015: // backarrow key, old mouse encodings
+		return modeAlwaysReset
+	case 12: // blinking cursor
+		return modeReset
+	case 1048:
+		return modeSet1
+	case 47, 1047:
+		if alt {
+			return modeSet1
+		}
+		return modeReset
+	}
+	return modeUnknown
+}
+
+// reportPalette answers OSC 4: pairs of an index and "?". Setting is ignored.
+func (c *Core) reportPalette(text string) {
+	for {
+		index, rest, ok := strings.Cut(text, ";")
+		spec, rest, more := strings.Cut(rest, ";")
+		if n, err := strconv.ParseUint(index, 10, 8); ok && err == nil && spec == "?" {
+			c.reply("\x1b]4;" + index + ";" + rgb(paletteColour(int(n))) + c.terminator())
+		}
+		if !more {
+			return
+		}
+		text = rest
+	}
+}
+
+// reportColours answers OSC 10 to 12; further fields are the next numbers'.
+func (c *Core) reportColours(number int, text string) {
+	for spec := range strings.SplitSeq(text, ";") {
+		if number > 12 {
+			return
+		}
+		if spec == "?" {
+			colour := foreground
+			if number == 11 {
+				colour = background
+			}
+			c.replyf("\x1b]%d;%s%s", number, rgb(colour), c.terminator())
+		}
+		number++
+	}
+}
+
+// terminator ends the answer to an OSC as the query ended, as xterm does.
+func (c *Core) terminator() string {
+	if c.bell {
+		return "\a"
+	}
+	return "\x1b\\"
+}
+
+func rgb(colour int) string {
+	r, g, b := colour>>16&0xff, colour>>8&0xff, colour&0xff
+	return fmt.Sprintf("rgb:%02x%02x/%02x%02x/%02x%02x", r, r, g, g, b, b)
+}
+
+// paletteColour is colour n of xterm's 256.
+func paletteColour(n int) int {
+	basic := [16]int{
+		0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
+		0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
+	}
+	step := func(i int) int { // of the 6x6x6 cube
+		if i == 0 {
+			return 0
+		}
+		return 55 + 40*i
+	}
+	switch {
+	case n < 16:
+		return basic[n]
+	case n < 232:
+		n -= 16
+		return step(n/36)<<16 | step(n/6%6)<<8 | step(n%6)
+	}
+	return (8 + 10*(n-232)) * 0x010101
+}
+
+// deviceControl answers DECRQSS (DCS $ q) and XTGETTCAP (DCS + q).
+func (c *Core) deviceControl(final byte, data []byte) {
+	if final != 'q' || c.inters != 1 {
+		return
+	}
+	switch c.inter[0] {
+	case '$':
+		c.reportSetting(string(data))
+	case '+':
+		for name := range strings.SplitSeq(string(data), ";") {
+			if _, err := hex.DecodeString(name); err == nil {
+				c.reply("\x1bP0+r" + name + "\x1b\\") // no such capability
+			}
+		}
+	}
+}
+
+func (c *Core) reportSetting(name string) {
+	switch name {
+	case "r":
+		c.replyf("\x1bP1$r%d;%dr\x1b\\", c.buf.top+1, c.buf.bottom+1)
+	case `"p`:
+		c.reply("\x1bP1$r61;1\"p\x1b\\")
+	case `"q`:
+		protected := 0
+		if c.pen.attr&attrProtected != 0 {
+			protected = 1
+		}
+		c.replyf("\x1bP1$r%d\"q\x1b\\", protected)
+	default:
+		c.reply("\x1bP0$r\x1b\\")
+	}
+}

@@ -1,0 +1,221 @@
+package pty
+
+// Resize changes the size in cells. Lines of the normal screen are wrapped
+// anew, as xterm.js does; rows that do not fit go into the history and come
+// back from it. The alternate screen is cut, and shows again what was cut off
+// if it grows before the program has erased it.
+func (c *Core) Resize(cols, rows int) {
+	cols, rows = clampSize(cols, rows)
+	if cols == c.cols && rows == c.rows {
+		return
+	}
+	if cols != c.cols {
+		c.reflow(cols)
+		c.alt.crop(cols)
+	}
+	c.cols, c.rows = cols, rows
+	c.fitRows(&c.main)
+	if c.buf == &c.alt {
+		c.fitRows(&c.alt)
+	}
+	c.growTabs()
+	c.seen.rows = nil
+}
+
+// fitRows gives b as many rows as the screen has, and keeps the cursor on it.
+func (c *Core) fitRows(b *buffer) {
+	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
+		b.rows = b.rows[:len(b.rows)-1]
+	}
+	for len(b.rows) > c.rows && b.y > 0 {
+		c.hideTop(b)
+	}
+	if extra := len(b.rows) - c.rows; extra > 0 {
+		hidden := append([]row(nil), b.rows[c.rows:]...)
+		b.below = bounded(append(hidden, b.below...))
+		b.rows = b.rows[:c.rows]
+	}
+	for len(b.rows) < c.rows && len(b.below) > 0 {
+		b.rows = append(b.rows, b.below[0].resized(c.cols))
+		b.below = b.below[1:]
+	}
+	for shown := true; shown && len(b.rows) < c.rows; {
+		shown = c.showTop(b)
+	}
+	for len(b.rows) < c.rows {
+		b.rows = append(b.rows, newRow(c.cols))
+	}
+	b.rows = append([]row(nil), b.rows...) // lets go of the memory of rows dropped
+	b.x, b.y = min(b.x, c.cols-1), min(max(b.y, 0), c.rows-1)
+	b.saved.x, b.saved.y = min(b.saved.x, c.cols-1), min(b.saved.y, c.rows-1)
+	b.top, b.bottom = 0, c.rows-1
+	b.touch(0, c.rows)
+}
+
+// bounded cuts what a smaller screen hides to the most a screen can show.
+func bounded(rows []row) []row {
+	return rows[:min(len(rows), maxSize)]
+}
+
+// hideTop takes the top row away.
+func (c *Core) hideTop(b *buffer) {
+	if b == &c.main {
+		c.keep(&b.rows[0])
+	} else {
+		b.above = append(b.above, b.rows[0])
+		b.above = b.above[max(len(b.above)-maxSize, 0):]
+	}
+	b.rows = b.rows[1:]
+	b.y--
+	b.saved.y = max(b.saved.y-1, 0)
+}
+
+// showTop brings a row back above the top one. On the normal screen it does so
+// only while nothing is below the cursor, as xterm does: programs that draw
+// there expect new rows at the bottom.
+func (c *Core) showTop(b *buffer) bool {
+	var top row
+	if b != &c.main {
+		if len(b.above) == 0 {
+			return false
+		}
+		last := len(b.above) - 1
+		top, b.above = b.above[last].resized(c.cols), b.above[:last]
+	} else {
+		if b.y < len(b.rows)-1 {
+			return false
+		}
+		text, ok := c.history.pop()
+		if !ok {
+			return false
+		}
+		if top, ok = c.rowOf(text); !ok {
+			c.history.push(func(dst []byte) []byte { return append(dst, text...) })
+			return false
+		}
+	}
+	b.rows = append([]row{top}, b.rows...)
+	b.y++
+	b.saved.y++
+	return true
+}
+
+// rowOf is text in a row as wide as the screen; false if it is too long.
+func (c *Core) rowOf(text string) (row, bool) {
+	line := New(c.cols, 1) // its own clusters: they are copied over below
+	_, _ = line.Write([]byte(text))
+	if line.history.lines > 0 {
+		return row{}, false
+	}
+	r := line.buf.rows[0]
+	for i := range r.cells {
+		if ch := r.cells[i].ch; ch&cluster != 0 {
+			r.cells[i].ch = ch&wide | cluster | c.clusterID(line.clusters.at(ch&charMask))
+		}
+	}
+	return r, true
+}
+
+// resized is r with cols cells: cut, or made longer with what was cut off.
+func (r row) resized(cols int) row {
+	all := r.cells
+	if r.full != nil {
+		r.merge()
+		all = r.full
+	}
+	out := row{cells: make([]cell, cols), wrapped: r.wrapped, dirty: true}
+	copy(out.cells, all)
+	if len(all) > cols {
+		out.full = all
+		if last := &out.cells[cols-1]; last.ch&wide != 0 {
+			*last = cell{}
+		}
+	}
+	return out
+}
+
+// merge writes what is shown over what was there before r was cut.
+func (r *row) merge() {
+	shown := len(r.cells)
+	edge := r.full[shown-1]
+	copy(r.full, r.cells)
+	if last := &r.full[shown-1]; shown < len(r.full) && r.full[shown].ch&filler != 0 {
+		if last.ch == 0 { // cut through a wide character, and untouched since
+			*last = edge
+		} else {
+			r.full[shown] = cell{}
+		}
+	}
+}
+
+// crop gives the alternate screen's rows cols cells.
+func (b *buffer) crop(cols int) {
+	for y := range b.rows {
+		b.rows[y] = b.rows[y].resized(cols)
+	}
+}
+
+// A span is a line that a program wrote, of one row or of several that wrap.
+type span struct {
+	cells  []cell
+	cursor int // place of the cursor in it; -1 if it is not there
+}
+
+// reflow wraps the lines of the normal screen for a width of cols.
+func (c *Core) reflow(cols int) {
+	b := &c.main
+	spans := c.spans(b)
+	b.rows = b.rows[:0:0]
+	for _, s := range spans {
+		first := true
+		for at := 0; first || at < len(s.cells); first = false {
+			n := cut(s.cells[at:], cols)
+			r := newRow(cols)
+			r.wrapped = !first
+			copy(r.cells, s.cells[at:at+n])
+			last := at+n >= len(s.cells)
+			if s.cursor >= at && (s.cursor < at+n || last) {
+				b.x, b.y = min(s.cursor-at, cols-1), len(b.rows)
+				s.cursor = -1
+			}
+			b.rows = append(b.rows, r)
+			at += n
+		}
+	}
+	for i := range b.below {
+		b.below[i] = b.below[i].resized(cols)
+	}
+}
+
+// spans joins the rows of b into lines.
+func (c *Core) spans(b *buffer) []span {
+	var out []span
+	for y := range b.rows {
+		r := &b.rows[y]
+		if y == 0 || !r.wrapped {
+			out = append(out, span{cursor: -1})
+		}
+		s := &out[len(out)-1]
+		if y == b.y {
+			s.cursor = len(s.cells) + b.x
+		}
+		n := r.used()
+		if y+1 < len(b.rows) && b.rows[y+1].wrapped {
+			n = len(r.cells)
+			if r.cells[n-1].ch == 0 && b.rows[y+1].cells[0].ch&wide != 0 {
+				n-- // left free because the wide character did not fit
+			}
+		}
+		s.cells = append(s.cells, r.cells[:n]...)
+	}
+	return out
+}
+
+// cut is how many of cells fit into a row without halving a wide character.
+func cut(cells []cell, cols int) int {
+	n := min(len(cells), cols)
+	if n < len(cells) && cells[n].ch&filler != 0 {
+		n--
+	}
+	return n
+}

@@ -1,0 +1,129 @@
+package pty
+
+import (
+	"io"
+
+	"coleo.dev"
+)
+
+// Screen is what a terminal emulator shows of a program's output. Every
+// emulator of this package satisfies it.
+//
+// No method fails, blocks or panics, whatever bytes were written, and memory
+// is bounded. What a Screen shows depends on the bytes alone, not on how they
+// were cut into writes. A Screen is used by one goroutine at a time.
+type Screen interface {
+	// Write takes a program's output. It takes all of it and returns no error.
+	io.Writer
+	// Feed is Write up to and including the byte that ends a synchronized
+	// update, or all of p if none ends in it; it returns how many bytes it took.
+	// It lets a reader look at every frame that the program meant to be seen.
+	Feed(p []byte) int
+	// Resize changes the size in cells, clamped to 2x1 .. 1000x1000. No text
+	// gets lost: what no longer fits goes into the history, or comes back when
+	// the screen grows again.
+	Resize(cols, rows int)
+
+	// Size is in cells.
+	Size() (cols, rows int)
+	// View is a copy of the whole screen.
+	View() coleo.Screen
+	// Row is the text of row y, trailing blanks cut, without fillers after wide
+	// characters; "" if there is no such row.
+	Row(y int) string
+	// Cursor is 0-based; x is cols while a wrap is pending.
+	Cursor() (x, y int)
+	// Mode reports whether m is set.
+	Mode(m Mode) bool
+	// History is the last n lines that were scrolled off the top, oldest first.
+	History(n int) []string
+
+	// Changed is what became different since the last call.
+	Changed() Change
+	// Frame says where in a synchronized update (DEC 2026) the output is.
+	Frame() Frame
+	// Replies is what a terminal has to answer to the queries in the output
+	// since the last call, in order; nil if nothing.
+	Replies() []byte
+	// Notices are the things said beside the screen since the last call, in
+	// order. At most 256 are kept: then the oldest are dropped.
+	Notices() []Notice
+}
+
+// Change is what differs between two moments of a screen.
+type Change struct {
+	Rows   []int // rows whose text or attributes other than colour differ, ascending
+	Cursor bool  // place or visibility
+	Title  bool
+	Modes  bool
+}
+
+// Any reports whether anything differs.
+func (c Change) Any() bool {
+	return len(c.Rows) > 0 || c.Cursor || c.Title || c.Modes
+}
+
+// Frame tells whether the screen is half drawn.
+type Frame struct {
+	Open  bool   // a synchronized update has begun and not ended
+	Count uint64 // how many have ended
+}
+
+// Notice is something that the program told its terminal beside the screen:
+// one witness among several, that anything printed can forge.
+type Notice struct {
+	Kind NoticeKind
+	Text string // control characters dropped, at most 4096 bytes
+}
+
+// NoticeKind is what sort of Notice it is.
+type NoticeKind string
+
+const (
+	NoticeStatus       NoticeKind = "status"       // OSC 7501: its payload, "state=working:app=…"
+	NoticeSession      NoticeKind = "session"      // OSC 26: its payload, "Status=running;…"
+	NoticeProgress     NoticeKind = "progress"     // OSC 9;4: "state;percent"
+	NoticeNotification NoticeKind = "notification" // OSC 9, 777 and 99: the text shown to the user
+	NoticePrompt       NoticeKind = "prompt"       // OSC 133 and 633: a shell's prompt marks
+	NoticeTitle        NoticeKind = "title"        // OSC 0 and 2: the new title
+	NoticeBell         NoticeKind = "bell"         // BEL: no text
+)
+
+// Mode is a switch that the program sets in its terminal. Its text is the key
+// in coleo.Screen.Modes.
+type Mode string
+
+const (
+	ModeCursorVisible  Mode = "cursor_visible"     // DECTCEM, 25
+	ModeAppCursor      Mode = "application_cursor" // DECCKM, 1: arrow keys send SS3
+	ModeAppKeypad      Mode = "application_keypad" // DECNKM, 66
+	ModeInsert         Mode = "insert"             // IRM
+	ModeNewline        Mode = "newline"            // LNM: a line feed returns the carriage too
+	ModeOrigin         Mode = "origin"             // DECOM, 6
+	ModeWrap           Mode = "wrap"               // DECAWM, 7
+	ModeReverseWrap    Mode = "reverse_wrap"       // 45
+	ModeBracketedPaste Mode = "bracketed_paste"    // 2004
+	ModeFocus          Mode = "focus"              // 1004: wants focus reports
+	ModeSynchronized   Mode = "synchronized"       // 2026: a frame is being drawn
+	ModeGraphemes      Mode = "graphemes"          // 2027: asked for clusters, which are always on here
+	ModeColourScheme   Mode = "colour_scheme"      // 2031: wants dark/light reports
+	ModeMouseX10       Mode = "mouse_x10"          // 9
+	ModeMouseClick     Mode = "mouse_click"        // 1000
+	ModeMouseDrag      Mode = "mouse_drag"         // 1002
+	ModeMouseMotion    Mode = "mouse_motion"       // 1003
+	ModeMouseSGR       Mode = "mouse_sgr"          // 1006
+	ModeMousePixels    Mode = "mouse_pixels"       // 1016
+	ModeKittyKeyboard  Mode = "kitty_keyboard"     // CSI > u, CSI = u: keys may be sent as CSI u
+	ModeAltScreen      Mode = "alt_screen"         // 47, 1047, 1049
+)
+
+// Cell is one character cell with what a View leaves out.
+type Cell struct {
+	Text    string // the character with its combining marks; "" if blank or the right half of a wide one
+	Width   int    // 1 or 2; 0 for the right half of a wide character
+	Bold    bool
+	Faint   bool // placeholders in composers usually are
+	Inverse bool
+	Hidden  bool
+	Link    string // OSC 8 target, http or https; "" if none
+}

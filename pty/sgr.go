@@ -1,0 +1,120 @@
+package pty
+
+// graphics is SGR: how the characters printed from now on look.
+func (c *Core) graphics() {
+	n := min(c.given, maxParams)
+	if n == 0 {
+		c.resetPen()
+		return
+	}
+	for i := 0; i < n; i++ {
+		subs := 0
+		for i+subs+1 < n && c.subs&(1<<(i+subs+1)) != 0 {
+			subs++
+		}
+		i += c.rendition(i, subs)
+	}
+}
+
+// resetPen is SGR 0, which ends neither a link nor protection.
+func (c *Core) resetPen() {
+	c.pen = style{link: c.pen.link, attr: c.pen.attr & attrProtected}
+}
+
+// rendition applies parameter i, which has subs of its own after colons, and
+// returns how many parameters after it belong to it.
+func (c *Core) rendition(i, subs int) int {
+	switch p := c.param[i]; {
+	case p == 38 || p == 48 || p == 58:
+		return c.extendedColour(i, subs)
+	case p == 4 && subs > 0:
+		c.setAttr(attrUnderline, c.param[i+1] != 0)
+	case p == 0:
+		c.resetPen()
+	case p < 30 || p >= 50:
+		c.attribute(p)
+		if p >= 90 && p <= 97 {
+			c.pen.fg = colourIndex | uint32(p-90+8)
+		}
+		if p >= 100 && p <= 107 {
+			c.pen.bg = colourIndex | uint32(p-100+8)
+		}
+	case p == 39:
+		c.pen.fg = 0
+	case p == 49:
+		c.pen.bg = 0
+	case p < 40:
+		c.pen.fg = colourIndex | uint32(p-30)
+	default:
+		c.pen.bg = colourIndex | uint32(p-40)
+	}
+	return subs
+}
+
+func (c *Core) setAttr(a uint16, on bool) {
+	c.pen.attr &^= a
+	if on {
+		c.pen.attr |= a
+	}
+}
+
+func (c *Core) attribute(p int32) {
+	switch p {
+	case 1:
+		c.setAttr(attrBold, true)
+	case 2:
+		c.setAttr(attrFaint, true)
+	case 3, 23:
+		c.setAttr(attrItalic, p == 3)
+	case 4, 21, 24:
+		c.setAttr(attrUnderline, p != 24)
+	case 5, 25:
+		c.setAttr(attrBlink, p == 5)
+	case 7, 27:
+		c.setAttr(attrInverse, p == 7)
+	case 8, 28:
+		c.setAttr(attrHidden, p == 8)
+	case 9, 29:
+		c.setAttr(attrStruck, p == 9)
+	case 22:
+		c.setAttr(attrBold|attrFaint, false)
+	case 53, 55:
+		c.setAttr(attrOverline, p == 53)
+	}
+}
+
+// extendedColour is SGR 38, 48 and 58 at parameter i, written with colons
+// (38:2::r:g:b, 38:2:r:g:b, 38:5:n) or with semicolons (38;2;r;g;b, 38;5;n).
+func (c *Core) extendedColour(i, subs int) int {
+	var v [6]int32 // the kind of colour and what follows it
+	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]
+	taken := subs
+	if subs > 0 {
+		given = given[:min(subs, len(given))]
+		if len(given) > 4 && given[0] == 2 {
+			copy(given[1:], given[2:]) // a colour space, nearly always left out
+		}
+	} else {
+		taken = min(len(given), map[int32]int{2: 4, 5: 2}[v[0]])
+	}
+	var colour uint32
+	switch v[0] {
+	case 2:
+		colour = colourRGB | channel(v[1])<<16 | channel(v[2])<<8 | channel(v[3])
+	case 5:
+		colour = colourIndex | channel(v[1])
+	default:
+		return taken
+	}
+	switch c.param[i] {
+	case 38:
+		c.pen.fg = colour
+	case 48:
+		c.pen.bg = colour
+	}
+	return taken
+}
+
+func channel(v int32) uint32 {
+	return uint32(max(v, 0)) & 0xff
+}

@@ -1,0 +1,116 @@
+package pty
+
+import "sync"
+
+// How wide a character is, and which characters share a cell, is what xterm.js
+// says with its grapheme addon (Unicode 15): the table in width_table.go. The
+// choice was made against these:
+//
+//   - xterm.js alone (Unicode 6): emoji are one cell wide. No agent CLI seen
+//     assumes that; they measure text with string-width or its like, which
+//     gives two, and place words after an emoji accordingly.
+//   - its unicode11 addon: emoji two, but one for those that U+FE0F makes
+//     emoji, and a cell pair for each part of a ZWJ sequence or flag.
+//   - go-runewidth, uniseg, x/ansi: dependencies, disagreeing with each other
+//     on U+FE0F, flags and Indic vowel signs.
+//
+// One departure: invisible formatting characters (U+200B, U+200E, U+2060 …)
+// take no cell, as in all of the others. Characters of ambiguous width are one
+// cell wide.
+
+// Kinds of characters in grapheme clusters (UAX #29), as the table has them.
+const (
+	kindOther = iota
+	kindPrepend
+	kindExtend
+	kindRegional
+	kindSpacing
+	kindHangulL
+	kindHangulV
+	kindHangulT
+	kindHangulLV
+	kindHangulLVT
+	kindZWJ
+	kindPictograph
+
+	kindMask = 15
+	kindWide = 16 // two cells
+)
+
+type propertyRange struct {
+	lo, hi   rune
+	property uint8
+}
+
+// properties is the table in two steps: a block for every 256 characters.
+type properties struct {
+	index  [0x1100]uint16
+	blocks [][256]uint8
+}
+
+var loadProperties = sync.OnceValue(func() *properties {
+	p := &properties{}
+	var flat [0x110000]uint8
+	for _, r := range propertyRanges() {
+		for ch := r.lo; ch <= r.hi; ch++ {
+			flat[ch] = r.property
+		}
+	}
+	known := map[[256]uint8]uint16{}
+	for i := range p.index {
+		block := [256]uint8(flat[i<<8:])
+		n, ok := known[block]
+		if !ok {
+			n = uint16(len(p.blocks))
+			p.blocks = append(p.blocks, block)
+			known[block] = n
+		}
+		p.index[i] = n
+	}
+	return p
+})
+
+// of is the kind of r and whether it is wide; r is a Unicode character.
+func (p *properties) of(r rune) uint8 {
+	return p.blocks[p.index[r>>8]][r&0xff]
+}
+
+// A joinState is what decides whether the next character joins the last one.
+type joinState struct {
+	kind  uint8
+	width uint8 // cells of the cluster so far; 0: nothing to join
+}
+
+// next is the state after a character with property p, and whether it joins.
+func (s joinState) next(p uint8) (joinState, bool) {
+	kind, width := p&kindMask, uint8(1)
+	if p&kindWide != 0 {
+		width = 2
+	}
+	if s.width == 0 || !joins(s.kind, kind) {
+		return joinState{kind, width}, false
+	}
+	if kind == kindRegional {
+		return joinState{kindOther, 2}, true // a flag is whole: a third indicator starts another
+	}
+	return joinState{kind, max(width, s.width)}, true
+}
+
+// joins tells whether no cluster boundary is between a and b.
+func joins(a, b uint8) bool {
+	switch b {
+	case kindExtend, kindZWJ, kindSpacing:
+		return true
+	case kindPictograph:
+		return a == kindZWJ || a == kindPrepend
+	case kindRegional:
+		return a == kindRegional || a == kindPrepend
+	case kindHangulL, kindHangulLV, kindHangulLVT:
+		return a == kindHangulL || a == kindPrepend
+	case kindHangulV:
+		return a == kindHangulL || a == kindHangulLV || a == kindHangulV || a == kindPrepend
+	case kindHangulT:
+		return a >= kindHangulV && a <= kindHangulLVT || a == kindPrepend
+	}
+	return a == kindPrepend
+}
