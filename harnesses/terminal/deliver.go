@@ -174,7 +174,7 @@ func (s *session) submit(ctx context.Context, text string) (coleo.Receipt, error
 func (s *session) submitted() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hold = true
+	s.hold, s.fresh = true, false
 	s.pending = time.Time{}
 	if !s.reading.State.Working() && s.reading.State != coleo.Dead {
 		s.become(time.Now(), coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)

@@ -70,7 +70,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	return h.open(coleo.Handle{
 		Harness: h.spec.Name, Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir, Workdir: c.Workdir,
 		Holder: status.Holder, Process: status.Process, Conversation: c.Conversation, Extra: extra,
-	}, facts, status)
+	}, facts, status, true)
 }
 
 // Attach takes up a session whose holder proves that it is the one in the
@@ -95,7 +95,7 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	if err := prove(handle, status); err != nil {
 		return nil, err
 	}
-	return h.open(handle, facts, status)
+	return h.open(handle, facts, status, false)
 }
 
 // prove compares a handle with what a holder says of itself and with the

@@ -89,6 +89,9 @@ func (s *session) recognise(now time.Time) time.Duration {
 // settle lets work and questions through at once, and idle and error only when
 // they have held for the settling time and no prompt is on its way.
 func (s *session) settle(now time.Time, next coleo.Reading) time.Duration {
+	if s.fresh && s.reading.State == coleo.Initializing && next.State.Working() {
+		return idleLook // some agent CLIs look busy while they start
+	}
 	calm := next.State == coleo.Idle || next.State == coleo.Failed
 	if !calm || next.State == s.reading.State {
 		s.pending = time.Time{}

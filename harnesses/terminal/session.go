@@ -51,6 +51,7 @@ type session struct {
 	status   inband
 	hold     bool // a prompt was submitted and has not shown yet
 	worked   int  // how many looks saw it working or asking
+	fresh    bool // spawned by us, and no prompt was sent yet: it cannot be working
 	dialogs  dialogCounter
 }
 
@@ -61,7 +62,7 @@ var (
 )
 
 // open builds a session on a holder and brings its screen up to date.
-func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status) (*session, error) {
+func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status) (*ses
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
 		done: make(chan struct{}), log: newChangeLog(), looked: make(chan struct{}),
-		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(),
+		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(), fresh: fresh,
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
 	}
 	s.log.add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})

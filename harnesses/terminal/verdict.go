@@ -102,12 +102,15 @@ func (d *DialogRule) parseOptions(rows []string, title int, out *coleo.Dialog) i
 	return first
 }
 
-// block joins rows to a text without blank rows and without common indent.
+// frames are the characters of rows that only draw a box or a scroll bar.
+const frames = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
+
+// block joins rows to a text without indent and without rows that say nothing.
 func block(rows []string) string {
 	var out []string
 	for _, row := range rows {
-		if row = strings.TrimSpace(row); row != "" {
-			out = append(out, row)
+		if strings.Trim(row, frames) != "" {
+			out = append(out, strings.TrimSpace(row))
 		}
 	}
 	return strings.Join(out, "\n")
