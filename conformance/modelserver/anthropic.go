@@ -17,7 +17,7 @@ func (anthropic) serves(path string) bool { return path == "/v1/messages" }
 
 func (anthropic) fixed(method, path string, body []byte) any {
 	if method == http.MethodPost && path == "/v1/messages/count_tokens" {
-		return map[string]int{"input_tokens": Turn{body: body}.inputTokens()}
+		return map[string]int{"input_tokens": Turn{size: len(body)}.inputTokens()}
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (anthropic) decode(body []byte) (Turn, error) {
 		return Turn{}, errors.New("messages: at least one message is required")
 	}
 	r := reader{turn: Turn{
-		Dialect: AnthropicMessages, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens, body: body,
+		Dialect: AnthropicMessages, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens, size: len(body),
 	}}
 	for _, t := range q.Tools {
 		r.turn.Tools = append(r.turn.Tools, Tool{Name: t.Name, schema: t.Schema})

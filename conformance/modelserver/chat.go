@@ -89,7 +89,7 @@ func (chat) decode(body []byte) (Turn, error) {
 	}
 	r := reader{turn: Turn{
 		Dialect: OpenAIChat, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens,
-		wantsUsage: q.StreamOptions.IncludeUsage, body: body,
+		wantsUsage: q.StreamOptions.IncludeUsage, size: len(body),
 	}}
 	for _, t := range q.Tools {
 		r.turn.Tools = append(r.turn.Tools, Tool{Name: t.Function.Name, schema: t.Function.Parameters})

@@ -68,8 +68,7 @@ func folderIn(text string) string {
 // reader gathers a Turn from messages in their order.
 type reader struct {
 	turn  Turn
-	added string // what the agent CLI put among the user's texts
-	fresh bool   // the next user text begins a new message
+	fresh bool // the next user text begins a new message
 }
 
 // message begins the next message.
@@ -78,7 +77,7 @@ func (r *reader) message() { r.fresh = true }
 // user reads a text that stands in the user's name.
 func (r *reader) user(text string) {
 	if addedText.MatchString(text) {
-		r.added += text + "\n"
+		r.turn.added += text + "\n"
 		return
 	}
 	if r.fresh {
@@ -102,7 +101,7 @@ func (r *reader) system(text string) {
 // done is the whole Turn.
 func (r *reader) done() Turn {
 	t := r.turn
-	t.Folder = folderIn(t.System + "\n" + r.added)
+	t.Folder = folderIn(t.System + "\n" + t.added)
 	t.Side = sideOf(t)
 	return t
 }

@@ -37,6 +37,7 @@ func signs() []sign {
 		{SideSummary, true, "tasked with summarizing conversations"},
 		{SideSummary, true, "*briefly* summarize this partial conversation"},
 		{SideSummary, false, "your task is to create a detailed summary of the conversation"},
+		{SideSummary, false, "critical: respond with text only. do not call any tools."},
 		{SideCommit, true, "one-line git commit messages"},
 	}
 }

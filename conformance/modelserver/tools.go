@@ -91,8 +91,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 		return Tool{Name: name}, nil
 	}
 	mention := regexp.MustCompile(`\bmcp__[A-Za-z0-9_-]*__` + regexp.QuoteMeta(name) + `\b`)
-	if full := mention.Find(t.body); full != nil {
-		return Tool{Name: string(full)}, nil
+	if full := mention.FindString(t.System + "\n" + t.added); full != "" {
+		return Tool{Name: full}, nil
 	}
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }

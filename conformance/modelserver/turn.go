@@ -33,7 +33,8 @@ type Turn struct {
 
 	maxTokens  int
 	wantsUsage bool   // a chat stream ends with usage only if asked to
-	body       []byte // as it came; dropped from records
+	added      string // what the agent CLI put among the user's texts
+	size       int    // of the request, in bytes
 }
 
 // Tool is one tool that the agent CLI offers to the model.
@@ -56,9 +57,9 @@ func (t Turn) recorded() Turn {
 	for i, tool := range t.Tools {
 		tools[i] = Tool{Name: tool.Name}
 	}
-	t.Tools, t.body = tools, nil
+	t.Tools, t.added = tools, ""
 	return t
 }
 
 // inputTokens is a steady stand-in for a tokenizer: four bytes make a token.
-func (t Turn) inputTokens() int { return len(t.body)/4 + 1 }
+func (t Turn) inputTokens() int { return t.size/4 + 1 }
