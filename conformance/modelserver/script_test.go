@@ -68,6 +68,25 @@ func TestTheFirstRuleThatMatchesAnswers(t *testing.T) {
 	}
 }
 
+func TestNamesInArgumentsAreFilledInAnewEachTime(t *testing.T) {
+	t.Parallel()
+	call := &Call{Name: "w", Args: map[string]any{"text": "<${prompt}>", "n": 1}}
+	for _, prompt := range []string{"a", "b"} {
+		steps := expand([]Step{{Tool: call}}, Turn{Prompt: prompt}, nil)
+		if got := steps[0].Tool.Args["text"]; got != "<"+prompt+">" {
+			t.Errorf("text = %v, want <%s>", got, prompt)
+		}
+	}
+}
+
+func TestRecordsKeepTheHeadOfTheSystemText(t *testing.T) {
+	t.Parallel()
+	kept := Turn{System: strings.Repeat("a", recordedSystem-1) + "éb", Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.recorded()
+	if kept.System != strings.Repeat("a", recordedSystem-1) || kept.Tools[0].schema.Required != nil {
+		t.Errorf("kept %d bytes of system text and tools %+v", len(kept.System), kept.Tools)
+	}
+}
+
 func TestSideRequestsAreRecognised(t *testing.T) {
 	t.Parallel()
 	tools := []Tool{{Name: "bash"}}

@@ -1,5 +1,7 @@
 package modelserver
 
+import "strings"
+
 // The dialects, as they stand in records and scripts.
 const (
 	AnthropicMessages = "anthropic-messages"
@@ -51,7 +53,7 @@ const recordedSystem = 512
 // recorded returns t as the record keeps it.
 func (t Turn) recorded() Turn {
 	if len(t.System) > recordedSystem {
-		t.System = t.System[:recordedSystem]
+		t.System = strings.ToValidUTF8(t.System[:recordedSystem], "")
 	}
 	tools := make([]Tool, len(t.Tools))
 	for i, tool := range t.Tools {
