@@ -1,0 +1,132 @@
+package modelserver
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxBody bounds a request, in bytes: the longest conversations of today's
+// agent CLIs, with pictures, stay below 32 MiB.
+const maxBody = 64 << 20
+
+// answer serves one HTTP request.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		return
+	}
+	defer s.serving.Done()
+	if !fromHere(r) {
+		http.Error(w, "only loopback names are served", http.StatusForbidden)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/coleo/") {
+		s.control(w, r)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "read request: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	o := &out{w: w, now: time.Now}
+	q := Request{
+		At: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), Auth: authOf(r.Header), UserAgent: r.UserAgent(),
+	}
+	for _, d := range dialects() {
+		if r.Method == http.MethodPost && d.serves(r.URL.Path) {
+			s.turn(r.Context(), q, d, body, o)
+			return
+		}
+	}
+	s.fixed(q, r.URL.Path, body, o)
+}
+
+// fromHere refuses requests whose Host is a foreign name: a page in a browser
+// could otherwise reach the server under a name of its own.
+func fromHere(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	_, unix := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
+	return unix || isLoopback(strings.Trim(host, "[]"))
+}
+
+func authOf(h http.Header) string {
+	if h.Get("X-Api-Key") != "" {
+		return "x-api-key"
+	}
+	scheme, _, _ := strings.Cut(h.Get("Authorization"), " ")
+	return strings.ToLower(scheme)
+}
+
+// fixed answers what needs no script.
+func (s *Server) fixed(q Request, path string, body []byte, o *out) {
+	n := s.rec.add(q)
+	for _, d := range dialects() {
+		if v := d.fixed(q.Method, path, body); v != nil {
+			o.json(http.StatusOK, v)
+		}
+	}
+	switch {
+	case o.status != 0:
+	case q.Method == http.MethodHead:
+		o.header(http.StatusOK, "text/plain")
+	default:
+		o.json(http.StatusNotFound, chat{}.failure(Failure{Status: 404, Message: "nothing is served at " + path}))
+	}
+	s.finish(n, o, o.err)
+}
+
+// turn answers a request for a reply.
+func (s *Server) turn(client context.Context, q Request, d dialect, body []byte, o *out) {
+	t, err := d.decode(body)
+	if err != nil {
+		q.Dialect = d.name()
+		n := s.rec.add(q)
+		o.json(http.StatusBadRequest, d.failure(Failure{Status: 400, Message: err.Error()}))
+		s.finish(n, o, err)
+		return
+	}
+	rule, steps := s.chooser.choose(t, s.failures)
+	q.Turn, q.Rule, q.Reply = t.recorded(), rule, steps
+	n := s.rec.add(q)
+
+	ctx, stop := context.WithCancel(client)
+	defer stop()
+	defer context.AfterFunc(s.ctx, stop)()
+	var enc encoder = &collector{dialect: d, out: o, turn: t}
+	if t.Stream {
+		enc = d.stream(o, t)
+	}
+	p := &player{ctx: ctx, turn: t, enc: enc, out: o, release: s.released, stalled: func(on bool) {
+		s.rec.update(n, func(q *Request) { q.Stalled, q.Status = on, o.status })
+	}}
+	s.finish(n, o, p.play(steps))
+}
+
+// failures counts how often a prompt was answered with a failure.
+func (s *Server) failures(prompt string) int {
+	return s.rec.count(func(q Request) bool {
+		return q.Prompt == prompt && q.Side == "" && len(q.Reply) == 1 && q.Reply[0].Fail != nil
+	})
+}
+
+// finish writes down how a request ended. An error that is neither ours nor
+// the script's means that the client went.
+func (s *Server) finish(n int, o *out, err error) {
+	s.rec.update(n, func(q *Request) {
+		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last
+		switch {
+		case err == nil:
+		case err == errCut || o.status >= http.StatusBadRequest || s.ctx.Err() != nil:
+			q.Error = err.Error()
+		default:
+			q.Aborted, q.Error = true, err.Error()
+		}
+	})
+}

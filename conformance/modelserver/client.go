@@ -1,0 +1,81 @@
+package modelserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Client steers a Server in another process, or in another network namespace,
+// through its control socket: path sockets reach across namespaces.
+type Client struct{ http *http.Client }
+
+// NewClient returns a client of the control socket at path. It connects anew
+// for each call, so the server may start later.
+func NewClient(path string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// Record returns the requests from number from on (the first is 1). If there
+// are none yet, it waits up to wait for one; the server waits a minute at most.
+func (c *Client) Record(ctx context.Context, from int, wait time.Duration) ([]Request, error) {
+	q := url.Values{"from": {strconv.Itoa(from)}}
+	if wait > 0 {
+		q.Set("wait", wait.String())
+	}
+	var answer struct{ Requests []Request }
+	err := c.do(ctx, http.MethodGet, "/coleo/record?"+q.Encode(), nil, &answer)
+	return answer.Requests, err
+}
+
+// SetScript replaces the script of the server.
+func (c *Client) SetScript(ctx context.Context, s Script) error {
+	return c.do(ctx, http.MethodPost, "/coleo/script", s, nil)
+}
+
+// Release lets every stalled reply go on, and returns how many those were.
+func (c *Client) Release(ctx context.Context) (int, error) {
+	var answer struct{ Released int }
+	err := c.do(ctx, http.MethodPost, "/coleo/release", nil, &answer)
+	return answer.Released, err
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	q, err := http.NewRequestWithContext(ctx, method, "http://modelserver"+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	answer, err := c.http.Do(q)
+	if err != nil {
+		return fmt.Errorf("ask model server: %w", err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return fmt.Errorf("read answer of model server: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("model server: %s: %s", answer.Status, bytes.TrimSpace(data))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("decode answer of model server: %w", err)
+	}
+	return nil
+}

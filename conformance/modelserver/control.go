@@ -1,0 +1,60 @@
+package modelserver
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// longestWait bounds how long GET /coleo/record holds a request that waits.
+const longestWait = time.Minute
+
+// control serves the paths below /coleo/:
+//
+//	GET  /coleo/record?from=N&wait=10s   requests from number N on; with wait, once there is one
+//	POST /coleo/script                   replaces the script
+//	POST /coleo/release                  lets stalled replies go on
+func (s *Server) control(w http.ResponseWriter, r *http.Request) {
+	o := &out{w: w, now: time.Now}
+	switch r.Method + " " + r.URL.Path {
+	case "GET /coleo/record":
+		s.controlRecord(o, r)
+	case "POST /coleo/script":
+		s.controlScript(o, r)
+	case "POST /coleo/release":
+		o.json(http.StatusOK, fields{"released": s.Release()})
+	default:
+		o.json(http.StatusNotFound, fields{"error": "no such control"})
+	}
+}
+
+func (s *Server) controlRecord(o *out, r *http.Request) {
+	from, err := strconv.Atoi(r.URL.Query().Get("from"))
+	if err != nil {
+		from = 1
+	}
+	if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil {
+		ctx, stop := context.WithTimeout(r.Context(), min(wait, longestWait))
+		defer stop()
+		_, _ = s.Wait(ctx, func(q Request) bool { return q.N >= from }) // late or not, the list is the answer
+	}
+	o.json(http.StatusOK, fields{"requests": s.rec.from(from)})
+}
+
+func (s *Server) controlScript(o *out, r *http.Request) {
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	var script Script
+	if err == nil {
+		script, err = parseScript(data)
+	}
+	if err == nil {
+		err = s.SetScript(script)
+	}
+	if err != nil {
+		o.json(http.StatusBadRequest, fields{"error": "script: " + err.Error()})
+		return
+	}
+	o.json(http.StatusOK, fields{"rules": len(script.Rules)})
+}

@@ -1,0 +1,111 @@
+package modelserver
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"time"
+)
+
+// player carries out the steps of one reply.
+type player struct {
+	ctx     context.Context // ends when the client has gone, or the server closes
+	turn    Turn
+	enc     encoder
+	out     *out
+	release func() <-chan struct{}
+	stalled func(bool) // told when the reply stands still until released
+	output  int        // bytes said, thought and called
+}
+
+var errCut = errors.New("connection cut by the script")
+
+// play ends with an error if the reply did not go out as the script has it.
+func (p *player) play(steps []Step) error {
+	for _, s := range steps {
+		done, err := p.step(s)
+		if err == nil {
+			err = p.out.err
+		}
+		if err != nil || done {
+			return err
+		}
+		p.out.flush()
+	}
+	p.enc.end(usage{input: p.turn.inputTokens(), output: p.output/4 + 1})
+	p.out.flush()
+	return p.out.err
+}
+
+// step carries out one step; done means that nothing may follow it.
+func (p *player) step(s Step) (done bool, err error) {
+	switch {
+	case s.Text != "":
+		return false, p.words(s.Text, s.Pace, p.enc.text)
+	case s.Thinking != "":
+		return false, p.words(s.Thinking, s.Pace, p.enc.thinking)
+	case s.Tool != nil:
+		call, err := resolve(*s.Tool, p.turn)
+		if err != nil {
+			return false, p.words("NO TOOL: "+err.Error(), 0, p.enc.text)
+		}
+		p.output += len(call.args)
+		p.enc.call(call)
+	case s.Pause > 0:
+		return false, p.wait(s.Pause)
+	case s.Stall:
+		return false, p.stall()
+	case s.Fail != nil:
+		p.enc.fail(*s.Fail)
+		return true, nil
+	case s.Cut:
+		p.out.cut()
+		return true, errCut
+	}
+	return false, nil
+}
+
+var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
+
+// words sends a text word by word, pace ms apart.
+func (p *player) words(text string, pace int, send func(string)) error {
+	p.output += len(text)
+	for _, w := range word.FindAllString(text, -1) {
+		send(w)
+		if p.out.err != nil {
+			return p.out.err
+		}
+		if pace == 0 {
+			continue
+		}
+		p.out.flush()
+		if err := p.wait(pace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) wait(ms int) error {
+	t := time.NewTimer(time.Duration(ms) * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}
+
+func (p *player) stall() error {
+	p.out.flush()
+	release := p.release() // before it is told: whoever reads of the stall may release it
+	p.stalled(true)
+	defer p.stalled(false)
+	select {
+	case <-release:
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}

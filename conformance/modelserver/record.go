@@ -1,0 +1,123 @@
+package modelserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Request is one HTTP request that came in, and what became of it.
+type Request struct {
+	N         int       `json:"n"` // 1 for the first
+	At        time.Time `json:"at"`
+	Method    string    `json:"method"`
+	Path      string    `json:"path"`           // with its query
+	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme, or ""; never the credential
+	UserAgent string    `json:"user_agent,omitempty"`
+
+	Turn // empty but for requests for a reply
+
+	// Rule says what chose the reply: "rule 2 (name)", "side", "words", or ""
+	// for what needs no choice.
+	Rule    string    `json:"rule,omitempty"`
+	Reply   []Step    `json:"reply,omitempty"`   // as chosen, names filled in
+	Status  int       `json:"status,omitempty"`  // HTTP status sent; 0 while none was
+	Stalled bool      `json:"stalled,omitempty"` // stands still until released
+	Aborted bool      `json:"aborted,omitempty"` // the client went before the reply was out
+	Error   string    `json:"error,omitempty"`   // why the reply is not what the script has
+	Done    bool      `json:"done"`
+	First   time.Time `json:"first,omitzero"` // first byte of the reply
+	Last    time.Time `json:"last,omitzero"`  // last byte of the reply
+}
+
+// record is the list of requests. It is safe for concurrent use.
+type record struct {
+	mu      sync.Mutex
+	list    []Request
+	changed chan struct{} // closed and replaced at every change
+	log     io.Writer     // may be nil
+	logErr  error
+}
+
+func newRecord(log io.Writer) *record {
+	return &record{changed: make(chan struct{}), log: log}
+}
+
+// add appends a request and returns its number.
+func (r *record) add(q Request) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q.N = len(r.list) + 1
+	r.list = append(r.list, q)
+	r.told(q)
+	return q.N
+}
+
+// update changes request n.
+func (r *record) update(n int, change func(*Request)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.list[n-1])
+	r.told(r.list[n-1])
+}
+
+// told wakes those who wait and writes a line. A request has a line when it
+// comes in, when its reply begins to stall or goes on, and when it is done.
+func (r *record) told(q Request) {
+	close(r.changed)
+	r.changed = make(chan struct{})
+	if r.log == nil || r.logErr != nil {
+		return
+	}
+	line, err := json.Marshal(q)
+	if err == nil {
+		_, err = r.log.Write(append(line, '\n'))
+	}
+	r.logErr = err
+}
+
+func (r *record) from(n int) []Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list[min(max(n-1, 0), len(r.list)):])
+}
+
+func (r *record) count(is func(Request) bool) int {
+	n := 0
+	for _, q := range r.from(1) {
+		if is(q) {
+			n++
+		}
+	}
+	return n
+}
+
+var errClosed = errors.New("model server closed")
+
+// wait returns the first request that is what the caller waits for.
+func (r *record) wait(ctx context.Context, closed <-chan struct{}, is func(Request) bool) (Request, error) {
+	for {
+		r.mu.Lock()
+		i, changed, n := slices.IndexFunc(r.list, is), r.changed, len(r.list)
+		var q Request
+		if i >= 0 {
+			q = r.list[i]
+		}
+		r.mu.Unlock()
+		if i >= 0 {
+			return q, nil
+		}
+		select {
+		case <-changed:
+		case <-closed:
+			return Request{}, errClosed
+		case <-ctx.Done():
+			return Request{}, fmt.Errorf("wait for a request, %d came, none is it: %w", n, context.Cause(ctx))
+		}
+	}
+}

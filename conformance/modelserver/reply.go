@@ -1,0 +1,119 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Reply is what the scripted model does with one request, step by step.
+type Reply struct {
+	Steps []Step `json:"steps"`
+}
+
+// Step is one thing the scripted model does. Exactly one of its fields is set,
+// but for Pace, which goes with Text and Thinking.
+//
+// In Text, Thinking and the arguments of a Tool, ${prompt} stands for the
+// user's prompt, ${result} for the last tool result and ${0} to ${9} for what
+// the rule's pattern matched.
+type Step struct {
+	Text     string   `json:"text,omitempty"`
+	Thinking string   `json:"thinking,omitempty"`
+	Pace     int      `json:"pace_ms,omitempty"` // between two words, in ms; 0 sends all at once
+	Tool     *Call    `json:"tool,omitempty"`
+	Pause    int      `json:"pause_ms,omitempty"` // ms with nothing sent
+	Stall    bool     `json:"stall,omitempty"`    // nothing more until Release, or the client goes
+	Fail     *Failure `json:"fail,omitempty"`     // an HTTP status; inside a stream that has begun, an error event
+	Cut      bool     `json:"cut,omitempty"`      // the connection is closed at once
+}
+
+// Call asks the agent CLI to use one of its tools.
+type Call struct {
+	// Name is the tool's own name. It need not be among those offered.
+	Name string `json:"name,omitempty"`
+	// Does, in place of Name, is what the tool is for: the tool and the names
+	// of its arguments are then looked up in what the agent CLI offers.
+	//
+	//	write  path, content
+	//	run    command
+	//	ask    question, options (a list of strings)
+	//	mcp    tool (the end of its name), text
+	Does Purpose `json:"does,omitempty"`
+	// Args are the arguments: the tool's own with Name, those above with Does.
+	Args map[string]any `json:"args,omitempty"`
+	// Raw is sent in place of the encoded arguments, right or wrong.
+	Raw string `json:"raw,omitempty"`
+}
+
+// Purpose is what a tool is for.
+type Purpose string
+
+// The purposes that are looked up among the tools an agent CLI offers.
+const (
+	Write Purpose = "write"
+	Run   Purpose = "run"
+	Ask   Purpose = "ask"
+	MCP   Purpose = "mcp"
+)
+
+// Failure is an answer with an HTTP status that is not 200.
+type Failure struct {
+	Status     int    `json:"status"`                // 400 to 599
+	RetryAfter int    `json:"retry_after,omitempty"` // seconds, sent as a header; 0 sends none
+	Message    string `json:"message,omitempty"`
+}
+
+// check says what is wrong with a step of a script.
+func (s Step) check() error {
+	if n := s.count(); n != 1 {
+		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail and cut, want one", n)
+	}
+	if s.Pace < 0 || s.Pause < 0 {
+		return errors.New("has a negative time")
+	}
+	if s.Fail != nil && (s.Fail.Status < 400 || s.Fail.Status > 599) {
+		return fmt.Errorf("fail: status %d is not between 400 and 599", s.Fail.Status)
+	}
+	if s.Tool != nil {
+		return s.Tool.check()
+	}
+	return nil
+}
+
+func (s Step) count() int {
+	n := 0
+	for _, set := range []bool{s.Text != "", s.Thinking != "", s.Tool != nil, s.Pause != 0, s.Stall, s.Fail != nil, s.Cut} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+func (c Call) check() error {
+	if (c.Name == "") == (c.Does == "") {
+		return errors.New("tool: want one of name and does")
+	}
+	switch c.Does {
+	case "", Write, Run, Ask, MCP:
+		return nil
+	}
+	return fmt.Errorf("tool: does %q, want write, run, ask or mcp", c.Does)
+}
+
+// toolCall is a Call as a dialect sends it.
+type toolCall struct {
+	id, name, args string
+}
+
+// usage counts the tokens of one exchange.
+type usage struct{ input, output int }
+
+func mustJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "null" // only for values that no JSON document can hold
+	}
+	return string(b)
+}

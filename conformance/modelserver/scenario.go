@@ -1,0 +1,182 @@
+package modelserver
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The built-in scenario obeys the first line of a prompt that begins with a
+// verb it knows. What follows "then say" anywhere in the prompt is the closing
+// text, so that a test can tell one turn's end from another's.
+//
+//	say TEXT                        answers TEXT, exactly
+//	write FILE with TEXT            writes TEXT and a newline, with the agent CLI's own tool or edit format
+//	run COMMAND                     runs it, with the agent CLI's own tool
+//	count to N [every 50ms]         streams 1 to N; 200ms apart unless told
+//	think TEXT [for 2s]             thinks TEXT, then answers
+//	ask QUESTION [with A or B]      uses the agent CLI's question tool
+//	mcp TOOL TEXT                   calls the MCP tool whose name ends in TOOL
+//	pause 2s                        sends nothing for so long, then answers
+//	fail CODE [after 5s] [N times]  answers with that HTTP status, Retry-After: 5; N times for this prompt, then answers
+//	stall                           stops in mid-stream until released or the client goes
+//	cut                             closes the connection in mid-stream
+//	garble                          calls a tool with arguments that are not JSON
+//	show markdown|dialog            answers with marked-up text, or with what looks like an agent CLI's own screen
+//
+// Every other prompt is echoed: "ECHO: " and the prompt.
+type scenario struct {
+	turn    Turn
+	failed  func(prompt string) int // how often this prompt was answered with a failure
+	closing string                  // what follows "then say", or ""
+}
+
+// verbs names every verb's method; the order does not matter.
+func (s scenario) verbs() map[string]func(rest string) []Step {
+	return map[string]func(string) []Step{
+		"say": s.say, "write": s.write, "run": s.run, "count": s.count, "think": s.think,
+		"ask": s.ask, "mcp": s.mcp, "pause": s.pause, "fail": s.fail, "stall": s.stall,
+		"cut": s.cut, "garble": s.garble, "show": s.show,
+	}
+}
+
+var thenSay = regexp.MustCompile(`(?i)[,;]?\s*(?:and )?then say (\S+)\s*`)
+
+// obey chooses the reply to a turn that no rule claims.
+func obey(t Turn, failed func(string) int) Reply {
+	s := scenario{turn: t, failed: failed}
+	if m := thenSay.FindStringSubmatch(unquoted(t.Prompt)); m != nil {
+		s.closing = m[1]
+	}
+	if t.HasToolResult {
+		return Reply{Steps: s.afterTool()}
+	}
+	verbs := s.verbs()
+	for line := range strings.Lines(unquoted(t.Prompt)) {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(thenSay.ReplaceAllString(line, "")), " ")
+		if act, ok := verbs[strings.ToLower(verb)]; ok {
+			return Reply{Steps: act(strings.TrimSpace(rest))}
+		}
+	}
+	return says("ECHO: " + t.Prompt)
+}
+
+// unquoted is the prompt without the quotes that an agent CLI may put around
+// one that was given to it as an argument.
+func unquoted(prompt string) string {
+	if n := len(prompt); n > 1 && prompt[0] == '"' && prompt[n-1] == '"' {
+		return prompt[1 : n-1]
+	}
+	return prompt
+}
+
+// closeWith is the closing text, or other where the prompt gave none.
+func (s scenario) closeWith(other string) Step {
+	if s.closing != "" {
+		return Step{Text: s.closing}
+	}
+	return Step{Text: other}
+}
+
+// headOfResult bounds how much of a tool's result a closing text repeats, in bytes.
+const headOfResult = 80
+
+func (s scenario) afterTool() []Step {
+	head := strings.Join(strings.Fields(s.turn.ToolResult), " ")
+	head = strings.ToValidUTF8(head[:min(len(head), headOfResult)], "")
+	return []Step{s.closeWith("The tool has answered: " + head)}
+}
+
+func (s scenario) say(text string) []Step {
+	steps := []Step{{Text: text}}
+	if s.closing != "" {
+		steps = append(steps, Step{Text: "\n\n" + s.closing})
+	}
+	return steps
+}
+
+func (s scenario) write(rest string) []Step {
+	path, content, _ := strings.Cut(rest, " with ")
+	path, content = strings.TrimSpace(path), content+"\n"
+	if format := editFormat(s.turn); format != "" {
+		return []Step{{Text: editText(format, path, content)}, s.closeWith("Edited.")}
+	}
+	return s.call(Call{Does: Write, Args: map[string]any{"path": path, "content": content}}, "I will write "+path+".")
+}
+
+func (s scenario) run(command string) []Step {
+	if editFormat(s.turn) != "" {
+		return []Step{{Text: "```bash\n" + command + "\n```\n\n"}, s.closeWith("Suggested.")}
+	}
+	return s.call(Call{Does: Run, Args: map[string]any{"command": command}}, "I will run it.")
+}
+
+func (s scenario) ask(rest string) []Step {
+	question, choice, found := strings.Cut(rest, " with ")
+	options := []any{"Red", "Blue"}
+	if found {
+		options = nil
+		for o := range strings.SplitSeq(choice, " or ") {
+			options = append(options, strings.TrimSpace(o))
+		}
+	}
+	return s.call(Call{Does: Ask, Args: map[string]any{"question": question, "options": options}}, "")
+}
+
+func (s scenario) mcp(rest string) []Step {
+	tool, text, _ := strings.Cut(rest, " ")
+	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
+}
+
+// call is a tool call with a word before it.
+func (s scenario) call(c Call, before string) []Step {
+	if before == "" {
+		return []Step{{Tool: &c}}
+	}
+	return []Step{{Text: before}, {Tool: &c}}
+}
+
+// Defaults of the slow verbs.
+const (
+	countEvery = 200 * time.Millisecond // slow enough that a person sees it, 5 tokens a second
+	countTo    = 300                    // a minute of it
+	thinkFor   = 2 * time.Second        // longer than any agent CLI's delay before it shows a busy marker
+)
+
+func (s scenario) count(rest string) []Step {
+	to, every := countTo, countEvery
+	words := strings.Fields(rest)
+	for i, w := range words {
+		if n, err := strconv.Atoi(w); err == nil {
+			to = n
+		}
+		if d, err := time.ParseDuration(w); err == nil && i > 0 && words[i-1] == "every" {
+			every = d
+		}
+	}
+	var b strings.Builder
+	for i := 1; i <= to; i++ {
+		b.WriteString(strconv.Itoa(i))
+		if i%20 == 0 {
+			b.WriteByte('\n')
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	steps := []Step{{Text: b.String(), Pace: int(every.Milliseconds())}}
+	if s.closing != "" {
+		steps = append(steps, Step{Text: "\n\n" + s.closing})
+	}
+	return steps
+}
+
+func (s scenario) think(rest string) []Step {
+	text, length, found := cutLast(rest, " for ")
+	d, err := time.ParseDuration(length)
+	if !found || err != nil {
+		text, d = rest, thinkFor
+	}
+	words := max(len(strings.Fields(text)), 1)
+	return []Step{{Thinking: text, Pace: int(d.Milliseconds()) / words}, s.closeWith("I have thought about it.")}
+}

@@ -1,0 +1,124 @@
+package modelserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// Script is a list of rules; the first that matches a request answers it. What
+// no rule matches goes to the side answers and the built-in scenario.
+type Script struct {
+	Rules []Rule `json:"rules"`
+}
+
+// Rule is one entry of a script.
+type Rule struct {
+	Name  string `json:"name,omitempty"`
+	When  When   `json:"when"`
+	Times int    `json:"times,omitempty"` // how often it may answer; 0 is no bound
+	Reply []Step `json:"reply"`
+}
+
+// When is what a request must be for a rule to answer it. Fields that are not
+// set do not matter, but for Side: a rule without it answers main requests.
+type When struct {
+	Contains   string `json:"contains,omitempty"`    // in the prompt
+	Matches    string `json:"matches,omitempty"`     // regular expression (RE2) found in the prompt
+	ToolResult *bool  `json:"tool_result,omitempty"` // whether a tool's result came after the prompt
+	Dialect    string `json:"dialect,omitempty"`
+	Side       Side   `json:"side,omitempty"` // "any" for main and side requests alike
+}
+
+// SideAny, in When, takes main and side requests alike.
+const SideAny Side = "any"
+
+// LoadScript reads a script from a JSON file. The error names file and entry.
+func LoadScript(path string) (Script, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Script{}, fmt.Errorf("read script: %w", err)
+	}
+	s, err := parseScript(data)
+	if err != nil {
+		return Script{}, fmt.Errorf("script %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func parseScript(data []byte) (Script, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var s Script
+	if err := dec.Decode(&s); err != nil {
+		at := dec.InputOffset()
+		if bad := (*json.SyntaxError)(nil); errors.As(err, &bad) {
+			at = bad.Offset
+		}
+		return Script{}, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:at], []byte("\n")), err)
+	}
+	if dec.More() {
+		return Script{}, errors.New("more than one JSON document")
+	}
+	return s, s.check()
+}
+
+func (s Script) check() error {
+	for i, r := range s.Rules {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("rule %d (%q): %w", i+1, r.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r Rule) check() error {
+	if _, err := regexp.Compile(r.When.Matches); err != nil {
+		return fmt.Errorf("matches: %w", err)
+	}
+	switch r.When.Dialect {
+	case "", AnthropicMessages, OpenAIChat:
+	default:
+		return fmt.Errorf("no dialect is called %q", r.When.Dialect)
+	}
+	switch r.When.Side {
+	case "", SideAny, SideTitle, SideSummary, SideCommit, SideProbe, SideOther:
+	default:
+		return fmt.Errorf("no side request is called %q", r.When.Side)
+	}
+	if r.Times < 0 {
+		return errors.New("times is negative")
+	}
+	if len(r.Reply) == 0 {
+		return errors.New("reply has no steps")
+	}
+	for i, step := range r.Reply {
+		if err := step.check(); err != nil {
+			return fmt.Errorf("step %d %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// match returns what the pattern of w found in the prompt; groups may be empty.
+func (w When) match(t Turn) (groups []string, ok bool) {
+	if w.Side != SideAny && w.Side != t.Side ||
+		w.Dialect != "" && w.Dialect != t.Dialect ||
+		w.ToolResult != nil && *w.ToolResult != t.HasToolResult ||
+		!strings.Contains(t.Prompt, w.Contains) {
+		return nil, false
+	}
+	if w.Matches == "" {
+		return nil, true
+	}
+	re, err := regexp.Compile(w.Matches)
+	if err != nil {
+		return nil, false // check refused it
+	}
+	groups = re.FindStringSubmatch(t.Prompt)
+	return groups, groups != nil
+}

@@ -1,0 +1,113 @@
+package modelserver
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRefusedScriptsNameFileAndEntry(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"{\n\n\"rules\": [,]}": "line 3",
+		`{"rules":[{"reply":[{"text":"a"}]},{"name":"b","reply":[]}]}`:    `rule 2 ("b"): reply has no steps`,
+		`{"rules":[{"reply":[{"text":"a","stall":true}]}]}`:               "step 1 has 2 of text",
+		`{"rules":[{"reply":[{"txt":"a"}]}]}`:                             `unknown field "txt"`,
+		`{"rules":[{"when":{"matches":"("},"reply":[{"text":"a"}]}]}`:     "matches: error parsing regexp",
+		`{"rules":[{"when":{"dialect":"latin"},"reply":[{"text":"a"}]}]}`: `no dialect is called "latin"`,
+		`{"rules":[{"when":{"side":"left"},"reply":[{"text":"a"}]}]}`:     `no side request is called "left"`,
+		`{"rules":[{"reply":[{"text":"a"},{"fail":{"status":200}}]}]}`:    "step 2 fail: status 200",
+		`{"rules":[{"reply":[{"tool":{"does":"fly"}}]}]}`:                 `does "fly"`,
+		`{"rules":[{"reply":[{"tool":{}}]}]}`:                             "want one of name and does",
+		`{"rules":[{"times":-1,"reply":[{"text":"a"}]}]}`:                 "times is negative",
+		`{"rules":[]}{}`: "more than one",
+	}
+	for script, want := range tests {
+		path := filepath.Join(t.TempDir(), "script.json")
+		if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadScript(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("LoadScript of %s = %v, want %q and the file's name", script, err, want)
+		}
+	}
+	if _, err := LoadScript(filepath.Join(t.TempDir(), "none.json")); err == nil {
+		t.Error("LoadScript of no file succeeded")
+	}
+}
+
+func TestTheFirstRuleThatMatchesAnswers(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	var c chooser
+	c.set(Script{Rules: []Rule{
+		{Name: "once", When: When{Contains: "a"}, Times: 1, Reply: []Step{{Text: "first"}}},
+		{Name: "after", When: When{Contains: "a", ToolResult: &yes}, Reply: []Step{{Text: "got ${result}"}}},
+		{Name: "chat", When: When{Dialect: OpenAIChat, ToolResult: &no}, Reply: []Step{{Text: "chat"}}},
+		{Name: "pattern", When: When{Matches: `^a(\w+)`}, Reply: []Step{{Text: "${1} of ${prompt} ${2}${x}"}}},
+		{Name: "names", When: When{Side: SideTitle}, Reply: []Step{{Text: "a name"}}},
+	}})
+	tests := []struct {
+		turn       Turn
+		rule, text string
+	}{
+		{Turn{Prompt: "abc"}, "rule 1 (once)", "first"},
+		{Turn{Prompt: "abc", HasToolResult: true, ToolResult: "R"}, "rule 2 (after)", "got R"},
+		{Turn{Prompt: "abc", Dialect: OpenAIChat}, "rule 3 (chat)", "chat"},
+		{Turn{Prompt: "abc"}, "rule 4 (pattern)", "bc of abc ${x}"},
+		{Turn{Prompt: "abc", Side: SideTitle}, "rule 5 (names)", "a name"},
+		{Turn{Prompt: "abc", Side: SideCommit}, "side", "chore: apply the scripted change"},
+		{Turn{Prompt: "say x"}, "words", "x"},
+	}
+	for _, tt := range tests {
+		rule, steps := c.choose(tt.turn, func(string) int { return 0 })
+		if rule != tt.rule || len(steps) != 1 || steps[0].Text != tt.text {
+			t.Errorf("choose(%+v) = %s, %+v, want %s, %q", tt.turn, rule, steps, tt.rule, tt.text)
+		}
+	}
+}
+
+func TestNamesInArgumentsAreFilledInAnewEachTime(t *testing.T) {
+	t.Parallel()
+	call := &Call{Name: "w", Args: map[string]any{"text": "<${prompt}>", "n": 1}}
+	for _, prompt := range []string{"a", "b"} {
+		steps := expand([]Step{{Tool: call}}, Turn{Prompt: prompt}, nil)
+		if got := steps[0].Tool.Args["text"]; got != "<"+prompt+">" {
+			t.Errorf("text = %v, want <%s>", got, prompt)
+		}
+	}
+}
+
+func TestRecordsKeepTheHeadOfTheSystemText(t *testing.T) {
+	t.Parallel()
+	kept := Turn{System: strings.Repeat("a", recordedSystem-1) + "éb", Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.recorded()
+	if kept.System != strings.Repeat("a", recordedSystem-1) || kept.Tools[0].schema.Required != nil {
+		t.Errorf("kept %d bytes of system text and tools %+v", len(kept.System), kept.Tools)
+	}
+}
+
+func TestSideRequestsAreRecognised(t *testing.T) {
+	t.Parallel()
+	tools := []Tool{{Name: "bash"}}
+	tests := []struct {
+		name string
+		turn Turn
+		want Side
+	}{
+		{"a title by system text", Turn{System: "You are a title generator. Output", Prompt: "say x"}, SideTitle},
+		{"the same words, but with tools", Turn{System: "You are a title generator.", Tools: tools}, ""},
+		{"compaction without tools", Turn{System: "You are a context summarization agent."}, SideSummary},
+		{"compaction with tools", Turn{Tools: tools, Prompt: "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n"}, SideSummary},
+		{"a commit message", Turn{System: "You generate concise, one-line Git commit messages based on diffs."}, SideCommit},
+		{"one token", Turn{maxTokens: 1, Tools: tools, Prompt: "quota"}, SideProbe},
+		{"no tools where a main request has them", Turn{Dialect: AnthropicMessages}, SideOther},
+		{"no tools where that says nothing", Turn{Dialect: OpenAIChat, Prompt: "hi"}, ""},
+		{"the user quotes a sign", Turn{Tools: tools, Prompt: strings.Repeat("x", signHead) + "Your task is to create a detailed summary of the conversation"}, ""},
+	}
+	for _, tt := range tests {
+		if got := sideOf(tt.turn); got != tt.want {
+			t.Errorf("%s: side = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package modelserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// Config says where a Server listens and what it answers.
+type Config struct {
+	Addr    string // TCP, "127.0.0.1:0" if empty; must be a loopback address
+	Control string // path of a unix socket, mode 0600, that serves the same requests; none if empty
+	Log     string // file that gets a JSON line per change of the record; none if empty
+	Script  Script // may be empty: then the built-in scenario answers
+}
+
+// Server is a running model server.
+type Server struct {
+	url     string
+	rec     *record
+	chooser chooser
+	log     *os.File // may be nil
+	https   []*http.Server
+	ctx     context.Context // ends at Close
+	cancel  context.CancelFunc
+	serving sync.WaitGroup // the accept loops and the requests
+
+	mu      sync.Mutex
+	closed  bool
+	release chan struct{} // closed and replaced by Release
+}
+
+// Start listens and returns; requests are served in the background until Close.
+func Start(c Config) (*Server, error) {
+	if err := c.Script.check(); err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	listeners, err := c.listen()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{url: "http://" + listeners[0].Addr().String(), release: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	var log io.Writer
+	if c.Log != "" {
+		s.log, err = os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			s.cancel()
+			closeAll(listeners)
+			return nil, fmt.Errorf("open record: %w", err)
+		}
+		log = s.log
+	}
+	s.rec = newRecord(log)
+	s.chooser.set(c.Script)
+	for _, l := range listeners {
+		s.serve(l)
+	}
+	return s, nil
+}
+
+// listen opens the TCP listener and, after it, the control socket's.
+func (c Config) listen() ([]net.Listener, error) {
+	addr := c.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	if err := loopback(addr); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for agent CLIs: %w", err)
+	}
+	if c.Control == "" {
+		return []net.Listener{l}, nil
+	}
+	u, err := net.Listen("unix", c.Control)
+	if err == nil {
+		err = os.Chmod(c.Control, 0o600)
+	}
+	if err != nil {
+		closeAll([]net.Listener{l, u})
+		return nil, fmt.Errorf("listen for control: %w", err)
+	}
+	return []net.Listener{l, u}, nil
+}
+
+func closeAll(ls []net.Listener) {
+	for _, l := range ls {
+		if l != nil {
+			_ = l.Close() // nothing was accepted
+		}
+	}
+}
+
+// loopback refuses every address but loopback ones.
+func loopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("address of the model server: %w", err)
+	}
+	if !isLoopback(host) {
+		return fmt.Errorf("address of the model server: %q is not a loopback address", host)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// headerTimeout bounds how long a client may take over its request's header.
+const headerTimeout = 10 * time.Second
+
+func (s *Server) serve(l net.Listener) {
+	h := &http.Server{Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: headerTimeout}
+	s.https = append(s.https, h)
+	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
+}
+
+// URL is where agent CLIs find the server: "http://127.0.0.1:PORT". For the
+// chat dialect the base is URL + "/v1".
+func (s *Server) URL() string { return s.url }
+
+// Record returns a copy of what came in so far, in order of arrival.
+func (s *Server) Record() []Request { return s.rec.from(1) }
+
+// Wait returns the first request, past or to come, for which is holds. It is
+// asked again whenever a request comes in, stalls, goes on or is done. The
+// error is that of ctx, or tells that the server was closed.
+func (s *Server) Wait(ctx context.Context, is func(Request) bool) (Request, error) {
+	return s.rec.wait(ctx, s.ctx.Done(), is)
+}
+
+// SetScript replaces the script. Replies that have begun go on as they were.
+func (s *Server) SetScript(script Script) error {
+	if err := script.check(); err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	s.chooser.set(script)
+	return nil
+}
+
+// Release lets every stalled reply go on, and returns how many those were.
+func (s *Server) Release() int {
+	n := s.rec.count(func(q Request) bool { return q.Stalled })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.release)
+	s.release = make(chan struct{})
+	return n
+}
+
+func (s *Server) released() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.release
+}
+
+// enter counts a request in, unless the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.serving.Add(1)
+	}
+	return !s.closed
+}
+
+// Close cuts all connections and waits for what they were doing. It returns the
+// first error in writing the record.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	var errs []error
+	for _, h := range s.https {
+		errs = append(errs, h.Close())
+	}
+	s.serving.Wait()
+	if s.log != nil {
+		s.rec.mu.Lock()
+		errs = append(errs, s.rec.logErr)
+		s.rec.mu.Unlock()
+		errs = append(errs, s.log.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close model server: %w", err)
+	}
+	return nil
+}

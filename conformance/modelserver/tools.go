@@ -1,0 +1,222 @@
+package modelserver
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// schema is the part of a JSON schema that a tool's arguments are built from.
+type schema struct {
+	Type       any               `json:"type"` // a string, or a list of them
+	Properties map[string]schema `json:"properties"`
+	Required   []string          `json:"required"`
+	Items      *schema           `json:"items"`
+	Enum       []any             `json:"enum"`
+}
+
+// UnmarshalJSON takes any schema; what it cannot use it leaves out.
+func (s *schema) UnmarshalJSON(data []byte) error {
+	type plain schema
+	var p plain
+	if json.Unmarshal(data, &p) == nil {
+		*s = schema(p)
+	}
+	return nil
+}
+
+// The names that agent CLIs give to their tools and arguments, by purpose and
+// in lower case; seen in the tools lists of ten agent CLIs in November 2026.
+var (
+	writeTools = []string{"write", "write_file", "write_to_file", "create_file", "create", "editor"}
+	runTools   = []string{"bash", "shell", "run_shell_command", "execute_command", "run_terminal_command", "run_commands"}
+	askTools   = []string{"askuserquestion", "question", "ask_user", "ask_followup_question"}
+
+	pathArgs    = []string{"file_path", "filepath", "path", "absolute_path"}
+	contentArgs = []string{"content", "file_text", "contents", "new_text"}
+	commandArgs = []string{"command", "cmd", "commands"}
+)
+
+// resolve turns a Call of a script into one that the agent CLI understands.
+func resolve(c Call, t Turn) (toolCall, error) {
+	out := toolCall{id: newID("call_"), name: c.Name}
+	args := c.Args
+	if c.Does != "" {
+		tool, err := find(c, t)
+		if err != nil {
+			return toolCall{}, err
+		}
+		out.name, args = tool.Name, arguments(c, tool, t)
+	}
+	if args == nil {
+		args = map[string]any{}
+	}
+	out.args = mustJSON(args)
+	if c.Raw != "" {
+		out.args = c.Raw
+	}
+	return out, nil
+}
+
+// find looks up the tool that serves a purpose.
+func find(c Call, t Turn) (Tool, error) {
+	names := map[Purpose][]string{Write: writeTools, Run: runTools, Ask: askTools}[c.Does]
+	if c.Does == MCP {
+		return findMCP(str(c.Args["tool"]), t)
+	}
+	for _, name := range names {
+		for _, tool := range t.Tools {
+			if strings.ToLower(tool.Name) == name {
+				return tool, nil
+			}
+		}
+	}
+	return Tool{}, fmt.Errorf("none of the %d tools offered serves to %s", len(t.Tools), c.Does)
+}
+
+// findMCP finds an MCP tool by the end of its name. Some agent CLIs do not list
+// such tools but mention them, as mcp__server__tool, and take calls of them.
+func findMCP(name string, t Turn) (Tool, error) {
+	for _, tool := range t.Tools {
+		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) {
+			return tool, nil
+		}
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		return Tool{Name: name}, nil
+	}
+	mention := regexp.MustCompile(`\bmcp__[A-Za-z0-9_-]*__` + regexp.QuoteMeta(name) + `\b`)
+	if full := mention.FindString(t.System + "\n" + t.added); full != "" {
+		return Tool{Name: full}, nil
+	}
+	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
+}
+
+// arguments fills in the tool's own arguments, and something of the right type
+// for every other one that it requires.
+func arguments(c Call, tool Tool, t Turn) map[string]any {
+	props := tool.schema.Properties
+	args := map[string]any{}
+	switch c.Does {
+	case Write:
+		args[argument(props, pathArgs)] = absolute(str(c.Args["path"]), t.Folder)
+		args[argument(props, contentArgs)] = str(c.Args["content"])
+	case Run:
+		name := argument(props, commandArgs)
+		args[name] = c.Args["command"]
+		if props[name].is("array") {
+			args[name] = []any{c.Args["command"]}
+		}
+	case Ask:
+		args = question(c, tool.schema)
+	case MCP:
+		args[textArgument(props)] = str(c.Args["text"])
+	}
+	for _, name := range tool.schema.Required {
+		if _, set := args[name]; !set {
+			args[name] = props[name].sample()
+		}
+	}
+	return args
+}
+
+// argument is the first of names, in lower case, that the tool has; with no
+// schema it is the first of all.
+func argument(props map[string]schema, names []string) string {
+	for _, want := range names {
+		for name := range props {
+			if strings.ToLower(name) == want {
+				return name
+			}
+		}
+	}
+	return names[0]
+}
+
+// textArgument is "text", or the only argument that takes a string.
+func textArgument(props map[string]schema) string {
+	if _, ok := props["text"]; ok || len(props) == 0 {
+		return "text"
+	}
+	var names []string
+	for name, p := range props {
+		if p.is("string") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return append(names, "text")[0]
+}
+
+// question is the shape that question tools have come to share: a list of
+// questions, each with labelled options.
+func question(c Call, s schema) map[string]any {
+	q := map[string]any{"question": str(c.Args["question"]), "header": "Question"}
+	list, _ := c.Args["options"].([]any)
+	options := []any{}
+	for _, o := range list {
+		options = append(options, map[string]any{"label": str(o), "description": "choose " + str(o)})
+	}
+	q["options"] = options
+	one := schema{}
+	if items := s.Properties["questions"].Items; items != nil {
+		one = *items
+	}
+	for _, name := range one.Required {
+		if _, set := q[name]; !set {
+			q[name] = one.Properties[name].sample()
+		}
+	}
+	return map[string]any{"questions": []any{q}}
+}
+
+func (s schema) is(kind string) bool {
+	if list, ok := s.Type.([]any); ok {
+		return slices.Contains(list, any(kind))
+	}
+	return s.Type == kind
+}
+
+// sample is some value that the schema allows.
+func (s schema) sample() any {
+	switch {
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case s.is("null"):
+		return nil
+	case s.is("boolean"):
+		return false
+	case s.is("integer"), s.is("number"):
+		return 1
+	case s.is("array"):
+		return []any{}
+	case s.is("object"):
+		return map[string]any{}
+	}
+	return "scripted"
+}
+
+func absolute(name, folder string) string {
+	if path.IsAbs(name) || folder == "" {
+		return name
+	}
+	return path.Join(folder, name)
+}
+
+func str(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// newID is a name that no other reply uses, across restarts too: agent CLIs
+// keep ids in their conversations and resume them.
+func newID(prefix string) string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return prefix + hex.EncodeToString(b[:])
+}
