@@ -52,7 +52,7 @@ func Blocked(d *Dialog) *Error {
 
 func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Reading, error) {
 	if from == 0 {
-		if now := s.State(); slices.Contains(want, now.State) {
+		if now := s.State(); reached(now, want) {
 			return now, nil
 		}
 	}
@@ -67,7 +67,7 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 		if change.Kind != ChangeState {
 			continue
 		}
-		if slices.Contains(want, last.State) {
+		if reached(last, want) {
 			return last, nil
 		}
 		if last.State == Dead {
@@ -78,6 +78,12 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 		return last, Errorf(ETimeout, "waited for %v, still %s (rule %q)", want, last.State, last.Rule)
 	}
 	return last, ctx.Err()
+}
+
+// reached leaves out a dialog that is announced but not on the screen yet:
+// nobody can answer it.
+func reached(r Reading, want []State) bool {
+	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
 }
 
 func exited(c Change) *Error {

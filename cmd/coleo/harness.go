@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/conformance"
+	"coleo.dev/conformance/netns"
+	"coleo.dev/registry"
+)
+
+func newHarnessCommand() *cobra.Command {
+	c := &cobra.Command{Use: "harness", Short: "List and test what drives the agent CLIs"}
+	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand())
+	return c
+}
+
+func newHarnessListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the harnesses",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			reg, err := openRegistry()
+			if err != nil {
+				return err
+			}
+			var list []coleo.Info
+			for _, name := range reg.List() {
+				h, err := reg.Get(name)
+				if err != nil {
+					return err
+				}
+				list = append(list, h.Info())
+			}
+			if wantsJSON(c) {
+				return printJSON(c, list)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tCHECKED WITH\tINSTALL")
+			for _, i := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, strings.Join(i.Checked, ", "), i.Install)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// testFlags are the flags of harness test.
+type testFlags struct {
+	checks   string
+	keep     bool
+	dir      string
+	binary   string
+	isolated bool
+}
+
+func newHarnessTestCommand() *cobra.Command {
+	var f testFlags
+	c := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Judge a harness by its real agent CLI, without a key and without a network",
+		Long: `Judge a harness by its real agent CLI, without a key and without a network.
+
+Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not installed.`,
+		Args: exactly(1, "the name of a harness"),
+		RunE: func(c *cobra.Command, args []string) error { return testHarness(c, args[0], f) },
+	}
+	c.Flags().StringVar(&f.checks, "check", "", "only these checks, separated by commas")
+	c.Flags().BoolVar(&f.keep, "keep", false, "leave what the checks made")
+	c.Flags().StringVar(&f.dir, "dir", "", "folder for what the checks make (default: a temporary one)")
+	c.Flags().StringVar(&f.binary, "binary", "", "the agent CLI, instead of the one in PATH")
+	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
+	_ = c.Flags().MarkHidden("isolated")
+	return c
+}
+
+func testHarness(c *cobra.Command, name string, f testFlags) error {
+	reg, err := openRegistry()
+	if err != nil {
+		return err
+	}
+	h, err := reg.Get(name)
+	if err != nil {
+		return err
+	}
+	checks, err := pickChecks(f.checks)
+	if err != nil {
+		return err
+	}
+	if !f.isolated && !netns.Isolated() {
+		return testInNamespace(c)
+	}
+	if f.isolated {
+		if err := netns.LoopbackUp(); err != nil {
+			return err
+		}
+	}
+	program, err := self()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(f.dir, "coleo-test-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the checks: %w", err)
+	}
+	if !f.keep {
+		defer os.RemoveAll(dir)
+	}
+	report, err := conformance.Run(c.Context(), h, conformance.Config{
+		Dir: dir, Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
+		Isolated: netns.Isolated(), Keep: f.keep,
+		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
+	}, checks)
+	if err != nil {
+		return err
+	}
+	return printReport(c, report)
+}
+
+// testInNamespace runs the same command line where there is no network.
+func testInNamespace(c *cobra.Command) error {
+	program, err := self()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(c.Context(), program, append(os.Args[1:], "--isolated")...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute // it ends what it started first
+	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
+	netns.Isolate(cmd)
+	err = cmd.Run()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && failed.ExitCode() > 0 {
+		return exit(failed.ExitCode())
+	}
+	if err != nil {
+		return fmt.Errorf("run the checks in a network namespace of their own: %w", err)
+	}
+	return nil
+}
+
+func pickChecks(names string) ([]conformance.Check, error) {
+	all := conformance.Checks()
+	if names == "" {
+		return all, nil
+	}
+	var out []conformance.Check
+	for name := range strings.SplitSeq(names, ",") {
+		found := false
+		for _, check := range all {
+			if check.Name == strings.TrimSpace(name) {
+				out, found = append(out, check), true
+			}
+		}
+		if !found {
+			return nil, coleo.Errorf(coleo.EInvalid, "Unknown check: %s", name)
+		}
+	}
+	return out, nil
+}
+
+func printReport(c *cobra.Command, r conformance.Report) error {
+	var result error
+	if !r.Compatible {
+		result = exit(1)
+	}
+	if wantsJSON(c) {
+		return errors.Join(printJSON(c, r), result)
+	}
+	out := c.OutOrStdout()
+	for _, x := range r.Results {
+		mark := "ok  "
+		switch {
+		case x.Skipped:
+			mark = "skip"
+		case !x.Pass:
+			mark = "FAIL"
+		}
+		fmt.Fprintf(out, "%s  %-16s %5.1f s  %s\n", mark, x.Name, x.Seconds, strings.ReplaceAll(x.Details, "\n", "\n      "))
+	}
+	word := "compatible"
+	if !r.Compatible {
+		word = "NOT compatible"
+	}
+	fmt.Fprintf(out, "%s: %s, %d of %d\n", r.Harness, word, r.Passed, r.Total)
+	return result
+}
+
+// openRegistry returns the built-in harnesses and the user's own.
+func openRegistry() (*registry.Registry, error) {
+	hold, err := holdCommand()
+	if err != nil {
+		return nil, err
+	}
+	return registry.New("", hold)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+func newHoldCommand() *cobra.Command {
+	var stdin bool
+	var dir string
+	c := &cobra.Command{
+		Use:   "hold --dir DIR -- COMMAND [ARG...]",
+		Short: "Keep one program on a pseudo-terminal, and its output on disk",
+		Long: `Keep one program on a pseudo-terminal, and its output on disk.
+
+The holder journals every byte below DIR/journal, serves DIR/hold.sock and ends
+when the program does. Arms have one each; coleo starts them by itself.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if stdin {
+				return holder.Serve(os.Stdin, os.Stdout)
+			}
+			return holdProgram(c, dir, args)
+		},
+	}
+	c.Flags().BoolVar(&stdin, "stdin", false, "read what to run from standard input, as JSON")
+	c.Flags().StringVar(&dir, "dir", "", "folder for journal and socket")
+	c.AddCommand(newReplayCommand())
+	return c
+}
+
+func holdProgram(c *cobra.Command, dir string, argv []string) error {
+	if dir == "" || len(argv) == 0 {
+		return coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
+	}
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return coleo.Errorf(coleo.ENotInstalled, "%v", err)
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	launch, err := json.Marshal(holder.Launch{
+		Arm: filepath.Base(dir), Generation: 1, Nonce: rand.Text(), Dir: dir,
+		Argv: append([]string{program}, argv[1:]...), Env: os.Environ(), Workdir: cwd, Cols: 120, Rows: 40,
+	})
+	if err != nil {
+		return err
+	}
+	in, out := io.Pipe()
+	go func() { _, _ = out.Write(launch); out.Close() }()
+	return holder.Serve(in, io.Discard)
+}
+
+func newReplayCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "replay DIR",
+		Short: "Print the bytes of a journal",
+		Args:  exactly(1, "the holder's folder"),
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := holder.JournalDir(args[0])
+			start, _, err := holder.Span(dir)
+			if err != nil {
+				return err
+			}
+			r := holder.NewReader(dir, start)
+			defer r.Close()
+			if _, err := io.Copy(c.OutOrStdout(), r); err != nil {
+				return fmt.Errorf("replay %s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+}

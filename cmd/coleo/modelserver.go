@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev/conformance/mcpserver"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/netns"
+)
+
+func newModelserverCommand() *cobra.Command {
+	var cfg modelserver.Config
+	var script string
+	var loopback bool
+	c := &cobra.Command{
+		Use:   "modelserver",
+		Short: "Serve a scripted model that agent CLIs can talk to, without a key",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if loopback {
+				if err := netns.LoopbackUp(); err != nil {
+					return err
+				}
+			}
+			if script != "" {
+				var err error
+				if cfg.Script, err = modelserver.LoadScript(script); err != nil {
+					return err
+				}
+			}
+			srv, err := modelserver.Start(cfg)
+			if err != nil {
+				return err
+			}
+			if wantsJSON(c) {
+				err = printJSON(c, map[string]any{"url": srv.URL(), "pid": os.Getpid()})
+			} else {
+				_, err = fmt.Fprintf(c.OutOrStdout(), "scripted model at %s (give it to an arm: --endpoint %s)\n", srv.URL(), srv.URL())
+			}
+			if err != nil {
+				return err
+			}
+			<-c.Context().Done()
+			return srv.Close()
+		},
+	}
+	c.Flags().StringVar(&cfg.Addr, "addr", "127.0.0.1:0", "loopback address to listen on")
+	c.Flags().StringVar(&cfg.Control, "control", "", "path of a socket for record and control")
+	c.Flags().StringVar(&cfg.Log, "log", "", "file for the record, as JSON lines")
+	c.Flags().StringVar(&script, "script", "", "file with rules; without it words in the prompt decide: "+strings.Join([]string{"say", "write", "run", "count"}, ", ")+", …")
+	c.Flags().BoolVar(&loopback, "loopback-up", false, "bring loopback up first: for a network namespace of its own")
+	_ = c.Flags().MarkHidden("loopback-up")
+	return c
+}
+
+// newProbeCommand is the MCP server that the conformance suite gives to agent
+// CLIs.
+func newProbeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "mcp-probe RECORD",
+		Short:  "Serve one MCP tool and record who calls it",
+		Hidden: true,
+		Args:   exactly(1, "the file for its record"),
+		RunE: func(c *cobra.Command, args []string) error {
+			signal.Ignore(syscall.SIGINT)
+			return mcpserver.Run(c.Context(), os.Stdin, os.Stdout, args[0])
+		},
+	}
+}

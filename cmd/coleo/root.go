@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// exitCodes says what a failure exits with; docs/cli.md lists them for people.
+// What is not listed exits with 1.
+var exitCodes = map[coleo.Code]int{
+	coleo.EInvalid:      2,
+	coleo.EUnsupported:  2,
+	coleo.ENotInstalled: 3,
+	coleo.ENotFound:     4,
+	coleo.EConflict:     5,
+	coleo.EBlocked:      6,
+	coleo.EPromptLost:   7,
+	coleo.EUnavailable:  8,
+	coleo.ETimeout:      9,
+	coleo.EUnrecognised: 10,
+	coleo.EBusy:         11,
+	coleo.EStale:        12,
+	coleo.EExited:       13,
+	coleo.EUnproven:     14,
+	coleo.EUnauthorized: 15,
+	coleo.EForbidden:    15,
+}
+
+// exit is an error that says nothing more: the verb has printed its result.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, args []string) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var quiet exit
+	if errors.As(err, &quiet) {
+		return int(quiet)
+	}
+	asJSON, _ := root.PersistentFlags().GetBool("json")
+	printError(root.ErrOrStderr(), err, asJSON)
+	if code, ok := exitCodes[coleo.ErrorCode(err)]; ok {
+		return code
+	}
+	return 1
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "coleo",
+		Short:         "Run many coding agents at once, and know what each of them is doing",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().Bool("json", false, "print for programs instead of people")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
+	})
+	root.AddCommand(newHoldCommand(), newHarnessCommand(), newModelserverCommand(), newProbeCommand(), newVersionCommand())
+	return root
+}
+
+// printError writes one line for people, or the error as JSON for programs.
+func printError(w io.Writer, err error, asJSON bool) {
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		e = coleo.Errorf(coleo.EInternal, "%v", err)
+	}
+	if asJSON {
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": e})
+		return
+	}
+	fmt.Fprintln(w, "coleo:", e.Message)
+	if e.Screen != nil {
+		for _, line := range e.Screen.Lines {
+			if line != "" {
+				fmt.Fprintln(w, "  |", line)
+			}
+		}
+	}
+}
+
+// wantsJSON tells whether --json was given.
+func wantsJSON(c *cobra.Command) bool {
+	on, _ := c.Flags().GetBool("json")
+	return on
+}
+
+func printJSON(c *cobra.Command, v any) error {
+	e := json.NewEncoder(c.OutOrStdout())
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// exactly makes cobra's argument count a usage error.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return coleo.Errorf(coleo.EInvalid, "%s takes %s (see %s --help)", c.CommandPath(), what, c.CommandPath())
+	}
+}
+
+// self returns the path of this program.
+func self() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	return path, nil
+}
+
+// holdCommand returns the command that becomes a holder.
+func holdCommand() ([]string, error) {
+	path, err := self()
+	return []string{path, "hold", "--stdin"}, err
+}

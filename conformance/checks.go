@@ -1,0 +1,246 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+func spawnAndIdle(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	t.details = "idle by rule " + t.Session.State().Rule
+	return nil
+}
+
+func simplePrompt(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	return t.exchange(ctx, "say "+nonce, nonce)
+}
+
+// exchange sends a prompt and requires its answer, and that the model was
+// asked exactly that.
+func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	if !asked(t.Model, prompt) {
+		return fmt.Errorf("the model was never asked %q", prompt)
+	}
+	if strings.TrimSpace(answer.Text) != want {
+		return fmt.Errorf("the answer read from the %s is %q, the model said %q", answer.Source, answer.Text, want)
+	}
+	t.details = fmt.Sprintf("answered %q, read from the %s", want, answer.Source)
+	return nil
+}
+
+// asked tells whether the model got a prompt, byte for byte.
+func asked(m *modelserver.Server, prompt string) bool {
+	for _, q := range m.Record() {
+		if q.Side == "" && q.Prompt == prompt {
+			return true
+		}
+	}
+	return false
+}
+
+func fileCreation(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	text := "Hello " + nonce
+	path := filepath.Join(t.Workdir, "hello.txt")
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write hello.txt with " + text})
+	if err != nil {
+		return err
+	}
+	unapproved := func() error {
+		if _, err := os.Stat(path); err == nil {
+			return fmt.Errorf("hello.txt was written before it was approved")
+		}
+		return nil
+	}
+	approved, err := t.approveAll(ctx, receipt, unapproved)
+	if err != nil {
+		return err
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("after the turn: %w", err)
+	}
+	if strings.TrimSpace(string(got)) != text {
+		return fmt.Errorf("hello.txt holds %q, the model wrote %q", got, text)
+	}
+	if approved == 0 && t.Harness.Info().Capabilities.Approval {
+		return fmt.Errorf("hello.txt was written without a question")
+	}
+	t.details = fmt.Sprintf("hello.txt written after %d approval(s)", approved)
+	return nil
+}
+
+// approveAll approves every dialog of a turn until the turn ends, and returns
+// how many there were. first is called before the first approval.
+func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
+	for n := 0; ; n++ {
+		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+		if err != nil || reading.State != coleo.WaitingApproval {
+			return n, err
+		}
+		if n == 0 && first != nil {
+			if err := first(); err != nil {
+				return n, err
+			}
+		}
+		r.Cursor = cursorOf(t.Session)
+		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve}); err != nil {
+			return n, err
+		}
+	}
+}
+
+// cursorOf returns the position behind the newest change of a session.
+func cursorOf(s coleo.Session) coleo.Cursor {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // what is there is yielded, then the end
+	var last coleo.Cursor
+	for change := range s.Changes(ctx, 0) {
+		last = change.Cursor
+	}
+	return last
+}
+
+func interrupt(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	prompt := "count to 500 every 100ms"
+	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt}); err != nil {
+		return err
+	}
+	streaming := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	if _, err := t.Model.Wait(ctx, streaming); err != nil {
+		return fmt.Errorf("wait for the stream: %w", err)
+	}
+	start := time.Now()
+	if err := t.Session.Interrupt(ctx); err != nil {
+		return err
+	}
+	took := time.Since(start)
+	if r := t.Session.State(); r.State != coleo.Idle && r.State != coleo.Failed {
+		return fmt.Errorf("after the interrupt it reads %s", r.State)
+	}
+	aborted := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && q.Aborted }
+	if _, err := t.Model.Wait(ctx, aborted); err != nil {
+		return fmt.Errorf("the model's stream was not given up: %w", err)
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after the interrupt: %w", err)
+	}
+	t.details = fmt.Sprintf("stopped in %d ms, and took the next prompt", took.Milliseconds())
+	return nil
+}
+
+func stateDetection(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	before := t.Session.State().State
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "count to 20 every 100ms"})
+	if err != nil {
+		return err
+	}
+	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+		return err
+	}
+	ended := time.Now()
+	seen := []coleo.State{before}
+	ctxNow, cancel := context.WithCancel(ctx)
+	cancel()
+	for change := range t.Session.Changes(ctxNow, receipt.Cursor) {
+		if change.Kind == coleo.ChangeState && change.Reading.State != seen[len(seen)-1] {
+			seen = append(seen, change.Reading.State)
+		}
+	}
+	for _, q := range t.Model.Record() {
+		if q.Side == "" && (!q.Done || q.Last.After(ended)) {
+			return fmt.Errorf("idle was read while the model was still answering; states were %v", seen)
+		}
+	}
+	if len(seen) < 3 || seen[0] != coleo.Idle || !seen[1].Working() || seen[len(seen)-1] != coleo.Idle {
+		return fmt.Errorf("states were %v; want idle, processing or executing, idle", seen)
+	}
+	for i := 1; i < len(seen); i++ {
+		if !seen[i-1].CanBecome(seen[i]) {
+			return fmt.Errorf("%s cannot become %s; states were %v", seen[i-1], seen[i], seen)
+		}
+	}
+	t.details = fmt.Sprint(seen)
+	return nil
+}
+
+func mcpConnection(ctx context.Context, t *Trial) error {
+	record := filepath.Join(t.dir, "mcp.jsonl")
+	argv := append(append([]string{}, t.config.Probe...), record)
+	server := coleo.MCPServer{Name: "coleo", Command: argv[0], Args: argv[1:]}
+	if err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) { c.MCPServers = []coleo.MCPServer{server} }); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "mcp ping " + nonce})
+	if err != nil {
+		return err
+	}
+	if _, err := t.approveAll(ctx, receipt, nil); err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(record)
+	if err != nil {
+		return fmt.Errorf("the MCP server was never started: %w", err)
+	}
+	if !called(raw, nonce) {
+		return fmt.Errorf("the MCP server's tool was not called with %q; its record:\n%s", nonce, raw)
+	}
+	t.details = "initialised, and its tool called"
+	return nil
+}
+
+// called tells whether a record has both the start and a call with the nonce.
+func called(record []byte, nonce string) bool {
+	initialised := false
+	for line := range strings.Lines(string(record)) {
+		var m struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if json.Unmarshal([]byte(line), &m) != nil {
+			continue
+		}
+		switch m.Method {
+		case "initialize":
+			initialised = true
+		case "tools/call":
+			if initialised && strings.Contains(line, nonce) {
+				return true
+			}
+		}
+	}
+	return false
+}

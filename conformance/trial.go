@@ -1,0 +1,148 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+// Config says where and with what harnesses are judged.
+type Config struct {
+	Dir      string   // folder for everything that the trials make; must exist
+	Path     []string // folders in which agent CLIs are looked for first
+	Binary   string   // the agent CLI itself, instead of a look-up
+	Environ  []string // the caller's environment; of it PATH and language pass
+	Probe    []string // command of the MCP server that writes its record to the file named by the last argument
+	Isolated bool     // there is no network but loopback
+	Keep     bool     // leave Dir's content
+	Log      func(line string)
+}
+
+func (c Config) log(format string, args ...any) {
+	if c.Log != nil {
+		c.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// Trial is what one check works with: a model server, a work folder, a HOME
+// and, once spawned, a session.
+type Trial struct {
+	Harness coleo.Harness
+	Model   *modelserver.Server
+	Workdir string
+	Session coleo.Session
+
+	config  Config
+	dir     string
+	details string
+}
+
+func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
+	dir, err := os.MkdirTemp(c.Dir, name+"-")
+	if err != nil {
+		return nil, fmt.Errorf("make trial folder: %w", err)
+	}
+	t := &Trial{Harness: h, config: c, dir: dir, Workdir: filepath.Join(dir, "work")}
+	for _, d := range []string{t.Workdir, t.home()} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, fmt.Errorf("make trial folder: %w", err)
+		}
+	}
+	// Some agent CLIs want a repository; all of them work in one.
+	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
+	}
+	t.Model, err = modelserver.Start(modelserver.Config{Log: filepath.Join(dir, "model.jsonl")})
+	return t, err
+}
+
+func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
+
+// spawn starts the agent CLI against the scripted model.
+func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
+	c := coleo.SpawnConfig{
+		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
+		Workdir: t.Workdir, Path: t.config.Path, Binary: t.config.Binary, Environ: t.config.Environ,
+		Profile: coleo.ProfileHermetic, Home: t.home(), Endpoint: t.Model.URL(), Model: "mock-1",
+		PermissionMode: coleo.PermissionAsk,
+	}
+	if change != nil {
+		change(&c)
+	}
+	s, err := t.Harness.Spawn(ctx, c)
+	t.Session = s
+	return err
+}
+
+// spawnIdle starts the agent CLI and waits until it takes input.
+func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
+	if err := t.spawn(ctx, change); err != nil {
+		return err
+	}
+	_, err := coleo.WaitForIdle(ctx, t.Session)
+	return err
+}
+
+// close ends the agent CLI and removes what the trial made.
+func (t *Trial) close() error {
+	var err error
+	if t.Session != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err = t.Session.Kill(ctx); err != nil {
+			err = fmt.Errorf("end the agent CLI: %w", err)
+		}
+		_ = t.Session.Close()
+	}
+	_ = t.Model.Close()
+	if !t.config.Keep {
+		_ = os.RemoveAll(t.dir)
+	}
+	return err
+}
+
+// explain makes the details of a failure: what went wrong, what was on the
+// screen, what the model was asked.
+func (t *Trial) explain(ctx context.Context, err error) string {
+	out := err.Error()
+	if cause := context.Cause(ctx); cause != nil {
+		out = cause.Error() + ": " + out
+	}
+	if t.Session == nil {
+		return out
+	}
+	r := t.Session.State()
+	out += fmt.Sprintf("\nread: %s by rule %q", r.State, r.Rule)
+	if term, ok := t.Session.(coleo.Terminal); ok {
+		out += "\nscreen:\n" + strings.TrimRight(strings.Join(term.Screen().Lines, "\n"), "\n")
+	}
+	for _, q := range t.Model.Record() {
+		out += fmt.Sprintf("\nmodel: %s %s %q -> %d %s", q.Method, q.Path, cut(q.Prompt), q.Status, q.Rule)
+	}
+	return out
+}
+
+// cut bounds a prompt in a report.
+func cut(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+// Nonce returns a word that nobody could guess, so that an answer with it in
+// is an answer to this very prompt.
+func Nonce() string {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "nonce" + hex.EncodeToString(b[:])
+}
