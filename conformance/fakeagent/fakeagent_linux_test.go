@@ -111,17 +111,17 @@ func (f *fake) stop() {
 // patience bounds every wait of these tests; a loaded machine needs seconds.
 const patience = 30 * time.Second
 
-// expect reads until the terminal has shown text.
-func (f *fake) expect(text string) {
+// expect reads until the terminal has shown text, and returns what came before.
+func (f *fake) expect(text string) (before string) {
 	f.t.Helper()
 	if err := f.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		f.t.Fatal(err)
 	}
 	b := make([]byte, 64<<10)
 	for {
-		if _, after, ok := strings.Cut(f.shown, text); ok {
+		if before, after, ok := strings.Cut(f.shown, text); ok {
 			f.shown = after
-			return
+			return before
 		}
 		n, err := f.master.Read(b)
 		f.shown += string(b[:n])
@@ -130,6 +130,22 @@ func (f *fake) expect(text string) {
 		}
 		if err != nil && !strings.Contains(f.shown, text) {
 			f.t.Fatalf("%q was not shown (%v), but\n%q\nrecord: %+v", text, err, f.shown[max(0, len(f.shown)-1500):], f.entries())
+		}
+	}
+}
+
+// await waits for a state that nothing announces.
+func (f *fake) await(what string, is func() bool) {
+	f.t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-look.C:
+		case <-late.C:
+			f.t.Fatalf("never: %s; record: %+v", what, f.entries())
 		}
 	}
 }
@@ -293,4 +309,20 @@ func TestHangUpsEndItUnlessIgnored(t *testing.T) {
 	}
 	f.ended(exitedBySignal + int(syscall.SIGTERM))
 	f.want(Signalled, "hup", "term")
+}
+
+func TestAnIgnoredHangUpOutlivesTheTerminal(t *testing.T) {
+	t.Parallel()
+	f := play(t, "")
+	f.expect(idle)
+	f.send("ignore hup\nsay done\r")
+	f.expect("● done")
+	if err := f.master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.await("the hang-up", func() bool { return len(f.recorded(HungUp)) == 1 && len(f.recorded(Signalled)) == 1 })
+	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	f.ended(exitedBySignal + int(syscall.SIGTERM))
 }

@@ -18,8 +18,11 @@ func TestGarbageStaysUntilTheNextInput(t *testing.T) {
 	f.send("garbage\r")
 	f.expect("any key >>>")
 	f.expect("0x8b")
+	f.await("the end of the turn", func() bool { return len(f.recorded(InState)) == 3 })
 	f.send("x")
-	f.expect("❯ x")
+	if before := f.expect("❯ x"); strings.Contains(before, idle) {
+		t.Errorf("drawn over the garbage: %q", before)
+	}
 	f.expect(idle)
 }
 
@@ -30,6 +33,15 @@ func TestSilenceShowsNothingButRecordsWhatItReads(t *testing.T) {
 	f.send("say before\nsilent\r")
 	f.expect("● before")
 	f.send("hello\r")
+	f.await("hello is read", func() bool {
+		list := f.entries()
+		return string(list[len(list)-1].Bytes) == "hello\r"
+	})
+	f.send("\x03")
+	f.await("Ctrl-C is read", func() bool {
+		list := f.entries()
+		return string(list[len(list)-1].Bytes) == "\x03"
+	})
 	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +67,35 @@ func TestChildrenLiveInSessionsOfTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		f.await("the child sleeps", func() bool {
+			comm, _ := os.ReadFile("/proc/" + pids[0] + "/comm")
+			return string(comm) == "sleep\n"
+		})
+		if got := ignores(t, pids[0]); got != (command == "child stubborn") {
+			t.Errorf("%s: ignores SIGHUP and SIGTERM = %v", command, got)
+		}
 		f.send("exit 0\r")
 		f.ended(0)
 		if sid, _, errno := syscall.Syscall(syscall.SYS_GETSID, uintptr(pid), 0, 0); errno != 0 || int(sid) != pid {
 			t.Errorf("%s: session of %d = %d (%v), want its own", command, pid, sid, errno)
 		}
 	}
+}
+
+// ignores tells whether a process ignores SIGHUP and SIGTERM.
+func ignores(t *testing.T, pid string) bool {
+	t.Helper()
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "SigIgn:\t")
+	mask, err := strconv.ParseUint(rest[:16], 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const both = 1<<(syscall.SIGHUP-1) | 1<<(syscall.SIGTERM-1)
+	return mask&both == both
 }
 
 func TestLostInputAndDeafSubmits(t *testing.T) {
@@ -154,22 +189,42 @@ func TestRunEndsWithItsContextAndRestoresTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	type end struct {
-		code int
-		err  error
-	}
-	ended := make(chan end, 1)
-	go func() {
-		code, err := Run(ctx, slave, slave, Config{})
-		ended <- end{code, err}
-	}()
+	ended := running(ctx, slave)
 	f := &fake{t: t, master: master}
 	f.expect(idle)
 	cancel()
-	if e := <-ended; e.err != nil || e.code != exitedBySignal+int(syscall.SIGTERM) {
-		t.Errorf("Run = %+v", e)
+	if code := <-ended; code != exitedBySignal+int(syscall.SIGTERM) {
+		t.Errorf("Run = %d", code)
 	}
 	if err := ioctl(slave, getTermios, unsafe.Pointer(&after)); err != nil || after != before {
 		t.Errorf("terminal = %+v (%v), want %+v", after, err, before)
+	}
+}
+
+// running plays a fake in this process; the channel gets its exit code.
+func running(ctx context.Context, slave *os.File) <-chan int {
+	ended := make(chan int, 1)
+	go func() {
+		code, err := Run(ctx, slave, slave, Config{})
+		if err != nil {
+			code = -1
+		}
+		ended <- code
+	}()
+	return ended
+}
+
+func TestATerminalThatIsNotTheSessionsOwnEndsItToo(t *testing.T) {
+	t.Parallel()
+	master, slave := openTerminal(t)
+	defer slave.Close()
+	ended := running(t.Context(), slave)
+	f := &fake{t: t, master: master}
+	f.expect(idle)
+	if err := master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-ended; code != exitedBySignal+int(syscall.SIGHUP) {
+		t.Errorf("Run = %d", code)
 	}
 }
