@@ -302,6 +302,7 @@ func TestHangUpsEndItUnlessIgnored(t *testing.T) {
 	if err := f.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
+	f.await("the hang-up is noticed", func() bool { return len(f.recorded(Signalled)) == 1 })
 	f.send("say still here\r")
 	f.expect("● still here")
 	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
