@@ -109,10 +109,14 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	s.finish(n, o, p.play(steps))
 }
 
-// failures counts how often a prompt was answered with a failure.
+// failures counts how often a prompt was answered with a failure or a cut.
 func (s *Server) failures(prompt string) int {
 	return s.rec.count(func(q Request) bool {
-		return q.Prompt == prompt && q.Side == "" && len(q.Reply) == 1 && q.Reply[0].Fail != nil
+		if q.Prompt != prompt || q.Side != "" || len(q.Reply) == 0 {
+			return false
+		}
+		last := q.Reply[len(q.Reply)-1]
+		return last.Fail != nil || last.Cut
 	})
 }
 

@@ -21,14 +21,14 @@ import (
 //	pause 2s                        sends nothing for so long, then answers
 //	fail CODE [after 5s] [N times]  answers with that HTTP status, Retry-After: 5; N times for this prompt, then answers
 //	stall                           stops in mid-stream until released or the client goes
-//	cut                             closes the connection in mid-stream
+//	cut [N times]                   closes the connection in mid-stream; N times for this prompt, then answers
 //	garble                          calls a tool with arguments that are not JSON
 //	show markdown|dialog            answers with marked-up text, or with what looks like an agent CLI's own screen
 //
 // Every other prompt is echoed: "ECHO: " and the prompt.
 type scenario struct {
 	turn    Turn
-	failed  func(prompt string) int // how often this prompt was answered with a failure
+	failed  func(prompt string) int // how often this prompt was answered with a failure or a cut
 	closing string                  // what follows "then say", or ""
 }
 

@@ -43,7 +43,14 @@ func (s scenario) stall(string) []Step {
 	return []Step{{Text: "This stream stops here"}, {Stall: true}, {Text: " and goes on.\n\n"}, s.closeWith("Released.")}
 }
 
-func (s scenario) cut(string) []Step {
+// cut reads "[N times]".
+func (s scenario) cut(rest string) []Step {
+	words := strings.Fields(rest)
+	if len(words) == 2 && strings.HasPrefix(words[1], "time") {
+		if n, err := strconv.Atoi(words[0]); err == nil && s.failed(s.turn.Prompt) >= n {
+			return []Step{s.closeWith("Recovered.")}
+		}
+	}
 	return []Step{{Text: "This stream is cut here"}, {Cut: true}}
 }
 

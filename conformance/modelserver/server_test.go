@@ -172,6 +172,18 @@ func TestACutConnectionEndsInMidStream(t *testing.T) {
 	}
 }
 
+func TestCutsEndWhenToldTo(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	const prompt = "cut 1 time, then say END-1"
+	if _, _, err := post(s.URL()+"/v1/messages", message(prompt)); err == nil {
+		t.Error("the first answer ended well, want a cut")
+	}
+	if _, body := ask(t, s.URL()+"/v1/messages", message(prompt)); !strings.Contains(body, "END-1") {
+		t.Errorf("the second answer = %s, want END-1", body)
+	}
+}
+
 func TestFailuresCarryStatusAndRetryAfterAndEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})

@@ -1,0 +1,177 @@
+package fakeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Config is what one fake is started with.
+type Config struct {
+	Script Script
+	Record string // file that gets an Entry as a line of JSON each; none if empty
+}
+
+// program is one running fake. Its turn runs beside the loop that reads keys.
+type program struct {
+	in  *os.File
+	out io.Writer
+	cfg Config
+	rec *recorder
+
+	turns sync.WaitGroup
+	quit  chan int // exit code; holds one
+
+	mu         sync.Mutex
+	state      string   // "", "idle", "busy", "dialog"
+	dark       bool     // nothing is drawn
+	frozen     bool     // nothing is answered, for good
+	foreign    bool     // the screen is garbage until the next input
+	transcript []string // whole lines
+	composer   string
+	pending    string   // input whose end has not come yet
+	queue      []string // prompts that came while busy
+	dialog     *dialog
+	interrupt  context.CancelFunc // of the turn; nil while there is none
+	holding    bool               // the turn ignores interrupts
+	lastCtrlC  time.Time
+	loseUntil  time.Time
+	deaf       int
+	ignored    map[string]bool
+}
+
+// Run plays an agent CLI on a terminal until a command, a signal, two Ctrl-C,
+// the end of the terminal or ctx ends it. It returns the exit code that the
+// process should end with. In must be a terminal; it is put into raw mode and
+// restored at the end. After an end by ctx, a read of in may still be pending.
+func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
+	if err := c.Script.check(); err != nil {
+		return 1, fmt.Errorf("script: %w", err)
+	}
+	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1), ignored: map[string]bool{}}
+	if c.Record != "" {
+		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return 1, fmt.Errorf("open record: %w", err)
+		}
+		defer func() { err = errors.Join(err, p.rec.err, f.Close()) }()
+		p.rec.out = f
+	}
+	restore, err := makeRaw(in)
+	if err != nil {
+		return 1, fmt.Errorf("put terminal into raw mode: %w", err)
+	}
+	defer restore()
+	p.rec.add(Started, strconv.Itoa(os.Getpid()), nil)
+	code = p.run(ctx)
+	p.rec.add(Ended, strconv.Itoa(code), nil)
+	return code, nil
+}
+
+// run is the loop that reads; it ends with the exit code.
+func (p *program) run(ctx context.Context) int {
+	ctx, cancel := context.WithCancel(ctx)
+	p.write("\x1b[?2004h")
+	defer p.write("\x1b[?2004l\x1b[?25h\r\n")
+	defer p.turns.Wait()
+	defer cancel()
+	signals := make(chan os.Signal, 4) // one of each kind
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
+	defer signal.Stop(signals)
+	input, stop := p.read()
+	defer stop()
+
+	p.set(func() { p.begin(ctx, p.cfg.Script.Start) })
+	for {
+		select {
+		case b, ok := <-input:
+			if !ok {
+				input = nil
+				p.hungUp()
+				continue
+			}
+			p.keys(ctx, b)
+		case s := <-signals:
+			p.signalled(s)
+		case code := <-p.quit:
+			return code
+		case <-ctx.Done():
+			return exitedBySignal + int(syscall.SIGTERM)
+		}
+	}
+}
+
+// read reads the terminal in the background. Stop ends that, where the file
+// can be waited for; else the next byte does.
+func (p *program) read() (input <-chan []byte, stop func()) {
+	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(chunks)
+		for {
+			b := make([]byte, 64<<10) // what a terminal hands over at once is less
+			n, err := p.in.Read(b)
+			if n > 0 {
+				p.rec.add(Bytes, "", b[:n])
+				select {
+				case chunks <- b[:n]:
+				case <-ended:
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return chunks, func() {
+		close(ended)
+		if p.in.SetReadDeadline(time.Now()) == nil {
+			<-done
+			_ = p.in.SetReadDeadline(time.Time{})
+		}
+	}
+}
+
+// exitedBySignal and the signal's number make the exit code that shells give.
+const exitedBySignal = 128
+
+func (p *program) signalled(s os.Signal) {
+	name := map[os.Signal]string{syscall.SIGHUP: "hup", syscall.SIGTERM: "term"}[s]
+	if name == "" {
+		p.redraw()
+		return
+	}
+	p.rec.add(Signalled, name, nil)
+	number, _ := s.(syscall.Signal)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ignored[name] {
+		p.end(exitedBySignal + int(number))
+	}
+}
+
+// hungUp ends the fake, but for one that ignores hang-ups.
+func (p *program) hungUp() {
+	p.rec.add(HungUp, "", nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ignored["hup"] {
+		p.end(exitedBySignal + int(syscall.SIGHUP))
+	}
+}
+
+// end makes the loop end; the first code counts.
+func (p *program) end(code int) {
+	select {
+	case p.quit <- code:
+	default:
+	}
+}

@@ -1,0 +1,161 @@
+package fakeagent
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+const (
+	pasteBegins = "\x1b[200~"
+	pasteEnds   = "\x1b[201~"
+)
+
+// keys takes what was read at one time. A lone ESC in it is the Esc key; a
+// sequence or a paste that is split between two reads is joined.
+func (p *program) keys(ctx context.Context, b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.frozen || time.Now().Before(p.loseUntil) {
+		return
+	}
+	p.foreign = false
+	s := p.pending + string(b)
+	p.pending = ""
+	for s != "" {
+		n := p.key(ctx, s)
+		if n == 0 {
+			p.pending = s
+			break
+		}
+		s = s[n:]
+	}
+	p.draw()
+}
+
+// key takes one key or paste from the head of s and says how long it was; 0
+// when its end has not come yet.
+func (p *program) key(ctx context.Context, s string) int {
+	if strings.HasPrefix(s, pasteBegins) {
+		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
+		if !whole {
+			return 0
+		}
+		p.typed(strings.ReplaceAll(text, "\r", "\n"))
+		return len(pasteBegins) + len(text) + len(pasteEnds)
+	}
+	if s[0] == '\x1b' {
+		return p.escape(s)
+	}
+	switch s[0] {
+	case '\r':
+		p.enter(ctx)
+	case '\x03':
+		p.ctrlC()
+	case '\x04':
+		if p.composer == "" && p.dialog == nil {
+			p.end(0)
+		}
+	case '\x7f':
+		if r := []rune(p.composer); len(r) > 0 && p.dialog == nil {
+			p.composer = string(r[:len(r)-1])
+		}
+	case '\x15':
+		p.composer = ""
+	default:
+		n := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\x7f' })
+		if n == 0 {
+			return 1 // a control that means nothing here
+		}
+		if n < 0 {
+			n = len(s)
+		}
+		p.typed(s[:n])
+		return n
+	}
+	return 1
+}
+
+// escape takes a sequence; the arrows move in a dialog, all others are nothing.
+func (p *program) escape(s string) int {
+	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
+		p.esc()
+		return 1
+	}
+	for i := 2; i < len(s); i++ {
+		if s[i] < '@' || s[i] > '~' {
+			continue
+		}
+		if p.dialog != nil && (s[i] == 'A' || s[i] == 'B') {
+			step := map[byte]int{'A': -1, 'B': 1}[s[i]]
+			p.dialog.at = min(max(p.dialog.at+step, 0), refused)
+		}
+		return i + 1
+	}
+	return 0
+}
+
+// typed puts text into the composer; in a dialog, the first digit of it chooses.
+func (p *program) typed(text string) {
+	if p.dialog == nil {
+		p.composer += text
+		return
+	}
+	for _, r := range text {
+		if n := int(r - '1'); n >= 0 && n < len(options) {
+			p.choose(n)
+			return
+		}
+	}
+}
+
+func (p *program) enter(ctx context.Context) {
+	if p.dialog != nil {
+		p.choose(p.dialog.at)
+		return
+	}
+	p.submit(ctx)
+}
+
+func (p *program) esc() {
+	if p.dialog != nil {
+		p.choose(refused)
+		return
+	}
+	p.stopTurn()
+}
+
+// ctrlC interrupts a turn, clears the composer, or ends the fake at the second
+// time in a row.
+func (p *program) ctrlC() {
+	switch {
+	case p.dialog != nil:
+		p.choose(refused)
+	case p.interrupt != nil:
+		p.stopTurn()
+	case p.composer != "":
+		p.composer = ""
+	case time.Since(p.lastCtrlC) < againWithin:
+		p.end(0)
+	}
+	p.lastCtrlC = time.Now()
+}
+
+// againWithin is how soon a second Ctrl-C must follow to end the fake; the
+// real ones take 1 to 2 s.
+const againWithin = 2 * time.Second
+
+func (p *program) stopTurn() {
+	if p.interrupt != nil && !p.holding {
+		p.rec.add(Stopped, "", nil)
+		p.interrupt()
+	}
+}
+
+// choose closes the dialog.
+func (p *program) choose(n int) {
+	p.rec.add(Chosen, options[n], nil)
+	p.dialog.answer <- n
+	p.dialog = nil
+	p.setState("busy")
+}

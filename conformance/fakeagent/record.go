@@ -1,0 +1,86 @@
+package fakeagent
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Kind says what an Entry of the record is about.
+type Kind string
+
+// The kinds of entries.
+const (
+	Started   Kind = "started"   // Text is the process id
+	Bytes     Kind = "bytes"     // Bytes were read, whatever became of them
+	Prompted  Kind = "prompted"  // Text was submitted
+	Chosen    Kind = "chosen"    // Text, an option of a dialog, was chosen
+	Stopped   Kind = "stopped"   // the turn was interrupted by a key
+	InState   Kind = "state"     // Text is the state from now on: "idle", "busy" or "dialog"
+	Signalled Kind = "signalled" // Text names the signal, ignored or not
+	HasChild  Kind = "child"     // Text is the process id of a child left behind
+	HungUp    Kind = "hung up"   // the terminal is gone
+	Ended     Kind = "ended"     // Text is the exit code
+)
+
+// Entry is one line of the record.
+type Entry struct {
+	At    time.Time `json:"at"`
+	Kind  Kind      `json:"kind"`
+	Text  string    `json:"text,omitempty"`
+	Bytes []byte    `json:"bytes,omitempty"` // base64 in the file
+}
+
+// recorder appends entries to a file. It is safe for concurrent use.
+type recorder struct {
+	mu  sync.Mutex
+	out io.Writer
+	err error // the first
+}
+
+func (r *recorder) add(k Kind, text string, bytes []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line, err := json.Marshal(Entry{At: time.Now(), Kind: k, Text: text, Bytes: bytes})
+	if err == nil {
+		_, err = r.out.Write(append(line, '\n'))
+	}
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// ReadRecord reads the record of a fake that may still be running. A file that
+// does not exist yet has no entries; a last line that is still being written
+// is left out.
+func ReadRecord(path string) ([]Entry, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	defer f.Close()
+	var list []Entry
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read record: %w", err)
+		}
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("record %s, line %d: %w", path, len(list)+1, err)
+		}
+		list = append(list, e)
+	}
+}

@@ -1,0 +1,144 @@
+package fakeagent
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// dialog is an open question; the choice goes to answer.
+type dialog struct {
+	subject string
+	at      int // index of the marked option
+	answer  chan int
+}
+
+// options are those of every dialog, in their order.
+var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
+
+// refused is the index of the option that Esc chooses.
+const refused = len(options) - 1
+
+// write sends bytes to the terminal. That a terminal is gone is told by reading.
+func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
+
+// redraw is draw for callers that do not hold mu.
+func (p *program) redraw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.draw()
+}
+
+// draw shows everything anew, as one synchronized update. The caller holds mu.
+func (p *program) draw() {
+	if p.dark || p.foreign || p.state == "" {
+		return
+	}
+	cols, rows := size(p.in)
+	var below []string
+	cursor := ""
+	if p.dialog != nil {
+		below = p.dialogLines(cols)
+	} else {
+		below, cursor = p.composerLines(cols, rows)
+	}
+	lines := append(p.wrapped(cols), below...)
+	if extra := len(lines) - rows; extra > 0 {
+		lines = lines[extra:]
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[?2026h\x1b[?25l\x1b[H")
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(line + "\x1b[K")
+	}
+	b.WriteString("\x1b[J")
+	if cursor != "" {
+		fmt.Fprintf(&b, "\x1b[%d;%sH\x1b[?25h", len(lines)-2, cursor)
+	}
+	b.WriteString("\x1b[?2026l")
+	p.write(b.String())
+}
+
+// composerLines are the composer with its rules and the footer, and the column
+// of the cursor, which stands on the last line of the composer.
+func (p *program) composerLines(cols, rows int) (lines []string, column string) {
+	rule := strings.Repeat("─", cols)
+	text := wrap(p.composer, cols-3)
+	if most := max(rows-4, 1); len(text) > most {
+		text = text[len(text)-most:]
+	}
+	lines = append(lines, rule)
+	for i, line := range text {
+		mark := "  "
+		if i == 0 {
+			mark = "❯ "
+		}
+		lines = append(lines, mark+line)
+	}
+	footer := "  ? for help"
+	if p.state == "busy" {
+		footer = "  working · esc to interrupt"
+	}
+	return append(lines, rule, footer), fmt.Sprint(3 + width(text[len(text)-1]))
+}
+
+func (p *program) dialogLines(cols int) []string {
+	lines := []string{strings.Repeat("─", cols), "  Permission required"}
+	for _, line := range wrap(p.dialog.subject, cols-3) {
+		lines = append(lines, "  "+line)
+	}
+	lines = append(lines, "  Do you want to proceed?")
+	for i, o := range options {
+		mark := "  "
+		if i == p.dialog.at {
+			mark = "❯ "
+		}
+		lines = append(lines, fmt.Sprintf("  %s%d. %s", mark, i+1, o))
+	}
+	return append(lines, "  Esc to cancel")
+}
+
+func (p *program) wrapped(cols int) []string {
+	var lines []string
+	for _, line := range p.transcript {
+		lines = append(lines, wrap(line, cols-1)...)
+	}
+	return lines
+}
+
+// wrap breaks a text into lines of at most cols cells, at least one line.
+func wrap(text string, cols int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		var b strings.Builder
+		at := 0
+		for _, r := range line {
+			if w := width(string(r)); at+w > cols {
+				lines = append(lines, b.String())
+				b.Reset()
+				at = w
+			} else {
+				at += w
+			}
+			b.WriteRune(r)
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+// width is how many cells a text takes; East Asian wide characters take two.
+func width(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r >= 0x1100 && r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 ||
+			r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff {
+			n++
+		}
+	}
+	return n
+}

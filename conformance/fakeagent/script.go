@@ -1,0 +1,78 @@
+package fakeagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Script says what the fake does, beside obeying the words of its prompts.
+type Script struct {
+	// Start are commands that run before the composer is first drawn. Until
+	// they are done or ask, the screen stays blank.
+	Start []string `json:"start,omitempty"`
+	// Rules answer prompts; the first that matches is used.
+	Rules []Rule `json:"rules,omitempty"`
+	// Status makes it announce every state by OSC 7501, unasked.
+	Status bool `json:"status,omitempty"`
+	// Title makes it show every state in the window's title.
+	Title bool `json:"title,omitempty"`
+}
+
+// Rule replaces a prompt by commands.
+type Rule struct {
+	Contains string   `json:"contains"` // in the prompt; "" matches every one
+	Do       []string `json:"do"`
+}
+
+// LoadScript reads a script from a JSON file. Errors name file and entry.
+func LoadScript(path string) (Script, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Script{}, fmt.Errorf("read script: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var s Script
+	if err := dec.Decode(&s); err != nil {
+		return Script{}, fmt.Errorf("script %s: %w", path, err)
+	}
+	if err := s.check(); err != nil {
+		return Script{}, fmt.Errorf("script %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// check refuses commands that would only be echoed: in a script that is an error.
+func (s Script) check() error {
+	known := (&program{}).words()
+	for i, line := range s.Start {
+		if verb, _, _ := strings.Cut(line, " "); known[verb] == nil {
+			return fmt.Errorf("start %d: no command is called %q", i+1, verb)
+		}
+	}
+	for i, r := range s.Rules {
+		if len(r.Do) == 0 {
+			return fmt.Errorf("rule %d: %w", i+1, errors.New("does nothing"))
+		}
+		for j, line := range r.Do {
+			if verb, _, _ := strings.Cut(line, " "); known[verb] == nil {
+				return fmt.Errorf("rule %d, command %d: no command is called %q", i+1, j+1, verb)
+			}
+		}
+	}
+	return nil
+}
+
+// commands are what a prompt makes the fake do.
+func (s Script) commands(prompt string) []string {
+	for _, r := range s.Rules {
+		if strings.Contains(prompt, r.Contains) {
+			return r.Do
+		}
+	}
+	return strings.Split(prompt, "\n")
+}

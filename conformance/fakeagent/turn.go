@@ -1,0 +1,110 @@
+package fakeagent
+
+import (
+	"context"
+	"strings"
+)
+
+// begin carries out commands in a turn of its own. The caller holds mu.
+func (p *program) begin(ctx context.Context, commands []string) {
+	turn, stop := context.WithCancel(ctx)
+	p.interrupt = stop
+	if p.state != "" {
+		p.setState("busy")
+	}
+	p.turns.Go(func() {
+		defer stop()
+		p.turn(turn, commands)
+		p.next(ctx)
+	})
+}
+
+// answer begins a turn with a prompt. The caller holds mu.
+func (p *program) answer(ctx context.Context, prompt string) {
+	p.add("❯ " + prompt)
+	p.begin(ctx, p.cfg.Script.commands(prompt))
+}
+
+// turn obeys line by line until one is interrupted.
+func (p *program) turn(ctx context.Context, commands []string) {
+	words := p.words()
+	for _, line := range commands {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		act := words[verb]
+		if act == nil {
+			act, rest = p.say, "echo: "+line
+		}
+		if act(ctx, strings.TrimSpace(rest)) != nil {
+			p.print("⎿ Interrupted")
+			return
+		}
+	}
+}
+
+// next goes on with the oldest prompt in the queue, or idles.
+func (p *program) next(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.interrupt = nil
+	if len(p.queue) == 0 || ctx.Err() != nil {
+		p.setState("idle")
+		return
+	}
+	prompt := p.queue[0]
+	p.queue = p.queue[1:]
+	p.answer(ctx, prompt)
+}
+
+// submit takes what stands in the composer. The caller holds mu.
+func (p *program) submit(ctx context.Context) {
+	prompt := p.composer
+	if strings.TrimSpace(prompt) == "" {
+		return
+	}
+	if p.deaf > 0 {
+		p.deaf--
+		return
+	}
+	p.composer = ""
+	p.rec.add(Prompted, prompt, nil)
+	if p.interrupt != nil {
+		p.queue = append(p.queue, prompt)
+		return
+	}
+	p.answer(ctx, prompt)
+}
+
+// setState records a state, announces it and draws it. The caller holds mu.
+func (p *program) setState(state string) {
+	if p.state != state {
+		p.state = state
+		p.rec.add(InState, state, nil)
+		if p.cfg.Script.Status {
+			p.write(status(map[string]string{"idle": "idle", "busy": "working", "dialog": "blocked"}[state]))
+		}
+		if p.cfg.Script.Title {
+			p.write("\x1b]0;fake: " + state + "\a")
+		}
+	}
+	p.draw()
+}
+
+// status is an OSC 7501 announcement.
+func status(state string) string {
+	return "\x1b]7501;state=" + state + ":app=fake\x1b\\"
+}
+
+// print is add for callers that do not hold mu.
+func (p *program) print(text string) { p.set(func() { p.add(text) }) }
+
+// add adds lines to the transcript and draws. The caller holds mu.
+func (p *program) add(text string) {
+	p.transcript = append(p.transcript, strings.Split(text, "\n")...)
+	if extra := len(p.transcript) - keptLines; extra > 0 {
+		p.transcript = p.transcript[extra:]
+	}
+	p.draw()
+}
+
+// keptLines bounds the transcript: more than the tallest screen shows.
+const keptLines = 1000

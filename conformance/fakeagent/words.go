@@ -1,0 +1,219 @@
+package fakeagent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// act carries out a command; its error is that of ctx.
+type act func(ctx context.Context, rest string) error
+
+func (p *program) words() map[string]act {
+	return map[string]act{
+		"say": p.say, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
+		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
+		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
+		"lose": p.lose, "deaf": p.goDeaf, "paste": p.paste, "status": p.status,
+	}
+}
+
+func (p *program) say(_ context.Context, text string) error {
+	p.print("● " + text)
+	return nil
+}
+
+func (p *program) slow(ctx context.Context, rest string) error {
+	text, length, _ := strings.Cut(rest, " for ")
+	words := strings.Fields(text)
+	pace := duration(length, 2*time.Second) / time.Duration(max(len(words), 1))
+	p.print("●")
+	for _, w := range words {
+		if err := sleep(ctx, pace); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.transcript[len(p.transcript)-1] += " " + w
+		p.draw()
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+func (p *program) pause(ctx context.Context, rest string) error {
+	return sleep(ctx, duration(rest, time.Second))
+}
+
+func (p *program) hold(ctx context.Context, rest string) error {
+	p.set(func() {
+		p.holding = true
+		p.add("● holding")
+	})
+	defer p.set(func() { p.holding = false })
+	return sleep(ctx, duration(rest, time.Second))
+}
+
+func (p *program) ask(ctx context.Context, subject string) error {
+	d := &dialog{subject: subject, answer: make(chan int, 1)}
+	p.set(func() {
+		p.dialog = d
+		p.setState("dialog")
+	})
+	select {
+	case n := <-d.answer:
+		p.print(fmt.Sprintf("● %s: %s", subject, options[n]))
+		return nil
+	case <-ctx.Done():
+		p.set(func() { p.dialog = nil })
+		return ctx.Err()
+	}
+}
+
+func (p *program) exit(ctx context.Context, rest string) error {
+	code, err := strconv.Atoi(rest)
+	if err != nil {
+		code = 1
+	}
+	p.end(code)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// crash dies as from outside: nothing is restored, nothing is said.
+func (p *program) crash(ctx context.Context, _ string) error {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// garbage is a screen without composer, footer or dialog.
+func (p *program) garbage(ctx context.Context, rest string) error {
+	p.set(func() {
+		p.foreign = true
+		p.write("\x1b[2J\x1b[H@@ update 9.9 @@\r\n\r\n   <<< press the any key >>>\r\n\r\n0x1f 0x8b\x1b[?25l")
+	})
+	if rest == "" {
+		return nil
+	}
+	err := sleep(ctx, duration(rest, time.Second))
+	p.set(func() { p.foreign = false })
+	return err
+}
+
+func (p *program) silent(ctx context.Context, _ string) error {
+	p.set(func() { p.dark, p.frozen = true, true })
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (p *program) spin(ctx context.Context, rest string) error {
+	for end := time.Now().Add(duration(rest, time.Second)); time.Now().Before(end); {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (p *program) flood(ctx context.Context, rest string) error {
+	n, err := strconv.Atoi(rest)
+	if err != nil {
+		n = 1
+	}
+	const line = "flood flood flood flood flood flood flood flood flood flood flo\r\n" // 64 bytes
+	block := strings.Repeat(line, 1024)
+	for range n * 16 {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.set(func() { p.write(block) })
+	}
+	p.redraw()
+	return nil
+}
+
+// childLives is how long a child that was left behind lives by itself.
+const childLives = "600" // s; a test that forgets it costs the machine ten minutes of a sleep
+
+func (p *program) child(_ context.Context, rest string) error {
+	shell := "exec sleep " + childLives
+	if rest == "stubborn" {
+		shell = "trap '' HUP TERM; " + shell
+	}
+	c := exec.Command("/bin/sh", "-c", shell)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		p.print("● no child: " + err.Error())
+		return nil
+	}
+	pid := strconv.Itoa(c.Process.Pid)
+	_ = c.Process.Release() // nobody waits for it: that is the fault
+	p.rec.add(HasChild, pid, nil)
+	p.print("● child " + pid)
+	return nil
+}
+
+func (p *program) ignore(_ context.Context, name string) error {
+	p.set(func() { p.ignored[strings.ToLower(name)] = true })
+	return nil
+}
+
+func (p *program) lose(_ context.Context, rest string) error {
+	p.set(func() { p.loseUntil = time.Now().Add(duration(rest, time.Second)) })
+	return nil
+}
+
+func (p *program) goDeaf(_ context.Context, rest string) error {
+	n, err := strconv.Atoi(rest)
+	if err != nil {
+		n = 1
+	}
+	p.set(func() { p.deaf = n })
+	return nil
+}
+
+func (p *program) paste(_ context.Context, rest string) error {
+	mode := "\x1b[?2004h"
+	if rest == "off" {
+		mode = "\x1b[?2004l"
+	}
+	p.set(func() { p.write(mode) })
+	return nil
+}
+
+func (p *program) status(_ context.Context, state string) error {
+	p.set(func() { p.write(status(state)) })
+	return nil
+}
+
+// set changes the program under its lock.
+func (p *program) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func duration(s string, other time.Duration) time.Duration {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d
+	}
+	return other
+}

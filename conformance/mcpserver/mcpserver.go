@@ -1,0 +1,140 @@
+// Package mcpserver is a small MCP server that agent CLIs start in tests: one
+// tool, ping, and a record of every request that came in. That record, not what
+// an agent CLI says about it, proves that an MCP connection works.
+//
+// It speaks on standard input and output only, and offers nothing but the tool.
+package mcpserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Tool is the name of the one tool. It takes {"text": string} and returns
+// "pong: " and that text.
+const Tool = "ping"
+
+// Request is one line of the record: a request or notification that came in.
+type Request struct {
+	At     time.Time       `json:"at"`
+	Method string          `json:"method"`           // "initialize", "tools/list", "tools/call", ...
+	Params json.RawMessage `json:"params,omitempty"` // as sent
+}
+
+type pingInput struct {
+	Text string `json:"text" jsonschema:"the text that comes back"`
+}
+
+// Run serves one client on in and out until in ends, which is no error, or ctx
+// does. Every request is appended to recordFile, as a line of JSON, before it
+// is answered; without a recordFile there is no record. Out must carry nothing
+// else.
+func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (err error) {
+	log := io.Discard
+	if recordFile != "" {
+		f, err := os.OpenFile(recordFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("open MCP record: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		log = f
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "coleo-ping", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: Tool, Description: "Answers pong and the text."}, ping)
+	t := &recorder{Transport: &mcp.IOTransport{Reader: io.NopCloser(in), Writer: noClose{out}}, log: log}
+	if err := s.Run(ctx, t); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("serve MCP: %w", err)
+	}
+	return nil
+}
+
+func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToolResult, any, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
+}
+
+// noClose leaves the caller's writer open.
+type noClose struct{ io.Writer }
+
+func (noClose) Close() error { return nil }
+
+// recorder writes down what its connection reads, known methods or not.
+type recorder struct {
+	mcp.Transport
+	log io.Writer
+}
+
+func (r *recorder) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := r.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &recorded{Connection: c, log: r.log}, nil
+}
+
+type recorded struct {
+	mcp.Connection
+	mu  sync.Mutex
+	log io.Writer
+}
+
+func (r *recorded) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := r.Connection.Read(ctx)
+	if q, ok := m.(*jsonrpc.Request); ok && err == nil {
+		err = r.write(Request{At: time.Now(), Method: q.Method, Params: q.Params})
+	}
+	return m, err
+}
+
+func (r *recorded) write(q Request) error {
+	line, err := json.Marshal(q)
+	if err != nil {
+		return fmt.Errorf("record MCP request: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.log.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("record MCP request: %w", err)
+	}
+	return nil
+}
+
+// longestLine bounds a line of the record, in bytes: the SDK takes no requests
+// longer than 16 MiB, and a line holds little more than its request.
+const longestLine = 17 << 20
+
+// ReadRecord reads a record file. One that does not exist yet is empty: nothing
+// came in.
+func ReadRecord(path string) ([]Request, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read MCP record: %w", err)
+	}
+	defer f.Close()
+	var list []Request
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, longestLine)
+	for lines.Scan() {
+		var q Request
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+			return nil, fmt.Errorf("MCP record %s, line %d: %w", path, len(list)+1, err)
+		}
+		list = append(list, q)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read MCP record: %w", err)
+	}
+	return list, nil
+}
