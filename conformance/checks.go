@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/mcpserver"
 	"coleo.dev/conformance/modelserver"
 )
 
@@ -146,13 +146,14 @@ func interrupt(ctx context.Context, t *Trial) error {
 	if r := t.Session.State(); r.State != coleo.Idle && r.State != coleo.Failed {
 		return fmt.Errorf("after the interrupt it reads %s", r.State)
 	}
-	aborted := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && q.Aborted }
-	if _, err := t.Model.Wait(ctx, aborted); err != nil {
-		return fmt.Errorf("the model's stream was not given up: %w", err)
-	}
 	nonce := Nonce()
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return fmt.Errorf("after the interrupt: %w", err)
+	}
+	for _, q := range t.Model.Record() {
+		if q.Prompt == prompt && q.Side == "" && q.Done && !q.Aborted {
+			return fmt.Errorf("the next prompt was taken only when the model had finished: the turn was not stopped")
+		}
 	}
 	t.details = fmt.Sprintf("stopped in %d ms, and took the next prompt", took.Milliseconds())
 	return nil
@@ -211,36 +212,38 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 	if _, err := t.approveAll(ctx, receipt, nil); err != nil {
 		return err
 	}
-	raw, err := os.ReadFile(record)
+	list, err := mcpserver.ReadRecord(record)
 	if err != nil {
-		return fmt.Errorf("the MCP server was never started: %w", err)
+		return err
 	}
-	if !called(raw, nonce) {
-		return fmt.Errorf("the MCP server's tool was not called with %q; its record:\n%s", nonce, raw)
+	if !called(list, nonce) {
+		return fmt.Errorf("the MCP server's tool was not called with %q; it was asked %v", nonce, methods(list))
 	}
 	t.details = "initialised, and its tool called"
 	return nil
 }
 
 // called tells whether a record has both the start and a call with the nonce.
-func called(record []byte, nonce string) bool {
-	initialised := false
-	for line := range strings.Lines(string(record)) {
-		var m struct {
-			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
-		}
-		if json.Unmarshal([]byte(line), &m) != nil {
-			continue
-		}
-		switch m.Method {
-		case "initialize":
-			initialised = true
+// Since 2026-07-28 the protocol begins with server/discover.
+func called(record []mcpserver.Request, nonce string) bool {
+	begun := false
+	for _, q := range record {
+		switch q.Method {
+		case "initialize", "server/discover":
+			begun = true
 		case "tools/call":
-			if initialised && strings.Contains(line, nonce) {
+			if begun && strings.Contains(string(q.Params), nonce) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func methods(record []mcpserver.Request) []string {
+	var out []string
+	for _, q := range record {
+		out = append(out, q.Method)
+	}
+	return out
 }

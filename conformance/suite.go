@@ -63,8 +63,8 @@ func Checks() []Check {
 }
 
 // Run judges a harness by the checks, one after another, each in a session of
-// its own. It fails only when the suite itself cannot run; what a harness does
-// wrong is in the report.
+// its own. It fails only when the suite itself cannot run, with ENotInstalled
+// when the agent CLI is missing; what a harness does wrong is in the report.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (Report, error) {
 	report := Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	for _, check := range checks {
@@ -100,13 +100,17 @@ func run(ctx context.Context, h coleo.Harness, c Config, check Check) (Result, e
 		return result, err
 	}
 	err = check.Run(ctx, t)
+	evidence := t.evidence()
 	if closeErr := t.close(); err == nil {
 		err = closeErr
+	}
+	if coleo.ErrorCode(err) == coleo.ENotInstalled {
+		return result, err
 	}
 	result.Seconds = time.Since(start).Seconds()
 	result.Pass, result.Details = err == nil, t.details
 	if err != nil {
-		result.Details = t.explain(ctx, err)
+		result.Details = why(ctx, err) + evidence
 	}
 	return result, nil
 }

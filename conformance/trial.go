@@ -110,18 +110,22 @@ func (t *Trial) close() error {
 	return err
 }
 
-// explain makes the details of a failure: what went wrong, what was on the
-// screen, what the model was asked.
-func (t *Trial) explain(ctx context.Context, err error) string {
-	out := err.Error()
-	if cause := context.Cause(ctx); cause != nil {
-		out = cause.Error() + ": " + out
+// why says what went wrong in a check.
+func why(ctx context.Context, err error) string {
+	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
+		return cause.Error() + ": " + err.Error()
 	}
+	return err.Error()
+}
+
+// evidence says what was read, what was on the screen and what the model was
+// asked.
+func (t *Trial) evidence() string {
 	if t.Session == nil {
-		return out
+		return ""
 	}
 	r := t.Session.State()
-	out += fmt.Sprintf("\nread: %s by rule %q", r.State, r.Rule)
+	out := fmt.Sprintf("\nread: %s by rule %q", r.State, r.Rule)
 	if term, ok := t.Session.(coleo.Terminal); ok {
 		out += "\nscreen:\n" + strings.TrimRight(strings.Join(term.Screen().Lines, "\n"), "\n")
 	}

@@ -14,6 +14,7 @@ type out struct {
 	now         func() time.Time
 	status      int // 0 until something was sent
 	first, last time.Time
+	began       func() // called once, when the first byte is out; may be nil
 	err         error
 }
 
@@ -32,8 +33,12 @@ func (o *out) write(b []byte) {
 		return
 	}
 	o.last = o.now()
-	if o.first.IsZero() {
-		o.first = o.last
+	if !o.first.IsZero() {
+		return
+	}
+	o.first = o.last
+	if o.began != nil {
+		o.began()
 	}
 }
 

@@ -47,16 +47,17 @@ func (a *AnswerRule) read(rows []string, prompt string) string {
 	var out []string
 	inside := false
 	for _, row := range rows[from:] {
-		switch m := a.begin.FindStringSubmatch(row); {
+		if a.end != nil && a.end.MatchString(row) {
+			inside = false
+		}
+		m := a.begin.FindStringSubmatch(row)
+		switch {
+		case inside && a.strip != nil:
+			out = append(out, strings.TrimRight(a.strip.ReplaceAllString(row, ""), " "))
+		case inside:
+			out = append(out, row)
 		case m != nil:
 			out, inside = []string{m[len(m)-1]}, true
-		case a.end != nil && a.end.MatchString(row):
-			inside = false
-		case inside:
-			if a.strip != nil {
-				row = a.strip.ReplaceAllString(row, "")
-			}
-			out = append(out, strings.TrimRight(row, " "))
 		}
 	}
 	return strings.Trim(strings.Join(out, "\n"), "\n ")

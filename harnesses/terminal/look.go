@@ -19,7 +19,7 @@ func (s *session) lookLocked(now time.Time) time.Duration {
 	s.frame = newFrame(s.screen.View(), &s.h.spec.Composer)
 	s.verdict = s.h.spec.read(s.frame)
 	if s.verdict.dialog != nil {
-		s.verdict.dialog.Fingerprint = s.dialogs.fingerprint(s.verdict.dialog)
+		s.verdict.dialog.Fingerprint = s.dialogs.fingerprint(s.verdict.dialog, now)
 	} else if s.verdict.state != "" {
 		s.dialogs.gone()
 	}
@@ -143,7 +143,8 @@ func fingerprintOf(d *coleo.Dialog) coleo.Fingerprint {
 type dialogCounter struct {
 	epoch string
 	n     int
-	open  string // what the dialog on the screen says; "" without one
+	open  string    // what the dialog on the screen says; "" without one
+	since time.Time // of this appearance
 }
 
 func newDialogCounter() dialogCounter {
@@ -152,9 +153,9 @@ func newDialogCounter() dialogCounter {
 	return dialogCounter{epoch: hex.EncodeToString(b[:])}
 }
 
-func (c *dialogCounter) fingerprint(d *coleo.Dialog) coleo.Fingerprint {
+func (c *dialogCounter) fingerprint(d *coleo.Dialog, now time.Time) coleo.Fingerprint {
 	if text := saying(d); text != c.open {
-		c.open = text
+		c.open, c.since = text, now
 		c.n++
 	}
 	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", c.open, c.epoch, c.n))

@@ -32,10 +32,14 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	}
 	s.mu.Lock()
 	s.lookLocked(time.Now())
-	v := s.verdict
+	v, age := s.verdict, time.Since(s.dialogs.since)
 	err := same(nil, v)
 	s.mu.Unlock()
 	if err != nil {
+		return err
+	}
+	// Keys that come with a dialog's first picture are lost: it does not listen yet.
+	if err := s.pause(ctx, ms(s.h.spec.Timing.DialogGap)-age); err != nil {
 		return err
 	}
 	if err := s.choose(ctx, same, v, d); err != nil {

@@ -75,6 +75,7 @@ type Timing struct {
 	Settle      int `toml:"settle_ms"`      // how long idle and error must hold
 	PasteGap    int `toml:"paste_gap_ms"`   // between text and submit
 	KeyGap      int `toml:"key_gap_ms"`     // between keys of a sequence
+	DialogGap   int `toml:"dialog_gap_ms"`  // that a dialog must have stood before it takes keys
 	Start       int `toml:"start_ms"`       // until the first known screen
 	Unknown     int `toml:"unknown_ms"`     // until an unknown screen is reported
 	Interrupted int `toml:"interrupted_ms"` // until an interrupt must have shown
@@ -143,7 +144,7 @@ type DialogRule struct {
 // no transcript that Coleo reads.
 type AnswerRule struct {
 	Begin string `toml:"begin"` // of an answer's first row; the text is in the first group
-	End   string `toml:"end"`   // of the first row that is no longer part of it
+	End   string `toml:"end"`   // of the first row that is no longer part of it; it may begin another
 	Strip string `toml:"strip"` // removed from each of its rows
 
 	begin, end, strip *regexp.Regexp
@@ -176,7 +177,7 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 
 // defaultTiming is what a harness.toml need not say.
 func defaultTiming() Timing {
-	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, Start: 60_000, Unknown: 10_000, Interrupted: 5_000}
+	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, DialogGap: 400, Start: 60_000, Unknown: 10_000, Interrupted: 5_000}
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
