@@ -1,0 +1,203 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"coleo.dev"
+)
+
+// Conn is a connection to the bus. It reconnects by itself, for ever.
+type Conn struct {
+	nc *nats.Conn
+}
+
+// DefaultTimeout bounds a command whose context has no deadline.
+const DefaultTimeout = 30 * time.Second
+
+// maxWait bounds how long a host agent works on one command: the longest is a
+// prompt to an agent CLI that has just been started.
+const maxWait = 2 * time.Minute
+
+// Dial connects to the bus at a NATS URL. name says who it is, to the server's
+// log.
+func Dial(url, token, name string) (*Conn, error) {
+	nc, err := nats.Connect(url, nats.Name(name), nats.Token(token), nats.MaxReconnects(-1),
+		nats.ReconnectWait(250*time.Millisecond), nats.RetryOnFailedConnect(false))
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %v", url, err)
+	}
+	return &Conn{nc: nc}, nil
+}
+
+// Close ends the connection after what was published has been sent.
+func (c *Conn) Close() {
+	_ = c.nc.FlushTimeout(time.Second)
+	c.nc.Close()
+}
+
+// order and report are what goes over the bus.
+type order struct {
+	Op      Op              `json:"op"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Timeout time.Duration   `json:"timeout"`
+}
+
+type report struct {
+	Error *coleo.Error    `json:"error,omitempty"`
+	Data  json.RawMessage `json:"data,omitempty"`
+}
+
+// token makes a host's id fit for a subject.
+func token(id string) string {
+	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_").Replace(id)
+}
+
+func commandSubject(host string) string { return "coleo.host." + token(host) + ".command" }
+
+const (
+	beatSubject = "coleo.beat"
+	grewSubject = "coleo.grew"
+	rollSubject = "coleo.roll"
+)
+
+// Ask sends a command to a host agent and waits for its report, which it
+// decodes into out unless that is nil. Without a host agent that listens the
+// error is EUnavailable.
+func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, DefaultTimeout)
+		defer cancel()
+	}
+	deadline, _ := ctx.Deadline()
+	data, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", op, err)
+	}
+	payload, err := json.Marshal(order{Op: op, Data: data, Timeout: time.Until(deadline)})
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", op, err)
+	}
+	msg, err := c.nc.RequestWithContext(ctx, commandSubject(host), payload)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)
+	case errors.Is(err, context.DeadlineExceeded):
+		return coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time", host, op)
+	case err != nil:
+		return coleo.Errorf(coleo.EUnavailable, "ask the host agent %s to %s: %v", host, op, err)
+	}
+	var r report
+	if err := json.Unmarshal(msg.Data, &r); err != nil {
+		return fmt.Errorf("decode the report of %s: %w", op, err)
+	}
+	if r.Error != nil {
+		return r.Error
+	}
+	if out == nil || len(r.Data) == 0 {
+		return nil
+	}
+	return json.Unmarshal(r.Data, out)
+}
+
+// Serve answers the commands to a host with handle, each in a goroutine of its
+// own, until ctx ends.
+func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
+	sub, err := c.nc.Subscribe(commandSubject(host), func(msg *nats.Msg) {
+		go func() {
+			var o order
+			var r report
+			if err := json.Unmarshal(msg.Data, &o); err != nil {
+				r.Error = coleo.Errorf(coleo.EInvalid, "unreadable command: %v", err)
+			} else {
+				r = carryOut(ctx, o, handle)
+			}
+			if payload, err := json.Marshal(r); err == nil {
+				_ = msg.Respond(payload)
+			}
+		}()
+	})
+	if err != nil {
+		return fmt.Errorf("listen for commands: %w", err)
+	}
+	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
+	return c.nc.Flush()
+}
+
+func carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
+	ctx, cancel := context.WithTimeout(ctx, min(max(o.Timeout, time.Second), maxWait))
+	defer cancel()
+	out, err := handle(ctx, o.Op, o.Data)
+	if err != nil {
+		var e *coleo.Error
+		if !errors.As(err, &e) {
+			e = coleo.Errorf(coleo.EInternal, "%v", err)
+		}
+		return report{Error: e}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return report{Error: coleo.Errorf(coleo.EInternal, "encode the report of %s: %v", o.Op, err)}
+	}
+	return report{Data: data}
+}
+
+// Beat publishes a host agent's sign of life.
+func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
+
+// Beats calls take for each beat until ctx ends. RollCall asks for one at once.
+func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
+	return subscribe(ctx, c, beatSubject, take)
+}
+
+// RollCall asks every host agent to beat now.
+func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
+
+// RollCalls calls beat for each roll call until ctx ends.
+func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
+	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
+}
+
+// Grown says that a host's log has grown.
+type Grown struct {
+	Host  string `json:"host"`
+	Epoch string `json:"epoch"`
+	Head  uint64 `json:"head"`
+}
+
+// Grew publishes that a host's log has grown.
+func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
+
+// Growth calls take whenever a host's log has grown, until ctx ends.
+func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
+	return subscribe(ctx, c, grewSubject, take)
+}
+
+func (c *Conn) publish(subject string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.nc.Publish(subject, data)
+}
+
+func subscribe[T any](ctx context.Context, c *Conn, subject string, take func(T)) error {
+	sub, err := c.nc.Subscribe(subject, func(msg *nats.Msg) {
+		var v T
+		if json.Unmarshal(msg.Data, &v) == nil {
+			take(v)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", subject, err)
+	}
+	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
+	return c.nc.Flush()
+}

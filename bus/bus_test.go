@@ -1,0 +1,108 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+func pair(t *testing.T) (*Conn, *Conn) {
+	t.Helper()
+	s, err := Listen("127.0.0.1:0", "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	var out [2]*Conn
+	for i := range out {
+		if out[i], err = Dial(s.URL(), "secret", "test"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(out[i].Close)
+	}
+	return out[0], out[1]
+}
+
+func TestACommandIsAnsweredWithItsReportOrItsError(t *testing.T) {
+	t.Parallel()
+	serve, host := pair(t)
+	err := host.Serve(t.Context(), "host.one", func(_ context.Context, op Op, data json.RawMessage) (any, error) {
+		var o ArmOrder
+		if err := json.Unmarshal(data, &o); err != nil {
+			return nil, err
+		}
+		if o.Arm == "blocked" {
+			return nil, coleo.Blocked(&coleo.Dialog{Title: "Proceed?"})
+		}
+		return ArmReport{ID: o.Arm, Desired: string(op)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got ArmReport
+	if err := serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "a"}, &got); err != nil || got.ID != "a" || got.Desired != "kill" {
+		t.Fatalf("report = %+v, %v", got, err)
+	}
+	err = serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "blocked"}, &got)
+	e, ok := err.(*coleo.Error)
+	if !ok || e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Title != "Proceed?" {
+		t.Fatalf("error = %v, want the dialog in it", err)
+	}
+}
+
+func TestAHostThatIsNotThereIsUnavailableAtOnce(t *testing.T) {
+	t.Parallel()
+	serve, _ := pair(t)
+	start := time.Now()
+	err := serve.Ask(t.Context(), "nobody", OpList, nil, nil)
+	if coleo.ErrorCode(err) != coleo.EUnavailable || time.Since(start) > 5*time.Second {
+		t.Fatalf("ask = %v after %s, want %s at once", err, time.Since(start), coleo.EUnavailable)
+	}
+}
+
+func TestBeatsAndGrowthReachWhoListens(t *testing.T) {
+	t.Parallel()
+	serve, host := pair(t)
+	beats, grown := make(chan Beat, 1), make(chan Grown, 1)
+	if err := serve.Beats(t.Context(), func(b Beat) { beats <- b }); err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Growth(t.Context(), func(g Grown) { grown <- g }); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.RollCalls(t.Context(), func() { _ = host.Beat(Beat{ID: "h"}) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.RollCall(); err != nil {
+		t.Fatal(err)
+	}
+	if b := <-beats; b.ID != "h" {
+		t.Fatalf("beat = %+v", b)
+	}
+	if err := host.Grew(Grown{Host: "h", Head: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if g := <-grown; g.Head != 7 {
+		t.Fatalf("growth = %+v", g)
+	}
+}
+
+func TestTheBusRefusesWhoHasNoTokenAndAddressesOutsideLoopback(t *testing.T) {
+	t.Parallel()
+	s, err := Listen("127.0.0.1:0", "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := Dial(s.URL(), "wrong", "test"); coleo.ErrorCode(err) != coleo.EUnavailable {
+		t.Fatalf("dial with a wrong token = %v", err)
+	}
+	for _, addr := range []string{"0.0.0.0:0", "10.0.0.1:4222", "here"} {
+		if _, err := Listen(addr, "secret"); coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("listen on %s = %v, want %s", addr, err, coleo.EInvalid)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package bus
+
+import (
+	"time"
+
+	"coleo.dev"
+)
+
+// Op names a command to a host agent. The types of its order and its report
+// are named beside it.
+type Op string
+
+// The commands.
+const (
+	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start an arm, or its next generation
+	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: take up a session again, on proof
+	OpKill      Op = "kill"      // ArmOrder -> ArmReport
+	OpRemove    Op = "remove"    // ArmOrder -> nothing: forget a stopped arm and its journal
+	OpList      Op = "list"      // nothing -> []ArmReport
+	OpReport    Op = "report"    // ArmOrder -> ArmReport
+	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
+	OpRespond   Op = "respond"   // RespondOrder -> nothing
+	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
+	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
+	OpScreen    Op = "screen"    // ArmOrder -> coleo.Screen
+	OpOutput    Op = "output"    // OutputOrder -> Output
+	OpInput     Op = "input"     // InputOrder -> nothing
+	OpResize    Op = "resize"    // ResizeOrder -> nothing
+	OpLease     Op = "lease"     // LeaseOrder -> Lease
+	OpEvents    Op = "events"    // EventsOrder -> Events
+	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
+)
+
+// SpawnOrder starts an arm. Config.Dir, Generation, Nonce and Environ are the
+// host agent's to fill in. With Generation set, the order is refused unless it
+// is one more than the last.
+type SpawnOrder struct {
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	Harness string            `json:"harness"`
+	Config  coleo.SpawnConfig `json:"config"`
+	Resume  bool              `json:"resume,omitempty"` // take up the arm's last conversation
+}
+
+// ArmOrder is about one arm.
+type ArmOrder struct {
+	Arm string `json:"arm"`
+}
+
+// ArmReport is what a host agent knows of an arm, looked up when it is asked.
+type ArmReport struct {
+	ID           string        `json:"id"`
+	Name         string        `json:"name"`
+	Harness      string        `json:"harness"`
+	Generation   int           `json:"generation"`
+	Desired      string        `json:"desired"` // "running" or "stopped"
+	Handle       *coleo.Handle `json:"handle,omitempty"`
+	Reading      coleo.Reading `json:"reading"`
+	Attached     bool          `json:"attached"` // the host agent holds a live session
+	Proof        Proof         `json:"proof"`
+	Process      ProcessState  `json:"process"`
+	LastOutput   time.Time     `json:"last_output,omitzero"`
+	LastActivity time.Time     `json:"last_activity,omitzero"`
+	Lease        Lease         `json:"lease,omitzero"`
+}
+
+// Proof says whether a holder is the one that an arm's handle names.
+type Proof string
+
+// The outcomes of a proof.
+const (
+	Proven   Proof = "proven"
+	Unproven Proof = "unproven" // something is there, and it is not the arm's
+	Gone     Proof = "gone"     // nothing is there
+)
+
+// ProcessState says how the agent CLI's process is.
+type ProcessState string
+
+// The states of a process.
+const (
+	ProcessAlive   ProcessState = "alive"
+	ProcessStopped ProcessState = "stopped" // by a signal, such as SIGSTOP
+	ProcessDead    ProcessState = "dead"
+)
+
+// PromptOrder sends a prompt.
+type PromptOrder struct {
+	Arm    string       `json:"arm"`
+	Prompt coleo.Prompt `json:"prompt"`
+	Lease  string       `json:"lease,omitempty"` // of who sends it, when it holds one
+}
+
+// RespondOrder answers a dialog. Without a fingerprint it answers the one that
+// is open.
+type RespondOrder struct {
+	Arm      string            `json:"arm"`
+	Dialog   coleo.Fingerprint `json:"dialog,omitempty"`
+	Decision coleo.Decision    `json:"decision"`
+	Lease    string            `json:"lease,omitempty"`
+}
+
+// OutputOrder asks for terminal output from an offset on. It waits for some up
+// to Wait. An offset below 0 is counted from the end.
+type OutputOrder struct {
+	Arm  string        `json:"arm"`
+	From int64         `json:"from"`
+	Wait time.Duration `json:"wait,omitempty"`
+}
+
+// Output is a piece of a terminal's output.
+type Output struct {
+	Offset int64  `json:"offset"`
+	Data   []byte `json:"data"`
+	End    bool   `json:"end,omitempty"` // the program has ended, and this is all
+	Cols   int    `json:"cols"`          // size of the terminal now
+	Rows   int    `json:"rows"`
+}
+
+// InputOrder types raw keys under a lease.
+type InputOrder struct {
+	Arm   string `json:"arm"`
+	Lease string `json:"lease"`
+	Data  []byte `json:"data"`
+}
+
+// ResizeOrder gives a terminal another size under a lease, in cells.
+type ResizeOrder struct {
+	Arm   string `json:"arm"`
+	Lease string `json:"lease"`
+	Cols  int    `json:"cols"`
+	Rows  int    `json:"rows"`
+}
+
+// LeaseOrder takes, renews or gives back the right to type by hand. Holder
+// tells others who has it.
+type LeaseOrder struct {
+	Arm     string `json:"arm"`
+	ID      string `json:"id,omitempty"` // empty: take a new one
+	Holder  string `json:"holder,omitempty"`
+	Release bool   `json:"release,omitempty"`
+}
+
+// Lease is the right to type by hand into one arm, until a time.
+type Lease struct {
+	ID     string    `json:"id"`
+	Holder string    `json:"holder"`
+	Until  time.Time `json:"until"`
+}
+
+// EventsOrder asks for events behind a sequence number.
+type EventsOrder struct {
+	After uint64 `json:"after"`
+	Limit int    `json:"limit"`
+}
+
+// Events is a piece of a host's log.
+type Events struct {
+	Epoch string        `json:"epoch"`
+	List  []coleo.Event `json:"list"`
+	Head  uint64        `json:"head"` // newest sequence number there is
+}
+
+// Beat is a host agent's sign of life, sent every BeatEvery and after each
+// start.
+type Beat struct {
+	ID           string    `json:"id"`
+	Hostname     string    `json:"hostname"`
+	Platform     string    `json:"platform"`
+	Version      string    `json:"version"`
+	PID          int       `json:"pid"`
+	StartedAt    time.Time `json:"started_at"`
+	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
+	MaxArms      int       `json:"max_arms"`
+	Arms         []string  `json:"arms"` // whose identity is proven, whose process is not stopped and whose reader lives
+	Epoch        string    `json:"epoch"`
+	Head         uint64    `json:"head"`
+}
+
+// BeatEvery is how often a host agent beats, and HostStale after how long
+// without a beat it counts as gone (spec section 5).
+const (
+	BeatEvery = 30 * time.Second
+	HostStale = 90 * time.Second
+)
