@@ -41,6 +41,7 @@ type session struct {
 	handle   coleo.Handle
 	screen   pty.Screen
 	end      int64         // of the output that the screen shows
+	output   time.Time     // when some came last
 	looked   chan struct{} // closed and replaced at each look
 	frame    *frame        // the last picture looked at
 	verdict  verdict
@@ -59,6 +60,7 @@ var (
 	_ coleo.Session   = (*session)(nil)
 	_ coleo.Terminal  = (*session)(nil)
 	_ coleo.Explainer = (*session)(nil)
+	_ coleo.Talker    = (*session)(nil)
 )
 
 // open builds a session on a holder and brings its screen up to date.
@@ -110,6 +112,13 @@ func (s *session) Screen() coleo.Screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.screen.View()
+}
+
+// LastOutput returns when the agent CLI last wrote something.
+func (s *session) LastOutput() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.output
 }
 
 // Explain returns the evidence behind the reading.
@@ -235,6 +244,9 @@ func (s *session) feed(p []byte, r *replay) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	whole := false
+	if !r.behind(s.end) {
+		s.output = time.Now()
+	}
 	for len(p) > 0 {
 		frames := s.screen.Frame().Count
 		n := s.screen.Feed(p[:r.next(s.end, len(p))])
