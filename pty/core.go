@@ -81,7 +81,7 @@ func (c *Core) reset() {
 // softReset is DECSTR: modes, pen, charsets, margins and the saved cursor.
 func (c *Core) softReset() {
 	c.endFrame()
-	c.modes = c.modes&modeAltScreen | modesAtStart
+	c.modes = c.modes&(modeAltScreen|mouseEvents|mouseEncoding) | modesAtStart
 	c.pen = style{}
 	c.charsets = [4]byte{'B', 'B', 'B', 'B'}
 	c.gl = 0

@@ -69,9 +69,18 @@ function runJob({ cols, rows, data, then, plain }) {
   if (then) state.term.resize(...then);
   const buf = state.term.buffer.active, history = [];
   for (let y = 0; y < buf.baseY; y++) history.push(buf.getLine(y).translateToString(true).replace(/ +$/, ''));
-  const out = shot(state, { history, replies: state.replies });
+  const out = { ...shot(state, { history, replies: state.replies }), data };
   state.term.dispose();
   return out;
+}
+
+// xterm.js throws on some, as ED 1 at the end of the last row: no verdict.
+function tryJob(job) {
+  try {
+    return [runJob(job)];
+  } catch {
+    return [];
+  }
 }
 
 const bigFile = 200_000; // bytes; larger ones are packed
@@ -93,4 +102,4 @@ function pack(file, shots, dest) {
 const [, , what, file, shots, more] = process.argv;
 if (what === 'cast') console.log(JSON.stringify(renderCast(file, Number(shots), more === 'plain')));
 else if (what === 'pack') pack(file, Number(shots), more);
-else console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).map(runJob)));
+else console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).flatMap(tryJob)));
