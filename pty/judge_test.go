@@ -99,7 +99,7 @@ func piece(rnd *rand.Rand) string {
 		"가", "ᄀ\u1161", "नि", "1\ufe0f\u20e3", "x\x7fy", "a much longer piece of text that wraps around",
 	}
 	plain := []string{"\r", "\n", "\r\n", "\b", "\t", "\v", "\x0e", "\x0f", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b*0", "\x1bn",
-		"\x1bD", "\x1bE", "\x1bM", "\x1b[?1049hword\n漢\x1b[?1049l", "\x1bc\x1b[?25h", "\x1b[20hab\ncd\x1b[20l", "\b\x1b[?7llong text that is not wrapped but cut\x1b[?7h", "\x1b#8", "\x1b=", "\x1b>", "\x1b[!p", "\u0085", "\u0084", "\u009b2C",
+		"\x1bD", "\x1bE", "\x1bM", "\x1b[?1047l\x1b[?1049hword\n漢\x1b[?1049l", "\x1bc\x1b[?25h", "\x1b[20hab\ncd\x1b[20l", "\b\x1b[?7llong text that is not wrapped but cut\x1b[?7h", "\x1b#8", "\x1b=", "\x1b>", "\x1b[!p", "\u0085", "\u0084", "\u009b2C",
 		"\x1b]0;t✳\a", "\x1b]2;x\x1b\\", "\x1b]8;;http://x\x1b\\", "\x1b]52;c;AAAA\a", "\x1b]66;w=2;q\a", "\x1b_Gi=1,a=q;AAAA\x1b\\",
 		"\x1bP$qr\x1b\\", "\x1bPq#0\x1b\\", "\x1b^pm\x1b\\", "\x1b]0;cut\x18", "\x1b[?u\x1b[<u\x1b[>1u"[len("\x1b[?u"):], "\x1b[3", "\x1b", "\xe2\x96",
 		"\xff", "\xc0\x80", "\x1b[1\n2C", "\x1b[?1;2", "\x1b[ 1q", "\x1b[1:2:3m", "\x1b[38;2;1;2;3m", "\x1b[48:5:9m", "\x1b[m",

@@ -6,8 +6,13 @@
 //   node index.mjs jobs < jobs.json > out.json   screens of byte strings
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import headless from '@xterm/headless';
-import graphemes from '@xterm/addon-unicode-graphemes';
+
+// The addon reads its table from the start of the memory behind a Buffer. Where
+// Buffers share memory that is another's, and it takes all characters beyond
+// U+FFFF for narrow ones, emoji too. So let none be shared before it is loaded.
+Buffer.poolSize = 0;
+const { default: headless } = await import('@xterm/headless');
+const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');
 
 function open(cols, rows, plain) {
   const term = new headless.Terminal({ cols, rows, scrollback: 10000, allowProposedApi: true, logLevel: 'off' });
