@@ -23,7 +23,7 @@ func checkBounds(t *testing.T, c *Core) {
 	if len(b.rows) != c.rows || len(c.tabs) < c.cols {
 		t.Fatalf("%d rows, %d tabs on %dx%d", len(b.rows), len(c.tabs), c.cols, c.rows)
 	}
-	if len(c.replies) > maxReplies || len(c.notices) > maxNotices || len(c.str) > maxString || c.history.bytes > historyBytes+historyChunk {
+	if len(c.replies) > maxReplies || len(c.notices) > maxNotices || len(c.str) > maxString || c.history.bytes > historyBytes+historyChunk+4*maxSize*maxCluster || c.history.lines > historyLines+chunkLines {
 		t.Fatalf("%d bytes of replies, %d notices, %d bytes of string, %d of history", len(c.replies), len(c.notices), len(c.str), c.history.bytes)
 	}
 	for y := range b.rows {

@@ -74,7 +74,6 @@ func (c *Core) collectLinks() {
 		}
 	}
 	c.eachCell(func(x *cell) { move(&x.style) })
-	move(&c.pen)
 	move(&c.main.saved.pen)
 	move(&c.alt.saved.pen)
 }

@@ -24,6 +24,7 @@ func TestResize(t *testing.T) {
 		{"blank rows below the cursor go first", "ab\r\ncd", 8, 2, "--|ab|cd", 2, 1},
 		{"then the top goes into the history", "1\r\n2\r\n3\r\n4", 8, 2, "1|2|--|3|4", 1, 1},
 		{"text below the cursor stays", "1\r\n2\r\n3\r\n4\x1b[3H", 8, 2, "1|2|--|3|4", 0, 0},
+		{"a cursor right of the text gets no pending wrap", "ab\x1b[8G", 4, 4, "--|ab", 3, 0},
 		{"new rows are below the text", "ab", 8, 6, "--|ab", 2, 0},
 		{"the history comes back above a cursor at the bottom", "1\r\n2\r\n3\r\n4\r\n5\r\n漢e\u0301", 8, 5, "1|--|2|3|4|5|漢e\u0301", 3, 4},
 		{"a wrap more than fits goes into the history", "abcdefgh\r\nijklmnop\r\n3\r\n4", 4, 4, "abcd|efgh|--|ijkl|mnop|3|4", 1, 3},
@@ -135,6 +136,9 @@ func TestHistory(t *testing.T) {
 			t.Fatalf("line %d is %q, want %q", i, line, want)
 		}
 	}
+	if c.history.lines > historyLines+chunkLines {
+		t.Errorf("%d lines are held", c.history.lines)
+	}
 	if got := c.History(2); len(got) != 2 || got[1] != fmt.Sprintf("line %d", last) {
 		t.Errorf("the last 2 are %q", got)
 	}
@@ -144,6 +148,14 @@ func TestHistory(t *testing.T) {
 	_, _ = c.Write([]byte("\x1b[3J"))
 	if got := c.History(5); len(got) != 0 {
 		t.Errorf("after ED 3 %q", got)
+	}
+}
+
+func TestHistoryOfBlankLinesIsBounded(t *testing.T) {
+	t.Parallel()
+	c := draw(20, 2, strings.Repeat("\n", 20*historyLines))
+	if c.history.lines > historyLines+chunkLines || len(c.history.chunks) > historyLines/chunkLines+2 {
+		t.Errorf("%d lines in %d chunks", c.history.lines, len(c.history.chunks))
 	}
 }
 

@@ -157,3 +157,31 @@ func TestManyLinksAndClustersAreForgotten(t *testing.T) {
 		t.Errorf("the last link is %q", got)
 	}
 }
+
+func TestASavedLinkOutlivesOthers(t *testing.T) {
+	t.Parallel()
+	c := draw(20, 3, "\x1b]8;;http://saved\x1b\\\x1b7")
+	for i := range maxLinks + 5 {
+		_, _ = fmt.Fprintf(c, "\x1b]8;;http://x/%d\x1b\\", i)
+	}
+	_, _ = c.Write([]byte("\x1b8x"))
+	if got := c.Cell(0, 0).Link; got != "http://saved" {
+		t.Errorf("the saved link is %q", got)
+	}
+}
+
+func TestAClusterWithTheNumberOfAnotherIsAChange(t *testing.T) {
+	t.Parallel()
+	c := draw(20, 3, "e\u0301")
+	was := c.buf.rows[0].cells[0].ch
+	c.Changed()
+	_, _ = c.Write([]byte("\x1b[2J\x1b[H"))
+	c.collectClusters()
+	_, _ = c.Write([]byte("u\u0308"))
+	if now := c.buf.rows[0].cells[0].ch; now != was {
+		t.Fatalf("the number is %x, not %x again", now, was)
+	}
+	if got := c.Changed().Rows; len(got) != 1 {
+		t.Errorf("changed rows %v, want row 0", got)
+	}
+}
