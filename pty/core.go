@@ -32,6 +32,7 @@ type Core struct {
 	links    internTable
 
 	clusterLimit int // how many to have before unused ones are forgotten
+	linkPatience int // how many links to refuse before unused ones are looked for again
 
 	replies []byte
 	notices []Notice

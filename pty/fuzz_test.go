@@ -2,6 +2,7 @@ package pty
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -88,4 +89,26 @@ func FuzzCore(f *testing.F) {
 			again.History(100)
 		}
 	})
+}
+
+// TestHostileFloods writes what is expensive for its length. It only has to
+// end: a test of how fast would fail on a busy machine.
+func TestHostileFloods(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{
+		"\x1b[65535b", "a\x1b[65535b", "漢\x1b[65535b", "\x1b[65535I", "\x1b[65535Z", "\x1b[65535L", "\x1b[65535S", "\x1b[65535T",
+		"\x1b[65535@", "\x1b[2J", "\x1b[?1049h\x1b[?1049l", "e\u0301\u0302", "\n", "\x1bM", "\x1b[c", "\x1bc", "\x1b[65535X",
+		"\x1b[65535 @", "\x1b[65535'}", "\x1b]8;;http://x\x1b\\x", "\x1b[>1u", "\x1b[22t", "\x1b]0;x\a", "\a", "\x1bP+q;;;;\x1b\\", "\x1b[;;;;;;;;;;",
+	} {
+		c := New(DefaultCols, DefaultRows)
+		for range 2000 {
+			_, _ = c.Write([]byte(unit))
+		}
+		checkBounds(t, c)
+	}
+	c := New(DefaultCols, DefaultRows)
+	for i := range 20_000 { // more links than are kept, all of them on the screen
+		_, _ = fmt.Fprintf(c, "\x1b]8;;http://x/%d\x1b\\x", i)
+	}
+	checkBounds(t, c)
 }

@@ -1,5 +1,7 @@
 package pty
 
+import "bytes"
+
 // maxCluster bounds a character with all its combining marks, in bytes.
 const maxCluster = 64
 
@@ -156,6 +158,10 @@ func (c *Core) repeat(n int) {
 		n = most + (n-most)%(c.cols/int(c.before.width))
 	}
 	text := string(c.appendCell(nil, b.rows[b.y].cells[at].ch))
+	if len(text) == 1 {
+		c.printASCII(bytes.Repeat([]byte(text), n))
+		return
+	}
 	for range n {
 		for _, r := range text {
 			c.print(r)
