@@ -19,6 +19,18 @@ const (
 	StatusPaused   Status = "paused"
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
+	// StatusPlanningBlocked is an arm that is paused until its plan is
+	// approved. The store keeps it as paused with a mark.
+	StatusPlanningBlocked Status = "planning_blocked"
+)
+
+// Desired is what an arm is meant to do, whatever it does now.
+type Desired string
+
+// The values of Desired.
+const (
+	DesiredRunning Desired = "running"
+	DesiredStopped Desired = "stopped"
 )
 
 // StatusOf returns the status that an arm has while its session reads s. An
@@ -71,6 +83,9 @@ type Arm struct {
 
 	CurrentTaskID      string `json:"currentTaskId,omitempty"`
 	CurrentTaskSubject string `json:"currentTaskSubject,omitempty"`
+	CurrentBugID       string `json:"currentBugId,omitempty"`
+	CurrentBugTitle    string `json:"currentBugTitle,omitempty"`
+	ParentArmID        string `json:"parentArmId,omitempty"`
 
 	AgentID    string `json:"agentId,omitempty"` // of the host agent
 	Host       string `json:"host,omitempty"`
@@ -80,6 +95,16 @@ type Arm struct {
 
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Runtime Runtime `json:"runtime"`
+}
+
+// Signals returns what the arm's health is computed from.
+func (a Arm) Signals() Signals {
+	return Signals{
+		Status: a.Status, State: a.State,
+		PID: a.PID, Port: a.Port, SessionID: a.SessionID, AgentID: a.AgentID,
+		Workdir: a.Workdir, Task: a.CurrentTaskID,
+		LastActivity: a.LastActivityAt, LastHeartbeat: a.LastHeartbeat, LastOutput: a.LastOutputAt,
+	}
 }
 
 // armName is what a name may look like: it becomes a folder and a subject.

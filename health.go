@@ -115,7 +115,7 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 		return recoverable(r, "its last turn, or its start, ended in an error")
 	case StatusBusy, StatusRunning:
 		return judgeBusy(s, r, now, output || activity, heartbeat)
-	case StatusIdle, StatusPaused:
+	case StatusIdle, StatusPaused, StatusPlanningBlocked:
 		if output || activity || heartbeat {
 			return HealthQuiet, "waits for work; its session is alive"
 		}
@@ -134,7 +134,7 @@ func judgeBusy(s Signals, r Runtime, now time.Time, recent, heartbeat bool) (Hea
 		}
 		return recoverable(r, "busy without a runtime")
 	}
-	if !s.LastOutput.IsZero() && now.Sub(s.LastOutput) > OutputHung {
+	if !recent && !s.LastOutput.IsZero() && now.Sub(s.LastOutput) > OutputHung {
 		return HealthHung, "working, and no output for " + age(s.LastOutput, now)
 	}
 	return HealthActive, "works; last output " + age(s.LastOutput, now) + " ago"
