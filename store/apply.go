@@ -1,0 +1,127 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"coleo.dev"
+)
+
+// defaultContextBudget is the context budget of an arm that names none, in
+// tokens (spec section 4).
+const defaultContextBudget = 300_000
+
+// Apply returns an arm's row after an event of its host. It is pure, so that a
+// replayed log gives the rows that were seen live. The zero Arm means that
+// there is no row: spawned and reattached make one, removed ends one.
+//
+// Events are fenced: a host takes an arm by starting it, or by proving that it
+// runs, in no earlier generation than the row's. From then on what the former
+// host still reports changes nothing. A payload that cannot be
+// read tells nothing and changes nothing.
+func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
+		return applyHandle(arm, e)
+	}
+	if arm.ID == "" || arm.ID != e.Arm || (arm.AgentID != "" && arm.AgentID != e.Host) {
+		return arm
+	}
+	switch e.Kind {
+	case coleo.EventRemoved:
+		return coleo.Arm{}
+	case coleo.EventState, coleo.EventUnrecognised:
+		return applyChange(arm, e)
+	case coleo.EventStopped:
+		return applyStopped(arm, e)
+	case coleo.EventConversation:
+		return applyConversation(arm, e)
+	case coleo.EventOutput:
+		arm.LastOutputAt = e.Time
+		return touched(arm, e.Time)
+	case coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
+		arm.LastActivityAt = e.Time
+		return touched(arm, e.Time)
+	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached:
+	}
+	return arm
+}
+
+func touched(arm coleo.Arm, now time.Time) coleo.Arm {
+	arm.UpdatedAt = now
+	return arm
+}
+
+// applyHandle takes over what a start, or a proven reattach, says about the
+// running session.
+func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	h, ok := payload[coleo.Handle](e)
+	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {
+		return arm
+	}
+	if arm.ID == "" {
+		arm = coleo.Arm{ID: e.Arm, Name: e.Arm, ContextBudget: defaultContextBudget, CreatedAt: e.Time}
+	}
+	if e.Kind == coleo.EventSpawned || arm.Status == "" || arm.Status == coleo.StatusStopped {
+		arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStarting, coleo.Initializing, "", nil
+	}
+	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
+		arm.LastOutputAt = time.Time{} // what an earlier session wrote says nothing about this one
+	}
+	arm.Harness, arm.Generation = h.Harness, h.Generation
+	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
+	arm.AgentID = e.Host
+	arm.LastActivityAt = e.Time
+	return touched(arm, e.Time)
+}
+
+func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	c, ok := payload[coleo.Change](e)
+	if !ok || !c.Reading.State.Valid() {
+		return arm
+	}
+	arm.State, arm.Rule, arm.Dialog = c.Reading.State, c.Reading.Rule, c.Reading.Dialog
+	arm.Status = statusAfter(arm.Status, c.Reading.State)
+	if arm.State == coleo.Dead {
+		arm.PID, arm.Port = 0, 0
+	}
+	arm.LastActivityAt = e.Time
+	return touched(arm, e.Time)
+}
+
+// statusAfter keeps a pause while the session merely ends its turn: only a
+// person or the brain lifts one, unless the session fails, starts or ends.
+func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
+	status := coleo.StatusOf(s)
+	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked
+	if paused && (status == coleo.StatusIdle || status == coleo.StatusBusy) {
+		return old
+	}
+	return status
+}
+
+func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	r, _ := payload[coleo.Reading](e)
+	arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStopped, coleo.Dead, r.Rule, nil
+	arm.PID, arm.Port = 0, 0
+	arm.LastActivityAt = e.Time
+	return touched(arm, e.Time)
+}
+
+func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	n, ok := payload[coleo.Note](e)
+	if !ok || n.Text == "" {
+		return arm
+	}
+	arm.SessionID = n.Text
+	return touched(arm, e.Time)
+}
+
+// payload decodes an event's payload; false when it is missing or not a T.
+func payload[T any](e coleo.Event) (T, bool) {
+	var v T
+	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {
+		var none T
+		return none, false
+	}
+	return v, true
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+func spawn(arm string, generation int) coleo.Event {
+	return event(coleo.EventSpawned, arm, coleo.Handle{
+		Harness: "h", Arm: arm, Generation: generation, Workdir: "/w", Conversation: "c", Port: 80, Process: coleo.Identity{PID: 41},
+	})
+}
+
+func reading(s coleo.State, d *coleo.Dialog) coleo.Event {
+	return event(coleo.EventState, "a", coleo.Change{Reading: coleo.Reading{State: s, Rule: "rule-" + string(s), Dialog: d}})
+}
+
+// by sets the host of an event.
+func by(host string, e coleo.Event) coleo.Event {
+	e.Host = host
+	return e
+}
+
+func TestEventsBecomeARow(t *testing.T) {
+	t.Parallel()
+	dialog := &coleo.Dialog{Kind: coleo.DialogPermission, Title: "Run it?"}
+	unreadable := event(coleo.EventState, "a", nil)
+	unreadable.Payload = []byte(`{"reading": 7}`)
+	for name, c := range map[string]struct {
+		events []coleo.Event
+		want   string // status state rule pid agent generation conversation dialog
+	}{
+		"a spawned arm starts":                     {[]coleo.Event{spawn("a", 1)}, "starting initializing - 41 h1 1 c -"},
+		"a reading decides the status":             {[]coleo.Event{spawn("a", 1), reading(coleo.Executing, nil)}, "busy executing rule-executing 41 h1 1 c -"},
+		"a dialog shows while it is open":          {[]coleo.Event{spawn("a", 1), reading(coleo.WaitingApproval, dialog)}, "busy waiting_approval rule-waiting_approval 41 h1 1 c Run it?"},
+		"and goes when it is closed":               {[]coleo.Event{spawn("a", 1), reading(coleo.WaitingApproval, dialog), reading(coleo.Idle, nil)}, "idle idle rule-idle 41 h1 1 c -"},
+		"a dead process has no pid":                {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil)}, "stopped dead rule-dead 0 h1 1 c -"},
+		"a stopped arm keeps its conversation":     {[]coleo.Event{spawn("a", 1), event(coleo.EventStopped, "a", coleo.Reading{Rule: "exit"})}, "stopped dead exit 0 h1 1 c -"},
+		"a conversation becomes known":             {[]coleo.Event{spawn("a", 1), event(coleo.EventConversation, "a", coleo.Note{Text: "new"})}, "starting initializing - 41 h1 1 new -"},
+		"a removed arm has no row":                 {[]coleo.Event{spawn("a", 1), event(coleo.EventRemoved, "a", nil)}, "none"},
+		"events of an arm unknown make none":       {[]coleo.Event{reading(coleo.Idle, nil)}, "none"},
+		"a reattached session keeps its state":     {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), again(spawn("a", 1))}, "idle idle rule-idle 41 h1 1 c -"},
+		"a reattached one that was thought dead":   {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil), again(spawn("a", 1))}, "starting initializing - 41 h1 1 c -"},
+		"the next generation begins anew":          {[]coleo.Event{spawn("a", 1), reading(coleo.Failed, nil), spawn("a", 2)}, "starting initializing - 41 h1 2 c -"},
+		"an earlier generation changes nothing":    {[]coleo.Event{spawn("a", 2), reading(coleo.Idle, nil), spawn("a", 1)}, "idle idle rule-idle 41 h1 2 c -"},
+		"another host takes over":                  {[]coleo.Event{spawn("a", 1), by("h2", spawn("a", 2))}, "starting initializing - 41 h2 2 c -"},
+		"and the former host is not heard":         {[]coleo.Event{by("h2", spawn("a", 2)), event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)}, "starting initializing - 41 h2 2 c -"},
+		"a payload that cannot be read":            {[]coleo.Event{spawn("a", 1), unreadable}, "starting initializing - 41 h1 1 c -"},
+		"a state unheard of":                       {[]coleo.Event{spawn("a", 1), reading("dancing", nil)}, "starting initializing - 41 h1 1 c -"},
+		"a kind from a newer coleo":                {[]coleo.Event{spawn("a", 1), event("arm.sang", "a", nil)}, "starting initializing - 41 h1 1 c -"},
+		"a screen that no rule knows names itself": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), unknown()}, "idle idle none 41 h1 1 c -"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var a coleo.Arm
+			for _, e := range c.events {
+				if e.Host == "" {
+					e.Host = "h1"
+				}
+				a = Apply(a, e)
+			}
+			if got := line(a); got != c.want {
+				t.Errorf("row = %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func again(e coleo.Event) coleo.Event {
+	e.Kind = coleo.EventReattached
+	return e
+}
+
+func unknown() coleo.Event {
+	e := event(coleo.EventUnrecognised, "a", coleo.Change{Reading: coleo.Reading{State: coleo.Idle, Rule: "none"}})
+	return e
+}
+
+func line(a coleo.Arm) string {
+	if a.ID == "" {
+		return "none"
+	}
+	dialog := ""
+	if a.Dialog != nil {
+		dialog = a.Dialog.Title
+	}
+	or := func(s string) string {
+		if s == "" {
+			return "-"
+		}
+		return s
+	}
+	return fmt.Sprintf("%s %s %s %d %s %d %s %s", a.Status, a.State, or(a.Rule), a.PID, a.AgentID, a.Generation, or(a.SessionID), or(dialog))
+}
+
+func TestAPauseOutlastsTheTurnThatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	for _, pause := range []coleo.Status{coleo.StatusPaused, coleo.StatusPlanningBlocked} {
+		for state, want := range map[coleo.State]coleo.Status{
+			coleo.Idle: pause, coleo.Processing: pause, coleo.WaitingApproval: pause,
+			coleo.Failed: coleo.StatusError, coleo.Dead: coleo.StatusStopped,
+		} {
+			a := Apply(coleo.Arm{ID: "a", Status: pause}, reading(state, nil))
+			if a.Status != want || a.State != state {
+				t.Errorf("%s arm, then %s: status = %s, want %s", pause, state, a.Status, want)
+			}
+		}
+	}
+}
+
+func TestTimesComeFromTheEvents(t *testing.T) {
+	t.Parallel()
+	at := func(minute int, e coleo.Event) coleo.Event {
+		e.Time = start.Add(time.Duration(minute) * time.Minute)
+		return e
+	}
+	var a coleo.Arm
+	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(1, event(coleo.EventOutput, "a", nil)), at(2, event(coleo.EventRunStart, "a", nil)), at(3, event(coleo.EventOutput, "a", nil))} {
+		a = Apply(a, e)
+	}
+	minutes := func(t time.Time) int { return int(t.Sub(start).Minutes()) }
+	if minutes(a.CreatedAt) != 0 || minutes(a.LastActivityAt) != 2 || minutes(a.LastOutputAt) != 3 || minutes(a.UpdatedAt) != 3 || !a.LastHeartbeat.IsZero() {
+		t.Errorf("times = %+v", a)
+	}
+	if a = Apply(a, at(4, spawn("a", 2))); !a.LastOutputAt.IsZero() {
+		t.Errorf("a new session has written at %v already", a.LastOutputAt)
+	}
+}
+
+func TestReplayGivesTheRowsThatWereSeenLive(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, 1))
+			events := randomEvents(r, 600)
+			live := serve(t)
+			feed(t, r, live, events)
+			stored, _, err := live.RunEvents(t.Context(), EventFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "log", stored, events)
+			replayed := serve(t)
+			project(t, replayed, stored...)
+			want, err := live.Arms(t.Context(), true)
+			if err != nil || len(want) == 0 {
+				t.Fatalf("arms = %d, %v", len(want), err)
+			}
+			got, err := replayed.Arms(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "replayed", got, want)
+			equal(t, "folded", fold(events), want)
+		})
+	}
+}
+
+// feed projects events in pieces, some of them twice.
+func feed(t *testing.T, r *rand.Rand, s *ServeDB, events []coleo.Event) {
+	t.Helper()
+	for at := 0; at < len(events); {
+		end := min(at+1+r.IntN(9), len(events))
+		from := max(0, at-r.IntN(5))
+		project(t, s, slices.Clone(events[from:end])...)
+		at = end
+	}
+}
+
+// fold applies events in memory, without any database.
+func fold(events []coleo.Event) []coleo.Arm {
+	arms := map[string]coleo.Arm{}
+	for _, e := range events {
+		arms[e.Arm] = Apply(arms[e.Arm], e)
+	}
+	var out []coleo.Arm
+	for _, a := range arms {
+		if a.ID != "" {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b coleo.Arm) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// randomEvents returns the logs of three hosts, which take arms from each
+// other, in an order of arrival.
+func randomEvents(r *rand.Rand, n int) []coleo.Event {
+	seq := map[string]uint64{}
+	out := make([]coleo.Event, n)
+	for i := range out {
+		e := randomEvent(r)
+		e.Time = start.Add(time.Duration(r.IntN(1000)) * time.Second)
+		e.Host, e.Epoch = fmt.Sprint("h", r.IntN(3)), "e1"
+		seq[e.Host]++
+		e.Seq = seq[e.Host]
+		out[i] = e
+	}
+	return out
+}
+
+func randomEvent(r *rand.Rand) coleo.Event {
+	arm := fmt.Sprint("arm-", r.IntN(5))
+	pick := func(s ...string) string { return s[r.IntN(len(s))] }
+	switch r.IntN(12) {
+	case 0:
+		return spawn(arm, r.IntN(6))
+	case 1:
+		return again(spawn(arm, r.IntN(6)))
+	case 2:
+		return event(coleo.EventStopped, arm, coleo.Reading{Rule: pick("", "exit")})
+	case 3:
+		if r.IntN(4) == 0 {
+			return event(coleo.EventRemoved, arm, nil)
+		}
+		return event(coleo.EventOrphaned, arm, coleo.Note{Text: "one"})
+	case 4:
+		return event(coleo.EventConversation, arm, coleo.Note{Text: pick("", "c1", "c2")})
+	case 5:
+		e := event(coleo.EventState, arm, nil)
+		e.Payload = json.RawMessage(pick(`7`, `{"reading":{}}`, `{ "reading" : {"state":"idle"} }`))
+		return e
+	case 6:
+		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm, nil)
+	case 7, 8:
+		return event(coleo.EventOutput, arm, nil)
+	}
+	states := coleo.States()
+	c := coleo.Change{Reading: coleo.Reading{State: states[r.IntN(len(states))], Rule: pick("a", "b")}}
+	if c.Reading.State == coleo.WaitingApproval {
+		c.Reading.Dialog = &coleo.Dialog{Kind: coleo.DialogPermission, Title: pick("x", "y"), Options: []string{"Yes"}, Default: -1}
+	}
+	return event(coleo.EventState, arm, c)
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// timeLayout is how times are stored: UTC, nanoseconds, fixed width, so that
+// text order is time order and people can read it.
+const timeLayout = "2006-01-02T15:04:05.000000000Z"
+
+// cell moves one value between Go and a column, both ways. Zero values are
+// stored as NULL unless a cell says otherwise.
+type cell interface {
+	sql.Scanner
+	driver.Valuer
+}
+
+// field is one column of a row.
+type field struct {
+	name string
+	cell cell
+}
+
+// text is a string of any type.
+type text[T ~string] struct{ p *T }
+
+func textOf[T ~string](p *T) cell { return text[T]{p} }
+
+func (c text[T]) Value() (driver.Value, error) {
+	if *c.p == "" {
+		return nil, nil
+	}
+	return string(*c.p), nil
+}
+
+func (c text[T]) Scan(src any) error {
+	var s sql.NullString
+	err := s.Scan(src)
+	*c.p = T(s.String)
+	return err
+}
+
+// number is an integer; zero is stored as it is when kept is set.
+type number struct {
+	p    *int
+	kept bool
+}
+
+func (c number) Value() (driver.Value, error) {
+	if *c.p == 0 && !c.kept {
+		return nil, nil
+	}
+	return int64(*c.p), nil
+}
+
+func (c number) Scan(src any) error {
+	var n sql.NullInt64
+	err := n.Scan(src)
+	*c.p = int(n.Int64)
+	return err
+}
+
+// amount is a sum of money; zero is stored as zero.
+type amount struct{ p *float64 }
+
+func (c amount) Value() (driver.Value, error) { return *c.p, nil }
+
+func (c amount) Scan(src any) error {
+	var n sql.NullFloat64
+	err := n.Scan(src)
+	*c.p = n.Float64
+	return err
+}
+
+// moment is a time; the zero time means never.
+type moment struct{ p *time.Time }
+
+func (c moment) Value() (driver.Value, error) {
+	if c.p.IsZero() {
+		return nil, nil
+	}
+	return c.p.UTC().Format(timeLayout), nil
+}
+
+func (c moment) Scan(src any) error {
+	var s sql.NullString
+	if err := s.Scan(src); err != nil || !s.Valid {
+		*c.p = time.Time{}
+		return err
+	}
+	t, err := time.Parse(timeLayout, s.String)
+	*c.p = t
+	return err
+}
+
+// raw is JSON that somebody else made; it is kept byte for byte.
+type raw struct{ p *json.RawMessage }
+
+func (c raw) Value() (driver.Value, error) {
+	if len(*c.p) == 0 {
+		return nil, nil
+	}
+	return string(*c.p), nil
+}
+
+func (c raw) Scan(src any) error {
+	var s sql.NullString
+	err := s.Scan(src)
+	*c.p = nil
+	if s.Valid {
+		*c.p = json.RawMessage(s.String)
+	}
+	return err
+}
+
+// document is anything that is stored as JSON; null is stored as NULL.
+type document[T any] struct{ p *T }
+
+func documentOf[T any](p *T) cell { return document[T]{p} }
+
+func (c document[T]) Value() (driver.Value, error) {
+	b, err := json.Marshal(*c.p)
+	if err != nil || string(b) == "null" {
+		return nil, err
+	}
+	return string(b), nil
+}
+
+func (c document[T]) Scan(src any) error {
+	var s sql.NullString
+	var v T
+	if err := s.Scan(src); err != nil {
+		return err
+	}
+	if s.Valid {
+		if err := json.Unmarshal([]byte(s.String), &v); err != nil {
+			return fmt.Errorf("read a stored document: %w", err)
+		}
+	}
+	*c.p = v
+	return nil
+}
+
+// columns lists the names for SELECT and INSERT.
+func columns(fields []field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// cells returns the fields' cells, as arguments of a statement or as targets
+// of Scan.
+func cells(fields []field) []any {
+	out := make([]any, len(fields))
+	for i, f := range fields {
+		out[i] = f.cell
+	}
+	return out
+}
+
+// insertion writes a row into a table.
+func insertion(table string, fields []field) string {
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(fields)), ", ")
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columns(fields), marks)
+}
+
+// upsertion is an insertion that overwrites these fields of the row with the
+// same id; id is the first field.
+func upsertion(table string, fields []field) string {
+	set := make([]string, 0, len(fields))
+	for _, f := range fields[1:] {
+		set = append(set, f.name+" = excluded."+f.name)
+	}
+	return insertion(table, fields) + fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s", fields[0].name, strings.Join(set, ", "))
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"coleo.dev"
+)
+
+// HostDB is a host agent's database: the append-only log of what happened to
+// its arms, and what it must know to find and restart them.
+type HostDB struct {
+	db    *database
+	head  *head
+	epoch string
+	host  atomic.Pointer[string]
+}
+
+// hostSchema is host.db; the mark spells "clho".
+var hostSchema = schema{folder: "host", mark: 0x636c686f}
+
+// OpenHost opens a host agent's database and makes it if it is missing. A new
+// one draws an epoch and a host id at random; SetHost changes the id. Errors:
+// EConflict, naming the process, while another one has it open, and when a
+// newer coleo has changed its tables.
+func OpenHost(path string) (*HostDB, error) {
+	db, err := open(path, hostSchema)
+	if err != nil {
+		return nil, err
+	}
+	h := &HostDB{db: db}
+	if err := h.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", db.path, err), db.Close())
+	}
+	return h, nil
+}
+
+func (h *HostDB) load() error {
+	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
+	var host string
+	var at uint64
+	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
+		for key, value := range draw {
+			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key, value); err != nil {
+				return err
+			}
+		}
+		var err error
+		at, err = lastSeq(tx)
+		return errors.Join(err,
+			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.epoch),
+			tx.QueryRow("SELECT value FROM meta WHERE key = 'host'").Scan(&host))
+	})
+	h.host.Store(&host)
+	h.head = newHead(at)
+	return err
+}
+
+// token returns a random word of 13 characters, enough never to meet another.
+func token() string { return strings.ToLower(rand.Text()[:13]) }
+
+// Close ends the waits of followers and lets go of the database.
+func (h *HostDB) Close() error {
+	h.head.close()
+	return h.db.Close()
+}
+
+// Host returns the host agent's id, which Append writes into every event.
+func (h *HostDB) Host() string { return *h.host.Load() }
+
+// SetHost gives the host agent another id. To those who follow the log it is
+// another host from then on, and they read the log anew.
+func (h *HostDB) SetHost(ctx context.Context, id string) error {
+	if err := coleo.CheckName(id); err != nil {
+		return err
+	}
+	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE meta SET value = ? WHERE key = 'host'", id)
+		if err == nil {
+			h.host.Store(&id)
+		}
+		return err
+	})
+}
+
+// Epoch returns the name of this log, drawn when its database was made. A host
+// that lost its database has another one.
+func (h *HostDB) Epoch() string { return h.epoch }
+
+// Head returns the sequence number of the last event; 0 is an empty log.
+func (h *HostDB) Head() uint64 { return h.head.position() }
+
+// Append writes events to the end of the log, all or none, and returns them
+// with Host, Epoch and Seq set; whatever the caller had set there is ignored.
+// When it returns they survive the end of this process, and if one of them is
+// an intent, the end of power too. Followers are woken afterwards.
+func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
+	for _, e := range events {
+		if err := checkEvent(e); err != nil {
+			return nil, err
+		}
+	}
+	if len(events) == 0 {
+		return nil, nil
+	}
+	out := slices.Clone(events)
+	err := h.db.write(ctx, durabilityOf(out), func(tx *sql.Tx) error {
+		seq, err := lastSeq(tx)
+		if err != nil {
+			return err
+		}
+		host := h.Host()
+		for i := range out {
+			seq++
+			out[i].Host, out[i].Epoch, out[i].Seq = host, h.epoch, seq
+			if err := appendOne(tx, &out[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("append to the event log: %w", err)
+	}
+	h.head.moveTo(out[len(out)-1].Seq)
+	return out, nil
+}
+
+// durabilityOf returns what a batch needs: one intent makes it durable.
+func durabilityOf(events []coleo.Event) durability {
+	for _, e := range events {
+		switch e.Kind {
+		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
+			coleo.EventRemoved, coleo.EventDecision:
+			return intent
+		case coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation,
+			coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventOutput:
+		}
+	}
+	return ordinary
+}
+
+func lastSeq(tx *sql.Tx) (uint64, error) {
+	var seq uint64
+	err := tx.QueryRow("SELECT COALESCE(MAX(seq), 0) FROM events").Scan(&seq)
+	return seq, err
+}
+
+func appendOne(tx *sql.Tx, e *coleo.Event) error {
+	fields := eventFields(e)
+	_, err := tx.Exec("INSERT INTO events ("+columns(fields)+", seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		append(cells(fields), int64(e.Seq))...)
+	return err
+}
+
+// Events returns the events after a sequence number, in order: at most limit,
+// or 1000 when limit is 0. None means that after is the head.
+func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
+	var shape coleo.Event
+	rows, err := h.db.reader.QueryContext(ctx,
+		"SELECT seq, "+columns(eventFields(&shape))+" FROM events WHERE seq > ? ORDER BY seq LIMIT ?", int64(after), page(limit))
+	events, err := collect(rows, err, func(e *coleo.Event) []any {
+		e.Host, e.Epoch = h.Host(), h.epoch
+		return append([]any{&e.Seq}, cells(eventFields(e))...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the event log after %d: %w", after, err)
+	}
+	return events, nil
+}
+
+// Wait returns nil as soon as the log has an event after a sequence number,
+// ctx's error when ctx ends first, and EUnavailable when the log is closed.
+func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+)
+
+// ArmRecord is what a host agent knows of one of its arms: how to start it, how
+// to find it again, and how it last read.
+type ArmRecord struct {
+	ID         string
+	Name       string // unique on this host
+	Harness    string
+	Spec       coleo.SpawnConfig // Environ is never kept
+	Desired    coleo.Desired
+	Generation int
+	Handle     *coleo.Handle // nil before the first start
+
+	Status coleo.Status
+	State  coleo.State
+	Rule   string
+
+	LastActivity  time.Time
+	LastOutput    time.Time
+	LastHeartbeat time.Time
+
+	Workdir   string
+	Provider  string
+	Model     string
+	CreatedAt time.Time
+}
+
+func recordFields(r *ArmRecord) []field {
+	return []field{
+		{"id", textOf(&r.ID)},
+		{"name", textOf(&r.Name)},
+		{"harness", textOf(&r.Harness)},
+		{"spec", documentOf(&r.Spec)},
+		{"desired", textOf(&r.Desired)},
+		{"generation", number{p: &r.Generation, kept: true}},
+		{"handle", documentOf(&r.Handle)},
+		{"status", textOf(&r.Status)},
+		{"state", textOf(&r.State)},
+		{"rule", textOf(&r.Rule)},
+		{"last_activity_at", moment{&r.LastActivity}},
+		{"last_output_at", moment{&r.LastOutput}},
+		{"last_heartbeat", moment{&r.LastHeartbeat}},
+		{"workdir", textOf(&r.Workdir)},
+		{"provider", textOf(&r.Provider)},
+		{"model", textOf(&r.Model)},
+		{"created_at", moment{&r.CreatedAt}},
+	}
+}
+
+func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
+
+// PutArm writes an arm whole, new or known by its id, and returns when it
+// survives the end of power: it carries intents (desired state, generation,
+// handle). Use Observe for what is merely seen. Errors: EConflict when another
+// arm has the name, EInvalid.
+func (h *HostDB) PutArm(ctx context.Context, r ArmRecord) error {
+	if err := checkRecord(r); err != nil {
+		return err
+	}
+	err := h.db.write(ctx, intent, func(tx *sql.Tx) error {
+		_, err := tx.Exec(upsertion("arms", recordFields(&r)), recordCells(&r)...)
+		return err
+	})
+	if taken(err) {
+		return nameTaken(r.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("write arm %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+func checkRecord(r ArmRecord) error {
+	if r.Desired != coleo.DesiredRunning && r.Desired != coleo.DesiredStopped {
+		return coleo.Errorf(coleo.EInvalid, "arm %q: an arm is meant to be running or stopped, not %q", r.Name, r.Desired)
+	}
+	return checkArm(r.ID, r.Name, r.Harness, r.Status)
+}
+
+// Observed is what has been seen of an arm. Zero values leave the row as it is.
+type Observed struct {
+	Status        coleo.Status
+	State         coleo.State
+	Rule          string
+	LastActivity  time.Time
+	LastOutput    time.Time
+	LastHeartbeat time.Time
+}
+
+// Observe writes what has been seen of an arm, cheaply. Errors: ENotFound.
+func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
+	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		done, err := tx.Exec(`UPDATE arms SET
+				status = COALESCE(?, status), state = COALESCE(?, state), rule = COALESCE(?, rule),
+				last_activity_at = COALESCE(?, last_activity_at),
+				last_output_at = COALESCE(?, last_output_at),
+				last_heartbeat = COALESCE(?, last_heartbeat)
+			WHERE id = ?`,
+			textOf(&o.Status), textOf(&o.State), textOf(&o.Rule),
+			moment{&o.LastActivity}, moment{&o.LastOutput}, moment{&o.LastHeartbeat}, id)
+		return oneRow(done, err, id)
+	})
+}
+
+// Arm returns the arm with that id or, else, that name. Errors: ENotFound.
+func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
+	var r ArmRecord
+	err := h.db.reader.QueryRowContext(ctx, "SELECT "+columns(recordFields(&r))+" FROM arms "+byIDOrName, idOrName).
+		Scan(recordCells(&r)...)
+	if err != nil {
+		return ArmRecord{}, readingArm(err, idOrName)
+	}
+	return r, nil
+}
+
+// Arms returns all arms of this host by name.
+func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
+	var shape ArmRecord
+	rows, err := h.db.reader.QueryContext(ctx, "SELECT "+columns(recordFields(&shape))+" FROM arms ORDER BY name")
+	list, err := collect(rows, err, recordCells)
+	if err != nil {
+		return nil, fmt.Errorf("read the arms: %w", err)
+	}
+	return list, nil
+}
+
+// DeleteArm forgets an arm; its events stay in the log. Errors: ENotFound.
+func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
+	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
+		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
+		return oneRow(done, err, id)
+	})
+}
+
+// byIDOrName picks one arm; an id goes before a name that reads the same.
+const byIDOrName = "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1"
+
+func noArm(what string) error {
+	return coleo.Errorf(coleo.ENotFound, "no arm called %q", what)
+}
+
+func nameTaken(name string) error {
+	return coleo.Errorf(coleo.EConflict, "an arm called %q exists already", name)
+}
+
+func readingArm(err error, what string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return noArm(what)
+	}
+	return fmt.Errorf("read arm %s: %w", what, err)
+}
+
+// oneRow makes ENotFound of a change that met no row.
+func oneRow(done sql.Result, err error, id string) error {
+	if err != nil {
+		return fmt.Errorf("write arm %s: %w", id, err)
+	}
+	n, err := done.RowsAffected()
+	if err == nil && n == 0 {
+		return noArm(id)
+	}
+	return err
+}
+
+// checkArm refuses a row that the tables would refuse, in plainer words.
+func checkArm(id, name, harness string, status coleo.Status) error {
+	if err := coleo.CheckName(name); err != nil {
+		return err
+	}
+	switch {
+	case id == "":
+		return coleo.Errorf(coleo.EInvalid, "arm %q has no id", name)
+	case harness == "":
+		return coleo.Errorf(coleo.EInvalid, "arm %q has no harness", name)
+	}
+	switch status {
+	case coleo.StatusStarting, coleo.StatusRunning, coleo.StatusIdle, coleo.StatusBusy, coleo.StatusPaused,
+		coleo.StatusError, coleo.StatusStopped, coleo.StatusPlanningBlocked:
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "arm %q: there is no status %q", name, status)
+}

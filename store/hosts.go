@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"coleo.dev"
+)
+
+func hostFields(h *coleo.Host) []field {
+	return []field{
+		{"id", textOf(&h.ID)},
+		{"hostname", textOf(&h.Hostname)},
+		{"platform", textOf(&h.Platform)},
+		{"version", textOf(&h.Version)},
+		{"started_at", moment{&h.StartedAt}},
+		{"last_seen", moment{&h.LastSeen}},
+		{"capabilities", documentOf(&h.Capabilities)},
+		{"max_arms", number{p: &h.MaxArms, kept: true}},
+	}
+}
+
+func hostCells(h *coleo.Host) []any { return cells(hostFields(h)) }
+
+// PutHost writes a host whole, new or known by its id, and its machine's name
+// into the rows of its arms.
+func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
+	if h.ID == "" {
+		return coleo.Errorf(coleo.EInvalid, "a host on %q has no id", h.Hostname)
+	}
+	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		_, err := tx.Exec(upsertion("hosts", hostFields(&h)), hostCells(&h)...)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec("UPDATE arms SET host = ? WHERE agent_id = ?", textOf(&h.Hostname), h.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write host %s: %w", h.ID, err)
+	}
+	return nil
+}
+
+// Hosts returns all hosts ever seen, by id; LastSeen says how long ago.
+func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
+	var shape coleo.Host
+	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(hostFields(&shape))+" FROM hosts ORDER BY id")
+	list, err := collect(rows, err, hostCells)
+	if err != nil {
+		return nil, fmt.Errorf("read the hosts: %w", err)
+	}
+	return list, nil
+}
+
+// Config returns a fleet-wide setting, or "" when it has never been set.
+func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
+	var value string
+	err := s.db.reader.QueryRowContext(ctx, "SELECT value FROM config WHERE key = ?", key).Scan(&value)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("read setting %s: %w", key, err)
+	}
+	return value, nil
+}
+
+// SetConfig sets a fleet-wide setting; "" forgets it.
+func (s *ServeDB) SetConfig(ctx context.Context, key, value string) error {
+	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
+		var err error
+		if value == "" {
+			_, err = tx.Exec("DELETE FROM config WHERE key = ?", key)
+		} else {
+			_, err = tx.Exec("INSERT INTO config (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write setting %s: %w", key, err)
+	}
+	return nil
+}

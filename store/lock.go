@@ -1,0 +1,64 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"coleo.dev"
+)
+
+// pidBytes bounds what is read of a lock file: more than any pid has digits.
+const pidBytes = 32
+
+// lock takes the file beside a database that only one process may hold. The
+// kernel drops it when the process ends, however it ends; the pid inside is
+// for people.
+func lock(path string) (*os.File, error) {
+	name := path + ".lock"
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock of %s: %w", path, err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		defer f.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "open %s: %s has it open already", path, holderOf(f))
+	}
+	if err == nil {
+		err = writePID(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	return f, nil
+}
+
+// unlock lets go of a lock file. Closing it is not enough: a child that another
+// goroutine has just forked holds the same file until it executes its program.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// holderOf names who holds a lock file, as far as it says.
+func holderOf(f *os.File) string {
+	text, _ := io.ReadAll(io.LimitReader(f, pidBytes))
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
+}

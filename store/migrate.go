@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"coleo.dev"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// schema is one database's tables as numbered steps. Steps that have been
+// released are never edited: a change is a new step.
+type schema struct {
+	folder string // below migrations; its files, by name, are steps 1, 2, 3…
+	mark   int    // SQLite's application_id: tells the two databases apart
+}
+
+// migrate carries out the steps that the database has not had, each in a
+// transaction of its own. PRAGMA user_version counts them.
+func (s schema) migrate(d *database) error {
+	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
+	if err != nil {
+		return err
+	}
+	var done, mark int
+	if err := d.writer.QueryRow("SELECT user_version, application_id FROM pragma_user_version, pragma_application_id").Scan(&done, &mark); err != nil {
+		return err
+	}
+	if done > 0 && mark != s.mark {
+		return coleo.Errorf(coleo.EInvalid, "it is not a %s database of coleo", s.folder)
+	}
+	if done > len(steps) {
+		return coleo.Errorf(coleo.EConflict, "its tables are at version %d and this coleo knows up to %d: use a newer coleo", done, len(steps))
+	}
+	for i := done; i < len(steps); i++ {
+		if err := s.step(d, steps[i].Name(), i+1); err != nil {
+			return fmt.Errorf("migration %s: %w", steps[i].Name(), err)
+		}
+	}
+	return nil
+}
+
+func (s schema) step(d *database, name string, number int) error {
+	text, err := migrations.ReadFile("migrations/" + s.folder + "/" + name)
+	if err != nil {
+		return err
+	}
+	return d.write(context.Background(), intent, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(string(text)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", number, s.mark))
+		return err
+	})
+}

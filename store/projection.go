@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"coleo.dev"
+)
+
+// projection is one batch of events on its way into the tables.
+type projection struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	arms  map[string]*projected
+	hosts map[string]*reached
+	last  uint64 // position of the last event added
+}
+
+// reached is how far a host's log has come.
+type reached struct {
+	epoch string
+	seq   uint64
+}
+
+// projected is an arm's row while a batch changes it. ID "" means no row.
+type projected struct {
+	was, is coleo.Arm
+}
+
+// add stores one event unless it is known, and applies it to its arm.
+func (p *projection) add(e *coleo.Event) error {
+	fresh, err := p.fresh(e)
+	if err != nil || !fresh {
+		return err
+	}
+	if err := p.keep(e); err != nil {
+		return err
+	}
+	if e.Arm == "" {
+		return nil
+	}
+	arm, err := p.arm(e.Arm)
+	if err != nil {
+		return err
+	}
+	arm.is = Apply(arm.is, *e)
+	return nil
+}
+
+// fresh tells whether an event is the next one of its host's log; false means
+// that it is known.
+func (p *projection) fresh(e *coleo.Event) (bool, error) {
+	at, err := p.reached(e.Host)
+	if err != nil {
+		return false, err
+	}
+	next := uint64(1)
+	switch {
+	case at.epoch == e.Epoch:
+		next = at.seq + 1
+		if e.Seq < next {
+			return false, nil
+		}
+	case p.known(e):
+		return false, nil
+	}
+	if e.Seq != next {
+		return false, coleo.Errorf(coleo.EConflict, "events %d to %d of host %s (epoch %s) are missing", next, e.Seq-1, e.Host, e.Epoch)
+	}
+	at.epoch, at.seq = e.Epoch, e.Seq
+	return true, nil
+}
+
+func (p *projection) reached(host string) (*reached, error) {
+	if at, ok := p.hosts[host]; ok {
+		return at, nil
+	}
+	epoch, seq, err := cursor(p.ctx, p.tx, host)
+	if err != nil {
+		return nil, fmt.Errorf("read the cursor of host %s: %w", host, err)
+	}
+	at := &reached{epoch, seq}
+	p.hosts[host] = at
+	return at, nil
+}
+
+// known tells whether an event of another epoch than the present one is there.
+func (p *projection) known(e *coleo.Event) bool {
+	var one int
+	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?", e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
+}
+
+func (p *projection) keep(e *coleo.Event) error {
+	fields := eventFields(e)
+	done, err := p.tx.Exec("INSERT INTO run_events ("+columns(fields)+", host, epoch, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		append(cells(fields), e.Host, e.Epoch, int64(e.Seq))...)
+	if err != nil {
+		return fmt.Errorf("event %d of host %s: %w", e.Seq, e.Host, err)
+	}
+	pos, err := done.LastInsertId()
+	p.last = uint64(pos)
+	return err
+}
+
+func (p *projection) arm(id string) (*projected, error) {
+	if arm, ok := p.arms[id]; ok {
+		return arm, nil
+	}
+	row, err := readArm(p.ctx, p.tx, "WHERE id = ?", id)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("read arm %s: %w", id, err)
+	}
+	arm := &projected{was: row, is: row}
+	p.arms[id] = arm
+	return arm, nil
+}
+
+// save writes the rows that the batch has changed, and how far it came.
+func (p *projection) save() error {
+	for host, at := range p.hosts {
+		_, err := p.tx.Exec(`INSERT INTO cursors (host, epoch, seq) VALUES (?, ?, ?)
+			ON CONFLICT (host) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq`, host, at.epoch, int64(at.seq))
+		if err != nil {
+			return fmt.Errorf("write the cursor of host %s: %w", host, err)
+		}
+	}
+	for id, arm := range p.arms {
+		if err := p.saveArm(arm); err != nil {
+			return fmt.Errorf("write arm %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (p *projection) saveArm(arm *projected) error {
+	var err error
+	switch {
+	case arm.is.ID == "" && arm.was.ID == "":
+		return nil
+	case arm.is.ID == "":
+		_, err = p.tx.Exec("DELETE FROM arms WHERE id = ?", arm.was.ID)
+		return err
+	case arm.is.AgentID != arm.was.AgentID:
+		if err := hostname(p.tx, &arm.is); err != nil {
+			return err
+		}
+	}
+	if arm.was.ID != "" {
+		return updateArm(p.tx, &arm.is)
+	}
+	// A name that is taken must not stop the log: the row comes with the next
+	// start, once the name is free.
+	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
+	return err
+}
+
+// hostname writes the name of the machine beside the id of its host agent.
+func hostname(tx *sql.Tx, arm *coleo.Arm) error {
+	err := tx.QueryRow("SELECT COALESCE(hostname, '') FROM hosts WHERE id = ?", arm.AgentID).Scan(&arm.Host)
+	if errors.Is(err, sql.ErrNoRows) {
+		arm.Host, err = "", nil
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"coleo.dev"
+)
+
+// ServeDB is the fleet's database: every arm's row as the API shows it, all
+// hosts' events, and the hosts. Exactly one serve writes it.
+type ServeDB struct {
+	db   *database
+	head *head
+}
+
+// serveSchema is serve.db; the mark spells "clsv".
+var serveSchema = schema{folder: "serve", mark: 0x636c7376}
+
+// OpenServe opens the fleet's database and makes it if it is missing. Errors:
+// EConflict, naming the process, while another serve has it open, and when a
+// newer coleo has changed its tables.
+func OpenServe(path string) (*ServeDB, error) {
+	db, err := open(path, serveSchema)
+	if err != nil {
+		return nil, err
+	}
+	var at uint64
+	if err := db.reader.QueryRow("SELECT COALESCE(MAX(pos), 0) FROM run_events").Scan(&at); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", db.path, err), db.Close())
+	}
+	return &ServeDB{db: db, head: newHead(at)}, nil
+}
+
+// Close ends the waits of followers and lets go of the database.
+func (s *ServeDB) Close() error {
+	s.head.close()
+	return s.db.Close()
+}
+
+// Cursor returns the last event of a host that has been projected: read its
+// log from there. Of an unknown host it returns "" and 0.
+func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq uint64, err error) {
+	epoch, seq, err = cursor(ctx, s.db.reader, host)
+	if err != nil {
+		err = fmt.Errorf("read the cursor of host %s: %w", host, err)
+	}
+	return epoch, seq, err
+}
+
+// queryer is a connection pool or a transaction.
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint64, err error) {
+	err = q.QueryRowContext(ctx, "SELECT epoch, seq FROM cursors WHERE host = ?", host).Scan(&epoch, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return epoch, seq, err
+}
+
+// Project adds events to the fleet's log and brings the arms up to date by
+// Apply, in one transaction. Events that are there already, by host, epoch and
+// seq, are skipped, so that a batch may be sent twice. Errors: EConflict when
+// events of a host are missing before one of these; read them from Cursor on.
+func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
+	for _, e := range events {
+		if err := checkEvent(e); err != nil {
+			return err
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	var at uint64
+	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{}, hosts: map[string]*reached{}}
+		for i := range events {
+			if err := p.add(&events[i]); err != nil {
+				return err
+			}
+		}
+		at = p.last
+		return p.save()
+	})
+	if err != nil {
+		return fmt.Errorf("project %d events: %w", len(events), err)
+	}
+	s.head.moveTo(at)
+	return nil
+}
+
+// Head returns the position of the last event in order of arrival; 0 is none.
+func (s *ServeDB) Head() uint64 { return s.head.position() }
+
+// Wait returns nil as soon as an event has arrived after a position, ctx's
+// error when ctx ends first, and EUnavailable when the database is closed.
+func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

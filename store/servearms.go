@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+)
+
+func armFields(a *coleo.Arm) []field {
+	return []field{
+		{"id", textOf(&a.ID)},
+		{"name", textOf(&a.Name)},
+		{"domain", textOf(&a.Domain)},
+		{"harness", textOf(&a.Harness)},
+		{"status", statusCell{&a.Status}},
+		{"planning_blocked", planningCell{&a.Status}},
+		{"context_budget", number{p: &a.ContextBudget, kept: true}},
+		{"current_context_used", number{p: &a.CurrentContextUsed, kept: true}},
+		{"created_at", moment{&a.CreatedAt}},
+		{"updated_at", moment{&a.UpdatedAt}},
+		{"last_activity_at", moment{&a.LastActivityAt}},
+		{"last_heartbeat", moment{&a.LastHeartbeat}},
+		{"last_output_at", moment{&a.LastOutputAt}},
+		{"recovery_requested_at", moment{&a.RecoveryRequestedAt}},
+		{"config", raw{&a.Config}},
+		{"generation", number{p: &a.Generation, kept: true}},
+		{"parent_arm_id", textOf(&a.ParentArmID)},
+		{"pid", number{p: &a.PID}},
+		{"port", number{p: &a.Port}},
+		{"provider", textOf(&a.Provider)},
+		{"model", textOf(&a.Model)},
+		{"total_tokens", number{p: &a.TotalTokens, kept: true}},
+		{"total_cost", amount{&a.TotalCost}},
+		{"current_task_id", textOf(&a.CurrentTaskID)},
+		{"current_task_subject", textOf(&a.CurrentTaskSubject)},
+		{"current_bug_id", textOf(&a.CurrentBugID)},
+		{"current_bug_title", textOf(&a.CurrentBugTitle)},
+		{"agent_id", textOf(&a.AgentID)},
+		{"host", textOf(&a.Host)},
+		{"session_id", textOf(&a.SessionID)},
+		{"workdir", textOf(&a.Workdir)},
+		{"state", textOf(&a.State)},
+		{"rule", textOf(&a.Rule)},
+		{"dialog", documentOf(&a.Dialog)},
+	}
+}
+
+func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
+
+// statusCell stores planning_blocked as paused; planningCell holds the mark and
+// is read after it.
+type statusCell struct{ p *coleo.Status }
+
+func (c statusCell) Value() (driver.Value, error) {
+	if *c.p == coleo.StatusPlanningBlocked {
+		return string(coleo.StatusPaused), nil
+	}
+	return textOf(c.p).Value()
+}
+
+func (c statusCell) Scan(src any) error { return textOf(c.p).Scan(src) }
+
+type planningCell struct{ status *coleo.Status }
+
+func (c planningCell) Value() (driver.Value, error) {
+	return *c.status == coleo.StatusPlanningBlocked, nil
+}
+
+func (c planningCell) Scan(src any) error {
+	var blocked sql.NullBool
+	err := blocked.Scan(src)
+	if blocked.Bool && *c.status == coleo.StatusPaused {
+		*c.status = coleo.StatusPlanningBlocked
+	}
+	return err
+}
+
+func readArm(ctx context.Context, q queryer, where string, args ...any) (coleo.Arm, error) {
+	var a coleo.Arm
+	err := q.QueryRowContext(ctx, "SELECT "+columns(armFields(&a))+" FROM arms "+where, args...).Scan(armCells(&a)...)
+	if err != nil {
+		return coleo.Arm{}, err
+	}
+	return a, nil
+}
+
+func updateArm(tx *sql.Tx, a *coleo.Arm) error {
+	_, err := tx.Exec(upsertion("arms", armFields(a)), armCells(a)...)
+	return err
+}
+
+// Arms returns the fleet's arms by name. Unless all are wanted, it leaves out
+// those that a person drives by hand and that have nothing to do. Runtime is
+// not kept: compute it with coleo.Summarise.
+func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
+	var shape coleo.Arm
+	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
+		WHERE ? OR NOT (harness = 'manual' AND status = 'idle' AND current_task_id IS NULL) ORDER BY name`, includeAll)
+	list, err := collect(rows, err, armCells)
+	if err != nil {
+		return nil, fmt.Errorf("read the arms: %w", err)
+	}
+	return list, nil
+}
+
+// Arm returns the arm with that id or, else, that name. Errors: ENotFound.
+func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
+	a, err := readArm(ctx, s.db.reader, byIDOrName, idOrName)
+	if err != nil {
+		return coleo.Arm{}, readingArm(err, idOrName)
+	}
+	return a, nil
+}
+
+// CreateArm adds an arm. A context budget of 0 becomes 300000 tokens. Errors:
+// EConflict when its name or id is taken, EInvalid.
+func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
+	if a.ContextBudget == 0 {
+		a.ContextBudget = defaultContextBudget
+	}
+	if err := checkServeArm(a); err != nil {
+		return err
+	}
+	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
+		_, err := tx.Exec(insertion("arms", armFields(&a)), armCells(&a)...)
+		return err
+	})
+	return writingArm(err, a.Name)
+}
+
+// UpdateArm lets change edit an arm's row, in one transaction with reading it,
+// and returns the new row. When change returns an error nothing is written.
+// Errors: ENotFound, EConflict when the new name is taken, EInvalid, change's.
+func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
+	var a coleo.Arm
+	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
+		var err error
+		if a, err = readArm(context.WithoutCancel(ctx), tx, "WHERE id = ?", id); err != nil {
+			return readingArm(err, id)
+		}
+		if err := change(&a); err != nil {
+			return err
+		}
+		if a.ID != id {
+			return coleo.Errorf(coleo.EInvalid, "arm %s: its id cannot become %q", id, a.ID)
+		}
+		if err := checkServeArm(a); err != nil {
+			return err
+		}
+		return writingArm(updateArm(tx, &a), a.Name)
+	})
+	if err != nil {
+		return coleo.Arm{}, err
+	}
+	return a, nil
+}
+
+func checkServeArm(a coleo.Arm) error {
+	if len(a.Config) > 0 && !json.Valid(a.Config) {
+		return coleo.Errorf(coleo.EInvalid, "arm %q: its config is not JSON", a.Name)
+	}
+	return checkArm(a.ID, a.Name, a.Harness, a.Status)
+}
+
+func writingArm(err error, name string) error {
+	switch {
+	case err == nil:
+		return nil
+	case taken(err):
+		return nameTaken(name)
+	}
+	return fmt.Errorf("write arm %s: %w", name, err)
+}
+
+// DeleteArm removes an arm's row; its events stay. Errors: ENotFound.
+func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
+	return s.db.write(ctx, intent, func(tx *sql.Tx) error {
+		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
+		return oneRow(done, err, id)
+	})
+}
+
+// Beat records a host agent's heartbeat: it was seen, and it vouches for these
+// of its arms. Arms that another host has by now keep theirs.
+func (s *ServeDB) Beat(ctx context.Context, host string, armIDs []string, now time.Time) error {
+	ids, err := json.Marshal(armIDs)
+	if err != nil {
+		return fmt.Errorf("heartbeat of host %s: %w", host, err)
+	}
+	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		if _, err := tx.Exec("UPDATE hosts SET last_seen = ? WHERE id = ?", moment{&now}, host); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE arms SET last_heartbeat = ? WHERE agent_id = ? AND id IN (SELECT value FROM json_each(?))",
+			moment{&now}, host, string(ids))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("heartbeat of host %s: %w", host, err)
+	}
+	return nil
+}
