@@ -52,8 +52,8 @@ type RecoveryMode string
 // The recovery modes.
 const (
 	RecoveryReattached RecoveryMode = "reattached" // its session had never ended
-	RecoveryRecovered  RecoveryMode = "recovered"  // a new process, the same conversation
-	RecoveryRestarted  RecoveryMode = "restarted"  // a new process, a new conversation
+	RecoveryRecovered  RecoveryMode = "recovered"  // a server that still ran was taken up by pid and port
+	RecoveryRestarted  RecoveryMode = "restarted"  // a new process; Resumed says whether the conversation goes on
 )
 
 // SpawnReply says what a spawn or a recovery came to.
@@ -61,7 +61,8 @@ type SpawnReply struct {
 	Spawned       bool         `json:"spawned"` // a process was started
 	Recovered     bool         `json:"recovered"`
 	RecoveryMode  RecoveryMode `json:"recoveryMode,omitempty"`
-	Distributed   bool         `json:"distributed"` // a host agent runs the arm
+	Resumed       bool         `json:"resumed,omitempty"` // the conversation goes on in a new process
+	Distributed   bool         `json:"distributed"`       // a host agent runs the arm
 	AgentID       string       `json:"agentId,omitempty"`
 	Host          string       `json:"host,omitempty"`
 	SessionID     string       `json:"sessionId,omitempty"`
@@ -90,8 +91,8 @@ type EventFilter struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Update is one piece of news for those who follow along. Exactly one field is
-// set.
+// Update is one piece of news for those who follow along. Exactly one field
+// is set.
 type Update struct {
 	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
 	Removed string `json:"removed,omitempty"` // id of an arm that is gone

@@ -20,17 +20,10 @@ type Lease struct {
 	Until  time.Time `json:"until"`
 }
 
-// HostInfo is a host agent as the rest of Coleo sees it.
+// HostInfo is a host agent with what is known of it now.
 type HostInfo struct {
-	ID           string    `json:"agentId"`
-	Hostname     string    `json:"hostname"`
-	Platform     string    `json:"platform"`
-	Version      string    `json:"version"`
-	PID          int       `json:"pid,omitempty"`
-	StartedAt    time.Time `json:"startedAt,omitzero"`
-	LastSeen     time.Time `json:"lastSeen,omitzero"`
-	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed there
-	MaxArms      int       `json:"maxArms"`
-	Arms         int       `json:"arms"` // live ones
-	Live         bool      `json:"live"` // a beat came within the last 90 s
+	Host
+	PID  int  `json:"pid,omitempty"`
+	Arms int  `json:"arms"` // live ones
+	Live bool `json:"live"` // a beat came within the last 90 s
 }

@@ -53,7 +53,7 @@ type ArmReport struct {
 	Name         string        `json:"name"`
 	Harness      string        `json:"harness"`
 	Generation   int           `json:"generation"`
-	Desired      string        `json:"desired"` // "running" or "stopped"
+	Desired      coleo.Desired `json:"desired"`
 	Handle       *coleo.Handle `json:"handle,omitempty"`
 	Reading      coleo.Reading `json:"reading"`
 	Attached     bool          `json:"attached"` // the host agent holds a live session

@@ -33,7 +33,7 @@ type session struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	done   chan struct{} // the read loop has ended
-	log    *changeLog
+	log    *Changes
 
 	typing sync.Mutex // one writer at a time
 
@@ -79,11 +79,11 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	}
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), log: newChangeLog(), looked: make(chan struct{}),
+		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}),
 		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(), fresh: fresh,
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
 	}
-	s.log.add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
 	go s.follow(stream, replay)
 	return s, nil
 }
@@ -104,7 +104,7 @@ func (s *session) State() coleo.Reading {
 
 // Changes yields what happened after a cursor, and then what happens.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
-	return s.log.follow(ctx, from)
+	return s.log.Follow(ctx, from)
 }
 
 // Screen returns what the terminal shows.
@@ -186,7 +186,7 @@ func (s *session) Close() error {
 // follow is the read loop: the only one who writes to the screen.
 func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
-	defer s.log.end()
+	defer s.log.End()
 	chunks := make(chan holder.Chunk, 16)
 	go func() {
 		defer close(chunks)
@@ -341,7 +341,7 @@ func (s *session) findConversation() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handle.Conversation = id
-	s.log.add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
 }
 
 func (s *session) factsNow() Facts {
