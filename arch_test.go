@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"holder":                  {".", "pty"},
 	"harnesses/terminal":      {".", "config", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
+	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "harnesses/"},
 	"host":                    {".", "pty", "holder", "store", "registry", "bus"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},

@@ -15,7 +15,8 @@ import (
 
 // Conn is a connection to the bus. It reconnects by itself, for ever.
 type Conn struct {
-	nc *nats.Conn
+	nc   *nats.Conn
+	lost chan struct{} // room for one: the connection has broken
 }
 
 // DefaultTimeout bounds a command whose context has no deadline.
@@ -28,13 +29,30 @@ const maxWait = 2 * time.Minute
 // Dial connects to the bus at a NATS URL. name says who it is, to the server's
 // log.
 func Dial(url, token, name string) (*Conn, error) {
-	nc, err := nats.Connect(url, nats.Name(name), nats.Token(token), nats.MaxReconnects(-1),
-		nats.ReconnectWait(250*time.Millisecond), nats.RetryOnFailedConnect(false))
+	c := &Conn{lost: make(chan struct{}, 1)}
+	var err error
+	c.nc, err = nats.Connect(url, nats.Name(name), nats.Token(token), nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait), nats.DisconnectErrHandler(func(*nats.Conn, error) {
+			select {
+			case c.lost <- struct{}{}:
+			default:
+			}
+		}))
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %v", url, err)
 	}
-	return &Conn{nc: nc}, nil
+	return c, nil
 }
+
+// reconnectWait is between two tries to reach a bus that has gone.
+const reconnectWait = 250 * time.Millisecond
+
+// Lost receives when the connection has broken; Connected tells whether it
+// stands again.
+func (c *Conn) Lost() <-chan struct{} { return c.lost }
+
+// Connected tells whether the connection stands now.
+func (c *Conn) Connected() bool { return c.nc.IsConnected() }
 
 // Close ends the connection after what was published has been sent.
 func (c *Conn) Close() {

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
 	"coleo.dev/harnesses/opencode"
+	"coleo.dev/harnesses/opencodeapi"
 	"coleo.dev/harnesses/terminal"
 )
 
@@ -25,7 +26,7 @@ type builtin struct {
 	hooks terminal.Hooks
 }
 
-// builtins is the list. A new harness is one line here.
+// builtins is the list of those with a screen. A new one is one line here.
 func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
@@ -54,6 +55,11 @@ func New(dir string, hold []string) (*Registry, error) {
 		}
 		r.harnesses[b.name] = terminal.New(spec, b.hooks, hold)
 	}
+	api, err := opencodeapi.New(hold)
+	if err != nil {
+		return nil, err
+	}
+	r.harnesses[api.Info().Name] = api
 	return r, r.load(dir, hold)
 }
 

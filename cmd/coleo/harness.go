@@ -14,7 +14,6 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/netns"
-	"coleo.dev/registry"
 )
 
 func newHarnessCommand() *cobra.Command {
@@ -29,7 +28,11 @@ func newHarnessListCommand() *cobra.Command {
 		Short: "List the harnesses",
 		Args:  exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			reg, err := openRegistry()
+			s, err := newSetup()
+			if err != nil {
+				return err
+			}
+			reg, err := s.registry()
 			if err != nil {
 				return err
 			}
@@ -84,7 +87,11 @@ Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not install
 }
 
 func testHarness(c *cobra.Command, name string, f testFlags) error {
-	reg, err := openRegistry()
+	s, err := newSetup()
+	if err != nil {
+		return err
+	}
+	reg, err := s.registry()
 	if err != nil {
 		return err
 	}
@@ -116,7 +123,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		defer os.RemoveAll(dir)
 	}
 	report, err := conformance.Run(c.Context(), h, conformance.Config{
-		Dir: dir, Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
+		Dir: dir, Path: s.agentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
 		Isolated: netns.Isolated(), Keep: f.keep,
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
 	}, checks)
@@ -193,13 +200,4 @@ func printReport(c *cobra.Command, r conformance.Report) error {
 	}
 	fmt.Fprintf(out, "%s: %s, %d of %d\n", r.Harness, word, r.Passed, r.Total)
 	return result
-}
-
-// openRegistry returns the built-in harnesses and the user's own.
-func openRegistry() (*registry.Registry, error) {
-	hold, err := holdCommand()
-	if err != nil {
-		return nil, err
-	}
-	return registry.New("", hold)
 }

@@ -70,7 +70,10 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
-	root.AddCommand(newHoldCommand(), newHarnessCommand(), newModelserverCommand(), newProbeCommand(), newVersionCommand())
+	root.AddCommand(
+		newUpCommand(), newDownCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
+		newModelserverCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
+	)
 	return root
 }
 

@@ -98,15 +98,15 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	if err != nil {
 		return nil, err
 	}
-	if err := prove(handle, status); err != nil {
+	if err := Prove(handle, status); err != nil {
 		return nil, err
 	}
 	return h.open(handle, facts, status, false)
 }
 
-// prove compares a handle with what a holder says of itself and with the
-// processes that are there.
-func prove(h coleo.Handle, s holder.Status) error {
+// Prove compares a handle with what a holder says of itself and with the
+// processes that are there. What fails is EUnproven.
+func Prove(h coleo.Handle, s holder.Status) error {
 	switch {
 	case s.Arm != h.Arm || s.Generation != h.Generation || s.Nonce != h.Nonce:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir, s.Arm, s.Generation, h.Arm, h.Generation)

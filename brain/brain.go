@@ -1,0 +1,106 @@
+package brain
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/registry"
+	"coleo.dev/store"
+)
+
+// Config is what a brain works with.
+type Config struct {
+	DB       *store.ServeDB
+	Bus      *bus.Conn
+	Registry *registry.Registry
+	Log      *slog.Logger
+	Now      func() time.Time
+	Defaults Defaults
+	// RemoteOnly says that no arm ever runs without a host agent, whatever a
+	// request allows.
+	RemoteOnly bool
+}
+
+// Defaults are what config.toml says of arms; empty fields say nothing.
+type Defaults struct {
+	Harness  string
+	Provider string
+	Model    string
+}
+
+// Brain is the one that decides. Make it with New, then Run it.
+type Brain struct {
+	Config
+	updates *updates
+	ctx     context.Context // ends with Run
+
+	mu    sync.Mutex
+	hosts map[string]*member
+
+	providers providerCache
+	following sync.WaitGroup
+}
+
+// New returns a brain that follows nobody yet.
+func New(c Config) *Brain {
+	return &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ctx: context.Background()}
+}
+
+// Run follows every host until ctx ends. The brain's other methods may be
+// called as soon as it has been started.
+func (b *Brain) Run(ctx context.Context) error {
+	b.ctx = ctx
+	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
+		return err
+	}
+	if err := b.Bus.Growth(ctx, b.takeGrowth); err != nil {
+		return err
+	}
+	if err := b.Bus.RollCall(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	b.updates.end()
+	b.following.Wait()
+	return nil
+}
+
+// Arms returns the fleet's arms with their health, by name.
+func (b *Brain) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
+	list, err := b.DB.Arms(ctx, includeAll)
+	for i := range list {
+		b.summarise(&list[i])
+	}
+	return list, err
+}
+
+// Arm returns one arm with its health. Errors: ENotFound.
+func (b *Brain) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
+	arm, err := b.DB.Arm(ctx, idOrName)
+	if err != nil {
+		return coleo.Arm{}, err
+	}
+	b.summarise(&arm)
+	return arm, nil
+}
+
+func (b *Brain) summarise(arm *coleo.Arm) {
+	arm.Runtime = coleo.Summarise(arm.Signals(), b.Now())
+}
+
+// Harnesses describes the harnesses that this serve knows.
+func (b *Brain) Harnesses(context.Context) ([]coleo.Info, error) {
+	var out []coleo.Info
+	for _, name := range b.Registry.List() {
+		h, err := b.Registry.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, h.Info())
+	}
+	return out, nil
+}

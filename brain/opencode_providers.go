@@ -1,0 +1,128 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/modelresolver"
+)
+
+const (
+	// providersFresh is how long a catalogue is served from memory: prices and
+	// models change by the day.
+	providersFresh = 10 * time.Minute
+	// providersTimeout bounds how long a host may take: it starts an agent CLI
+	// for it.
+	providersTimeout = 90 * time.Second
+	// providersKey is where the last catalogue is kept over restarts.
+	providersKey = "opencode.providers"
+)
+
+// providerCache holds the last catalogue.
+type providerCache struct {
+	mu   sync.Mutex
+	body json.RawMessage
+	at   time.Time
+}
+
+// cachedProviders is the catalogue as it is kept.
+type cachedProviders struct {
+	At   time.Time       `json:"at"`
+	Body json.RawMessage `json:"body"`
+}
+
+// Providers returns what the published route answers: the providers with their
+// models, and which of them are connected, as OpenCode on one of the hosts
+// says. When no host can say, the last answer is returned, marked as cached.
+func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
+	c := &b.providers
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.body != nil && b.Now().Sub(c.at) < providersFresh {
+		return marked(c.body, "cache", c.at, "")
+	}
+	raw, err := b.askProviders(ctx)
+	if err == nil {
+		c.body, c.at = raw, b.Now()
+		if kept, err := json.Marshal(cachedProviders{At: c.at, Body: raw}); err == nil {
+			_ = b.DB.SetConfig(ctx, providersKey, string(kept))
+		}
+		return marked(raw, "", c.at, "")
+	}
+	if last, ok := b.lastProviders(ctx); ok {
+		return marked(last.Body, "cache", last.At, err.Error())
+	}
+	return nil, err
+}
+
+func (b *Brain) askProviders(ctx context.Context) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, providersTimeout)
+	defer cancel()
+	err := error(coleo.Errorf(coleo.EUnavailable, "no host agent runs: start one with 'coleo up'"))
+	for _, beat := range b.live() {
+		var raw json.RawMessage
+		if err = b.Bus.Ask(ctx, beat.ID, bus.OpProviders, nil, &raw); err != nil {
+			continue
+		}
+		var catalog modelresolver.Catalog
+		if catalog, err = modelresolver.ParseCatalog(raw); err != nil {
+			continue
+		}
+		return json.Marshal(catalog)
+	}
+	return nil, err
+}
+
+func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
+	var last cachedProviders
+	text, err := b.DB.Config(ctx, providersKey)
+	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
+}
+
+// marked adds where an answer comes from.
+func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, err
+	}
+	fields["cached"], fields["cachedAt"] = source != "", at.UTC()
+	if source != "" {
+		fields["source"] = source
+	}
+	if problem != "" {
+		fields["message"] = problem
+	}
+	return json.Marshal(fields)
+}
+
+// resolve replaces a model that the catalogue does not have, for harnesses
+// that use it. It returns why, "" when the model is the one asked for. Without
+// a catalogue the request stands.
+func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig) (string, error) {
+	h, err := b.Registry.Get(arm.Harness)
+	if err != nil {
+		return "", err
+	}
+	if !h.Info().Catalog || c.Endpoint != "" || c.Model == "" || c.Resume {
+		return "", nil
+	}
+	raw, err := b.Providers(ctx)
+	if err != nil {
+		b.Log.Warn("the model is taken as it is: no catalogue", "arm", arm.Name, "error", err)
+		return "", nil
+	}
+	catalog, err := modelresolver.ParseCatalog(raw)
+	if err != nil {
+		return "", err
+	}
+	r := modelresolver.Resolve(catalog, c.Provider, c.Model)
+	if r.Fallback {
+		b.Log.Info("another model than the one asked for", "arm", arm.Name, "reason", r.Reason, "provider", r.ProviderID, "model", r.ModelID)
+	}
+	c.Provider, c.Model, arm.Provider, arm.Model = r.ProviderID, r.ModelID, r.ProviderID, r.ModelID
+	return r.Reason, nil
+}

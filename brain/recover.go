@@ -1,0 +1,110 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/recovery"
+)
+
+// Recover brings an arm back: it gathers evidence, lets package recovery
+// decide, and carries the remedy out. It says reattached only when the session
+// has proven itself, and is held, after it.
+func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverRequest) (coleo.SpawnReply, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	evidence, err := b.evidence(ctx, arm, q)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	remedy := recovery.Decide(evidence)
+	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
+	switch remedy.Action {
+	case recovery.Refuse, recovery.Nothing:
+		return coleo.SpawnReply{}, coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
+	case recovery.Reattach:
+		err = b.reattach(ctx, arm)
+	case recovery.KillAndRestart:
+		if err = b.ask(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err == nil {
+			err = b.restart(ctx, arm, q, remedy)
+		}
+	case recovery.Restart, recovery.RestartResuming:
+		err = b.restart(ctx, arm, q, remedy)
+	}
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	b.catchUp(ctx, first(remedy.Host, arm.AgentID))
+	reply, err := b.reply(ctx, arm.ID)
+	reply.Spawned, reply.Recovered = remedy.Starts(), true
+	reply.RecoveryMode, reply.Resumed = coleo.RecoveryMode(remedy.Mode), remedy.Resume
+	return reply, err
+}
+
+// evidence looks at everything that a decision rests on, now.
+func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest) (recovery.Evidence, error) {
+	h, err := b.Registry.Get(arm.Harness)
+	if err != nil {
+		return recovery.Evidence{}, err
+	}
+	e := recovery.Evidence{
+		Harness: recovery.Harness{Name: arm.Harness, DaemonManaged: h.Info().DaemonManaged, Resumes: h.Info().Capabilities.Resume},
+		Arm: recovery.Arm{
+			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir), HasHandle: arm.Generation > 0,
+			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host,
+		},
+		Health: arm.Runtime.State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly,
+		AllowLocalFallback: q.AllowLocalFallback != nil && *q.AllowLocalFallback,
+	}
+	var report bus.ArmReport
+	if arm.AgentID != "" && b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report) == nil {
+		e.Found = recovery.Finding{
+			Host: arm.AgentID, Proof: recovery.Proof(report.Proof), Process: recovery.Process(report.Process), State: report.Reading.State,
+		}
+	}
+	for _, beat := range b.live() {
+		e.Hosts = append(e.Hosts, recovery.Host{
+			Host: coleo.Host{ID: beat.ID, Hostname: beat.Hostname, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms},
+			Arms: len(beat.Arms),
+		})
+	}
+	return e, nil
+}
+
+// reattach has the host agent take the session up, and checks that it has.
+func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
+	var report bus.ArmReport
+	if err := b.ask(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
+		return err
+	}
+	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
+		return coleo.Errorf(coleo.EUnproven, "arm %s could not be taken up: its session is %s, its process %s", arm.Name, report.Proof, report.Process)
+	}
+	return nil
+}
+
+// restart starts the arm's next generation with what it had before.
+func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest, r recovery.Remedy) error {
+	var c coleo.SpawnConfig
+	if len(arm.Config) > 0 {
+		if err := json.Unmarshal(arm.Config, &c); err != nil {
+			return coleo.Errorf(coleo.EInternal, "read the configuration of arm %s: %v", arm.Name, err)
+		}
+	}
+	c.Workdir, c.Provider, c.Model = first(q.Workdir, c.Workdir, arm.Workdir), first(q.Provider, c.Provider), first(q.Model, c.Model)
+	c.Conversation = arm.SessionID
+	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
+	arm.AgentID = first(r.Host, arm.AgentID)
+	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		row.AgentID, row.Status, row.State, row.RecoveryRequestedAt = arm.AgentID, coleo.StatusStarting, coleo.Initializing, b.Now().UTC()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.order(ctx, arm, order, true)
+}

@@ -1,0 +1,124 @@
+package brain
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// member is a host agent that has been heard of since this serve started.
+type member struct {
+	beat  bus.Beat
+	seen  time.Time
+	grown chan struct{} // room for one: the log is to be read
+}
+
+// takeBeat notes a host agent's sign of life.
+func (b *Brain) takeBeat(beat bus.Beat) {
+	now := b.Now().UTC()
+	m := b.member(beat.ID)
+	b.mu.Lock()
+	m.beat, m.seen = beat, now
+	b.mu.Unlock()
+	host := coleo.Host{
+		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
+		StartedAt: beat.StartedAt, LastSeen: now, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms,
+	}
+	if err := b.DB.PutHost(b.ctx, host); err != nil {
+		b.Log.Error("write down a host", "host", beat.ID, "error", err)
+	}
+	b.takeOutputs(beat, now)
+	wake(m.grown)
+}
+
+// takeOutputs writes down which arms a host agent vouches for, and when they
+// last wrote something.
+func (b *Brain) takeOutputs(beat bus.Beat, now time.Time) {
+	var ids []string
+	for _, a := range beat.Arms {
+		ids = append(ids, a.ID)
+	}
+	if err := b.DB.Beat(b.ctx, beat.ID, ids, now); err != nil {
+		b.Log.Error("write down a heartbeat", "host", beat.ID, "error", err)
+	}
+	for _, a := range beat.Arms {
+		arm, err := b.DB.UpdateArm(b.ctx, a.ID, func(row *coleo.Arm) error {
+			if a.LastOutput.After(row.LastOutputAt) {
+				row.LastOutputAt = a.LastOutput
+			}
+			return nil
+		})
+		if err == nil {
+			b.summarise(&arm)
+			b.updates.publish(coleo.Update{Arm: &arm})
+		}
+	}
+}
+
+// takeGrowth notes that a host's log has grown.
+func (b *Brain) takeGrowth(g bus.Grown) { wake(b.member(g.Host).grown) }
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// member returns the entry of a host, and follows its log from its first
+// sight on.
+func (b *Brain) member(id string) *member {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m, ok := b.hosts[id]
+	if !ok {
+		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1)}
+		b.hosts[id] = m
+		b.following.Go(func() { b.followHost(id, m.grown) })
+	}
+	return m
+}
+
+// live returns the beats of the host agents that can be asked now.
+func (b *Brain) live() []bus.Beat {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []bus.Beat
+	for _, m := range b.hosts {
+		if b.Now().Sub(m.seen) <= bus.HostStale {
+			out = append(out, m.beat)
+		}
+	}
+	slices.SortFunc(out, func(x, y bus.Beat) int { return len(x.Arms) - len(y.Arms) })
+	return out
+}
+
+// gone notes that a host agent does not answer; its next beat brings it back.
+func (b *Brain) gone(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m, ok := b.hosts[id]; ok {
+		m.seen = time.Time{}
+	}
+}
+
+// Hosts returns every host agent ever seen.
+func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
+	known, err := b.DB.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	beats := map[string]bus.Beat{}
+	for _, beat := range b.live() {
+		beats[beat.ID] = beat
+	}
+	out := make([]coleo.HostInfo, 0, len(known))
+	for _, h := range known {
+		beat, live := beats[h.ID]
+		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live})
+	}
+	return out, nil
+}

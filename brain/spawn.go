@@ -1,0 +1,281 @@
+package brain
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// initialPromptTimeout bounds how long a new arm may take to become idle before
+// its first prompt is given up.
+const initialPromptTimeout = 5 * time.Minute
+
+// Spawn starts a new arm, or a stopped one again.
+func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnReply, error) {
+	arm, known, err := b.named(ctx, q.Name)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	config, err := b.configure(&arm, q, known)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	host, err := b.place(arm.Harness, q.AgentID, arm.AgentID)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	fallback, err := b.resolve(ctx, &arm, &config)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	warning := b.shared(ctx, arm)
+	arm.AgentID, arm.Host, arm.Status, arm.State = host.ID, host.Hostname, coleo.StatusStarting, coleo.Initializing
+	if arm.Config, err = json.Marshal(config); err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	if err := b.enter(ctx, arm, known); err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover}
+	if err := b.order(ctx, arm, order, known); err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	reply, err := b.reply(ctx, arm.ID)
+	if err != nil {
+		return reply, err
+	}
+	reply.Spawned, reply.Warning, reply.ModelFallback = true, warning, fallback
+	if q.InitialPrompt != "" {
+		go b.sendFirst(arm.ID, q.InitialPrompt)
+	}
+	return reply, nil
+}
+
+// named returns the stopped arm of that name, or a new one.
+func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error) {
+	if name == "" {
+		var err error
+		if name, err = b.freeName(ctx); err != nil {
+			return coleo.Arm{}, false, err
+		}
+	}
+	if err := coleo.CheckName(name); err != nil {
+		return coleo.Arm{}, false, err
+	}
+	arm, err := b.DB.Arm(ctx, name)
+	switch {
+	case coleo.ErrorCode(err) == coleo.ENotFound:
+		return coleo.Arm{ID: "arm-" + strings.ToLower(rand.Text()[:12]), Name: name, CreatedAt: b.Now().UTC()}, false, nil
+	case err != nil:
+		return coleo.Arm{}, false, err
+	case arm.Status != coleo.StatusStopped:
+		return coleo.Arm{}, false, coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", arm.Name, arm.Status)
+	}
+	return arm, true, nil
+}
+
+// configure fills in what the request leaves out: from the stopped arm, then
+// from the defaults.
+func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
+	var c coleo.SpawnConfig
+	if known && len(arm.Config) > 0 {
+		if err := json.Unmarshal(arm.Config, &c); err != nil {
+			return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+		}
+		c.Conversation = arm.SessionID
+	}
+	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
+		q.Provider, q.Model = provider, model
+	}
+	harness, err := b.harness(q.Harness, arm.Harness)
+	if err != nil {
+		return c, err
+	}
+	arm.Harness, arm.Domain = harness, first(q.Domain, arm.Domain)
+	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
+	c.Workdir = first(q.Workdir, c.Workdir)
+	c.Provider, c.Model = first(q.Provider, c.Provider, b.Defaults.Provider), first(q.Model, c.Model, b.Defaults.Model)
+	c.Endpoint, c.Conversation = first(q.Endpoint, c.Endpoint), first(q.Conversation, c.Conversation)
+	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
+	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
+	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
+	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
+	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
+		if len(*list.from) > 0 {
+			*list.to = *list.from
+		}
+	}
+	if len(q.MCPServers) > 0 {
+		c.MCPServers = q.MCPServers
+	}
+	if !filepath.IsAbs(c.Workdir) {
+		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
+	}
+	if q.Terminal != "" {
+		return c, coleo.Errorf(coleo.EUnsupported, "arms in a terminal window of their own are not there yet: leave out the terminal, and use 'coleo arm attach'")
+	}
+	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
+	return c, nil
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// harness returns the harness to use: the one asked for, the arm's own, the
+// configured one, the preferred one where it is installed, or the only one
+// that is.
+func (b *Brain) harness(asked, own string) (string, error) {
+	if name := first(asked, own, b.Defaults.Harness); name != "" {
+		_, err := b.Registry.Get(name)
+		return name, err
+	}
+	var installed []string
+	for _, beat := range b.live() {
+		for _, name := range beat.Capabilities {
+			if !slices.Contains(installed, name) {
+				installed = append(installed, name)
+			}
+		}
+	}
+	slices.Sort(installed)
+	switch {
+	case slices.Contains(installed, b.Registry.Preferred()):
+		return b.Registry.Preferred(), nil
+	case len(installed) == 1:
+		return installed[0], nil
+	case len(installed) == 0:
+		return "", coleo.Errorf(coleo.ENotInstalled, "no agent CLI is installed on any host: 'coleo harness list' tells how to install one")
+	}
+	return "", coleo.Errorf(coleo.EInvalid, "which agent CLI? name one with --harness: %s", strings.Join(installed, ", "))
+}
+
+// place picks the host agent for a harness: the one asked for, the one that
+// had the arm, else the one with the fewest arms.
+func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
+	live := b.live()
+	var able []bus.Beat
+	for _, beat := range live {
+		if slices.Contains(beat.Capabilities, harness) && len(beat.Arms) < beat.MaxArms {
+			able = append(able, beat)
+		}
+	}
+	if asked != "" {
+		for _, beat := range live {
+			if beat.ID == asked {
+				return beat, nil // it says itself what is wrong
+			}
+		}
+		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "the host agent %s is not there", asked)
+	}
+	for _, beat := range able {
+		if beat.ID == last {
+			return beat, nil
+		}
+	}
+	if len(able) > 0 {
+		return able[0], nil
+	}
+	if len(live) == 0 {
+		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", harness)
+	}
+	h, err := b.Registry.Get(harness)
+	if err != nil {
+		return bus.Beat{}, err
+	}
+	if slices.ContainsFunc(live, func(beat bus.Beat) bool { return slices.Contains(beat.Capabilities, harness) }) {
+		return bus.Beat{}, coleo.Errorf(coleo.EConflict, "every host with %s is at its number of arms: stop one, or start the host agent with a larger --max-arms", h.Info().Title)
+	}
+	return bus.Beat{}, coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q on any host; install it with: %s", h.Info().Title, h.Info().Command, h.Info().Install)
+}
+
+// shared warns of another live arm in the same work folder.
+func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
+	list, err := b.DB.Arms(ctx, true)
+	if err != nil {
+		return ""
+	}
+	for _, other := range list {
+		if other.ID != arm.ID && other.Workdir == arm.Workdir && other.Status != coleo.StatusStopped {
+			return fmt.Sprintf("arm %s works in the same folder (%s)", other.Name, arm.Workdir)
+		}
+	}
+	return ""
+}
+
+// enter writes the arm's row before anything is started.
+func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) error {
+	if !known {
+		return b.DB.CreateArm(ctx, arm)
+	}
+	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		if row.Status != coleo.StatusStopped {
+			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
+		}
+		arm.Generation = row.Generation
+		*row = arm
+		return nil
+	})
+	return err
+}
+
+// order has the host agent start the arm. When it does not come about, a new
+// arm's row goes and an old one's is stopped again.
+func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder, known bool) error {
+	var report bus.ArmReport
+	err := b.ask(ctx, arm, bus.OpSpawn, spawnTimeout, o, &report)
+	b.catchUp(ctx, arm.AgentID)
+	if err == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if !known {
+		_ = b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
+		if dropErr := b.DB.DeleteArm(ctx, arm.ID); dropErr == nil {
+			b.updates.publish(coleo.Update{Removed: arm.ID})
+		}
+		return err
+	}
+	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		row.Status, row.State = coleo.StatusStopped, coleo.Dead
+		return nil
+	})
+	return err
+}
+
+func (b *Brain) reply(ctx context.Context, id string) (coleo.SpawnReply, error) {
+	arm, err := b.Arm(ctx, id)
+	if err != nil {
+		return coleo.SpawnReply{}, err
+	}
+	return coleo.SpawnReply{
+		Distributed: arm.AgentID != "", AgentID: arm.AgentID, Host: arm.Host, SessionID: arm.SessionID,
+		PID: arm.PID, Port: arm.Port, Provider: arm.Provider, Model: arm.Model, Arm: arm,
+	}, nil
+}
+
+// sendFirst sends a new arm's first prompt as soon as it takes input.
+func (b *Brain) sendFirst(id, prompt string) {
+	ctx, cancel := context.WithTimeout(b.ctx, initialPromptTimeout)
+	defer cancel()
+	_, err := b.WaitArm(ctx, id, []coleo.State{coleo.Idle})
+	if err == nil {
+		_, err = b.Prompt(ctx, id, coleo.Prompt{Text: prompt}, "")
+	}
+	if err != nil && b.ctx.Err() == nil {
+		b.Log.Warn("send the first prompt", "arm", id, "error", err)
+	}
+}

@@ -1,0 +1,176 @@
+package brain
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"sync"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// updateRoom is how far a subscriber may fall behind before it is cut off: it
+// then subscribes anew and reads what it missed from the store.
+const updateRoom = 512
+
+// updates hands every change to who listens. Nobody slows it down.
+type updates struct {
+	mu     sync.Mutex
+	subs   map[chan coleo.Update]bool
+	closed bool
+}
+
+func newUpdates() *updates { return &updates{subs: map[chan coleo.Update]bool{}} }
+
+func (u *updates) publish(x coleo.Update) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := range u.subs {
+		select {
+		case c <- x:
+		default:
+			delete(u.subs, c)
+			close(c)
+		}
+	}
+}
+
+func (u *updates) subscribe() chan coleo.Update {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c := make(chan coleo.Update, updateRoom)
+	if u.closed {
+		close(c)
+		return c
+	}
+	u.subs[c] = true
+	return c
+}
+
+func (u *updates) leave(c chan coleo.Update) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.subs, c)
+}
+
+func (u *updates) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	for c := range u.subs {
+		delete(u.subs, c)
+		close(c)
+	}
+}
+
+// Subscribe yields what changes from now on, until ctx ends or the reader
+// falls too far behind.
+func (b *Brain) Subscribe(ctx context.Context) iter.Seq[coleo.Update] {
+	c := b.updates.subscribe()
+	return func(yield func(coleo.Update) bool) {
+		defer b.updates.leave(c)
+		for {
+			select {
+			case u, ok := <-c:
+				if !ok || !yield(u) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// WaitArm returns the arm as soon as its state is one of those. In
+// waiting_approval its dialog is there too. Errors: ETimeout when ctx ends,
+// EExited when the arm stops and that is not waited for.
+func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
+	news := b.Subscribe(ctx) // before the first look, so that nothing is missed
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return arm, err
+	}
+	reached := func() bool {
+		return slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
+	}
+	if reached() {
+		return arm, nil
+	}
+	if arm.Status == coleo.StatusStopped {
+		return arm, stopped(arm)
+	}
+	for u := range news {
+		if u.Removed == arm.ID {
+			return arm, coleo.Errorf(coleo.ENotFound, "arm %s has been removed", arm.Name)
+		}
+		if u.Arm == nil || u.Arm.ID != arm.ID {
+			continue
+		}
+		if arm = *u.Arm; reached() {
+			return arm, nil
+		}
+		if arm.Status == coleo.StatusStopped {
+			return arm, stopped(arm)
+		}
+	}
+	if ctx.Err() == nil {
+		return b.WaitArm(ctx, idOrName, states) // cut off for being slow
+	}
+	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
+}
+
+func stopped(arm coleo.Arm) error {
+	return coleo.Errorf(coleo.EExited, "arm %s has stopped: %s; 'coleo arm recover %s' starts it again", arm.Name, arm.Rule, arm.Name)
+}
+
+// WaitRun returns the end of a run. Errors: ETimeout when ctx ends first,
+// ENotFound for a run that nobody has begun.
+func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
+	news := b.Subscribe(ctx)
+	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run})
+	if err != nil {
+		return coleo.RunEnd{}, err
+	}
+	if len(events) == 0 {
+		return coleo.RunEnd{}, coleo.Errorf(coleo.ENotFound, "no run %q", run)
+	}
+	for _, e := range events {
+		if e.Kind == coleo.EventRunEnd {
+			return coleo.DecodeRunEnd(e)
+		}
+	}
+	for u := range news {
+		if u.Event != nil && u.Event.Run == run && u.Event.Kind == coleo.EventRunEnd {
+			return coleo.DecodeRunEnd(*u.Event)
+		}
+	}
+	if ctx.Err() == nil {
+		return b.WaitRun(ctx, run)
+	}
+	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
+}
+
+// Events returns events of the fleet behind an opaque cursor, and the next
+// cursor.
+func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
+	var after uint64
+	if f.After != "" {
+		n, err := strconv.ParseUint(f.After, 36, 64)
+		if err != nil {
+			return nil, "", coleo.Errorf(coleo.EInvalid, "%q is no cursor: leave it out to begin at the beginning", f.After)
+		}
+		after = n
+	}
+	if f.Arm != "" {
+		arm, err := b.DB.Arm(ctx, f.Arm)
+		if err != nil {
+			return nil, "", err
+		}
+		f.Arm = arm.ID
+	}
+	list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Run: f.Run, Arm: f.Arm, After: after, Limit: f.Limit})
+	return list, strconv.FormatUint(next, 36), err
+}

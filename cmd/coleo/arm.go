@@ -1,0 +1,85 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+func newArmCommand() *cobra.Command {
+	c := &cobra.Command{Use: "arm", Short: "Start, steer and look at arms"}
+	c.AddCommand(
+		newArmSpawnCommand(), newArmListCommand(), newArmStatusCommand(), newArmPromptCommand(), newArmWaitCommand(),
+		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
+		newArmDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
+		newArmAnswerCommand(), newArmInterruptCommand(), newArmRecoverCommand(), newArmWatchCommand(), newArmAttachCommand(),
+		newArmScreenCommand(), newArmExplainCommand(), newArmLogsCommand(), newArmKillCommand(), newArmRemoveCommand(),
+	)
+	return c
+}
+
+// withClient makes a verb of a function that needs the API.
+func withClient(do func(c *cobra.Command, client *api.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := newSetup()
+		if err != nil {
+			return err
+		}
+		client, err := s.client()
+		if err != nil {
+			return err
+		}
+		err = do(c, client, args)
+		if coleo.ErrorCode(err) == coleo.EUnavailable && !s.serves(c.Context()) {
+			return coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+		}
+		return err
+	}
+}
+
+// verb is an arm verb that takes the arm's name and says one line.
+func verb(use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   use + " NAME",
+		Short: short,
+		Args:  exactly(1, "the name of an arm"),
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			line, result, err := do(c, client, args[0])
+			if err != nil {
+				return err
+			}
+			return say(c, line, result)
+		}),
+	}
+}
+
+// say prints a line for people or a result for programs.
+func say(c *cobra.Command, line string, result any) error {
+	if wantsJSON(c) {
+		return printJSON(c, result)
+	}
+	c.Println(line)
+	return nil
+}
+
+func newArmInterruptCommand() *cobra.Command {
+	return verb("interrupt", "Stop the running turn", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		err := client.Interrupt(c.Context(), name)
+		return "Interrupted " + name, map[string]string{"interrupted": name}, err
+	})
+}
+
+func newArmKillCommand() *cobra.Command {
+	return verb("kill", "End the arm and everything that it started", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		arm, err := client.Kill(c.Context(), name)
+		return "Killed " + name, arm, err
+	})
+}
+
+func newArmRemoveCommand() *cobra.Command {
+	return verb("remove", "Forget a stopped arm and delete its journal", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		err := client.Remove(c.Context(), name)
+		return "Removed " + name, map[string]string{"removed": name}, err
+	})
+}

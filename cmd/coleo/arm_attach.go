@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// detachKey ends attach: Ctrl-], as telnet has it.
+const detachKey = 0x1d
+
+func newArmAttachCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "attach NAME",
+		Short: "Use the arm's own terminal by hand; Ctrl-] lets go",
+		Args:  exactly(1, "the name of an arm"),
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			arm, err := client.Arm(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if arm.Status == coleo.StatusStopped {
+				return noSession(arm)
+			}
+			if !term.IsTerminal(int(os.Stdin.Fd())) {
+				return coleo.Errorf(coleo.EInvalid, "attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
+			}
+			return attach(c, client, arm)
+		}),
+	}
+}
+
+func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+	lease, err := client.Lease(c.Context(), arm.ID, coleo.LeaseRequest{Holder: me()})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = client.Lease(context.WithoutCancel(c.Context()), arm.ID, coleo.LeaseRequest{ID: lease.ID, Release: true})
+	}()
+	fd := int(os.Stdin.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return fmt.Errorf("set the terminal to raw: %w", err)
+	}
+	defer func() {
+		_ = term.Restore(fd, before)
+		fmt.Print("\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r\n")
+	}()
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	go renew(ctx, client, arm.ID, lease.ID)
+	go keepSize(ctx, client, arm.ID, lease.ID, fd)
+	ended := make(chan error, 2)
+	go func() { ended <- typeInto(ctx, client, arm.ID, lease.ID) }()
+	go func() { ended <- copyOutput(c, client, arm.ID, -attachPast, true, os.Stdout) }()
+	return <-ended
+}
+
+// attachPast is how much of the past is written again to draw the screen, in
+// bytes. The agent CLI draws itself anew when its size changes as well.
+const attachPast = 256 << 10
+
+func me() string {
+	u, err := user.Current()
+	if err != nil {
+		return "coleo arm attach"
+	}
+	return u.Username + " (coleo arm attach)"
+}
+
+// typeInto sends what is typed until the detach key.
+func typeInto(ctx context.Context, client *api.Client, arm, lease string) error {
+	buf := make([]byte, 4096)
+	for {
+		n, err := os.Stdin.Read(buf)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text := string(buf[:n])
+		before, _, detach := strings.Cut(text, string(rune(detachKey)))
+		if before != "" {
+			if err := client.Input(ctx, arm, lease, []byte(before)); err != nil {
+				return err
+			}
+		}
+		if detach {
+			return nil
+		}
+	}
+}
+
+// renewEvery keeps the lease of a viewer who does not type.
+const renewEvery = 10 * time.Second
+
+func renew(ctx context.Context, client *api.Client, arm, lease string) {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_, _ = client.Lease(ctx, arm, coleo.LeaseRequest{ID: lease, Holder: me()})
+		}
+	}
+}
+
+// keepSize gives the arm's terminal the size of this one.
+func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	defer signal.Stop(changed)
+	for {
+		if cols, rows, err := term.GetSize(fd); err == nil {
+			_ = client.Resize(ctx, arm, lease, cols, rows)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// spawnFlags are the flags of arm spawn that are no field of the request.
+type spawnFlags struct {
+	q       coleo.SpawnRequest
+	mcp     []string
+	timeout time.Duration
+	noWait  bool
+	local   bool
+}
+
+func newArmSpawnCommand() *cobra.Command {
+	var f spawnFlags
+	c := &cobra.Command{
+		Use:   "spawn",
+		Short: "Start an arm, and what it needs if that does not run yet",
+		Args:  exactly(0, "no arguments: name the arm with -n"),
+		RunE:  func(c *cobra.Command, _ []string) error { return spawn(c, f) },
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.q.Name, "name", "n", "", "name of the arm (default: made up)")
+	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "folder to work in (default: this one)")
+	flags.StringVar(&f.q.Harness, "harness", "", "which agent CLI: see 'coleo harness list'")
+	flags.StringVar(&f.q.Provider, "provider", "", "provider of the model")
+	flags.StringVar(&f.q.Model, "model", "", "model, or provider/model")
+	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base URL of another model server, without /v1")
+	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt")
+	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "ask (default), edit, plan or all")
+	flags.StringVar((*string)(&f.q.Profile), "profile", "", "user (default) or hermetic")
+	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
+	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
+	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask")
+	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
+	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
+	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "open it in a terminal window (not there yet)")
+	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
+	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
+	return c
+}
+
+func spawn(c *cobra.Command, f spawnFlags) error {
+	if f.q.Terminal != "" {
+		return coleo.Errorf(coleo.EUnsupported, "-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'", f.q.Terminal)
+	}
+	if err := f.complete(); err != nil {
+		return err
+	}
+	s, err := newSetup()
+	if err != nil {
+		return err
+	}
+	started, err := s.up(c.Context())
+	if err != nil {
+		return err
+	}
+	if len(started) > 0 {
+		c.PrintErrln("coleo: started", strings.Join(started, " and "))
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	reply, err := client.Spawn(c.Context(), f.q)
+	if err != nil {
+		return err
+	}
+	for _, line := range []string{reply.Warning, reply.ModelFallback} {
+		if line != "" {
+			c.PrintErrln("coleo: note:", line)
+		}
+	}
+	if !f.noWait {
+		if reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID, reply.Arm.State)
+	if d := reply.Arm.Dialog; d != nil {
+		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, reply.Arm.Name)
+	}
+	return say(c, line, reply)
+}
+
+// complete turns flags into a request.
+func (f *spawnFlags) complete() error {
+	if f.q.Workdir == "" {
+		f.q.Workdir = "."
+	}
+	dir, err := filepath.Abs(f.q.Workdir)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return coleo.Errorf(coleo.EInvalid, "the work folder %s is not there: make it, or name another one with -w", dir)
+	}
+	f.q.Workdir = dir
+	if f.local {
+		f.q.AllowLocalFallback = &f.local
+	}
+	for _, text := range f.mcp {
+		name, command, ok := strings.Cut(text, "=")
+		argv := strings.Fields(command)
+		if !ok || name == "" || len(argv) == 0 {
+			return coleo.Errorf(coleo.EInvalid, "--mcp %q: write NAME=COMMAND", text)
+		}
+		f.q.MCPServers = append(f.q.MCPServers, coleo.MCPServer{Name: name, Command: argv[0], Args: argv[1:]})
+	}
+	return nil
+}
+
+// awaitReady waits until a new arm takes input or asks something. One that ends
+// at its start is an error with its last screen.
+func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
+	now, err := client.WaitArm(ctx, arm.ID, []coleo.State{coleo.Idle, coleo.WaitingApproval, coleo.Failed}, limit)
+	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
+		return now, err
+	}
+	e := coleo.Errorf(coleo.EExited, "the agent CLI of arm %s ended at its start", arm.Name)
+	if screen := lastScreen(ctx, client, arm.ID); screen != nil {
+		e.Screen = screen
+	}
+	return now, e
+}
+
+// lastScreen finds the screen that an arm ended with in its events.
+func lastScreen(ctx context.Context, client *api.Client, arm string) *coleo.Screen {
+	events, _, err := client.Events(ctx, coleo.EventFilter{Arm: arm})
+	if err != nil {
+		return nil
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		var change coleo.Change
+		if events[i].Kind == coleo.EventState && json.Unmarshal(events[i].Payload, &change) == nil && change.Screen != nil {
+			return change.Screen
+		}
+	}
+	return nil
+}

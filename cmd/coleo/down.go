@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// downTimeout bounds how long serve and the host agent may take to end.
+const downTimeout = 15 * time.Second
+
+func newDownCommand() *cobra.Command {
+	var arms bool
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "End serve and the host agent; the arms live on, unless --arms is given",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := newSetup()
+			if err != nil {
+				return err
+			}
+			if arms {
+				if err := killAll(c, s); err != nil {
+					return err
+				}
+			}
+			ended := []string{}
+			for _, name := range []string{"agent", "serve"} {
+				did, err := s.end(c.Context(), name)
+				if err != nil {
+					return err
+				}
+				if did {
+					ended = append(ended, name)
+				}
+			}
+			if wantsJSON(c) {
+				return printJSON(c, map[string]any{"ended": ended})
+			}
+			word := "nothing was running"
+			if len(ended) > 0 {
+				word = "ended " + strings.Join(ended, " and ")
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), "coleo:", word)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&arms, "arms", false, "kill every arm first")
+	return c
+}
+
+// killAll ends every arm.
+func killAll(c *cobra.Command, s setup) error {
+	if _, err := s.up(c.Context()); err != nil { // arms can only be ended by their host agent
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	list, err := client.Arms(c.Context(), true)
+	if err != nil {
+		return err
+	}
+	for _, arm := range list {
+		if arm.Status == coleo.StatusStopped {
+			continue
+		}
+		if _, err := client.Kill(c.Context(), arm.ID); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.ErrOrStderr(), "killed", arm.Name)
+	}
+	return nil
+}
+
+// end tells a background process to end and waits until it has. A pid that
+// another program has by now is left alone.
+func (s setup) end(ctx context.Context, name string) (bool, error) {
+	raw, err := os.ReadFile(s.pidFile(name))
+	if err != nil {
+		return false, nil
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || !isOurs(pid, name) {
+		return false, os.Remove(s.pidFile(name))
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		return false, fmt.Errorf("end %s: %w", name, err)
+	}
+	deadline := time.Now().Add(downTimeout)
+	for isOurs(pid, name) {
+		if time.Now().After(deadline) {
+			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, pid, downTimeout)
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(upLook):
+		}
+	}
+	return true, os.Remove(s.pidFile(name))
+}
+
+// isOurs tells whether a live process is this program with that verb.
+func isOurs(pid int, verb string) bool {
+	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil || len(raw) == 0 {
+		return false
+	}
+	argv := strings.Split(string(raw), "\x00")
+	return len(argv) > 1 && filepath.Base(argv[0]) == filepath.Base(os.Args[0]) && argv[1] == verb
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev/config"
+	"coleo.dev/registry"
+)
+
+// setup is what every verb works with: folders, settings, harnesses. It is the
+// only place that reads the environment.
+type setup struct {
+	config.Paths
+	config.Settings
+}
+
+func newSetup() (setup, error) {
+	paths, err := config.FindPaths(os.Getenv)
+	if err != nil {
+		return setup{}, err
+	}
+	settings, err := config.ReadSettings(paths.File())
+	return setup{Paths: paths, Settings: settings}, err
+}
+
+// agentPath is where agent CLIs are looked for before PATH: what the settings
+// name, COLEO_AGENTS, and Coleo's own folder.
+func (s setup) agentPath() []string {
+	out := append([]string{}, s.Agents.Path...)
+	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
+		if root == "" {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(root, "*", "bin"))
+		out = append(append(out, filepath.Join(root, "node_modules", ".bin")), found...)
+	}
+	return out
+}
+
+// registry returns the built-in harnesses and the user's own. A file of the
+// user's that is wrong is told on standard error and left out.
+func (s setup) registry() (*registry.Registry, error) {
+	hold, err := holdCommand()
+	if err != nil {
+		return nil, err
+	}
+	reg, err := registry.New(s.Harnesses(), hold)
+	if reg == nil {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "coleo: left out:", strings.ReplaceAll(err.Error(), "\n", "\ncoleo: left out: "))
+	}
+	return reg, nil
+}
+
+// secret returns the content of a file that only its owner may read, and makes
+// it with a random word when it is not there.
+func secret(path string) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err == nil && len(raw) > 0 {
+		return strings.TrimSpace(string(raw)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read a secret: %w", err)
+	}
+	word := strings.ToLower(rand.Text())
+	return word, writeFile(path, []byte(word+"\n"))
+}
+
+// writeFile writes a file for its owner alone, whole or not at all.
+func writeFile(path string, data []byte) error {
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.WriteFile(tmp, data, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// busFile is how serve tells the host agent of its machine where the bus is.
+type busFile struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func readBusFile(path string) (busFile, error) {
+	var b busFile
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return b, fmt.Errorf("find the bus: %w", err)
+	}
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return b, fmt.Errorf("find the bus in %s: %w", path, err)
+	}
+	return b, nil
+}
+
+func newLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, nil))
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+const (
+	// upTimeout bounds how long serve and the host agent may take to be ready.
+	upTimeout = 30 * time.Second
+	// upLook is how often they are looked at meanwhile.
+	upLook = 50 * time.Millisecond
+	// probeTimeout bounds one look at serve's socket.
+	probeTimeout = 3 * time.Second
+)
+
+func newUpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "up",
+		Short: "Start serve and a host agent in the background",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := newSetup()
+			if err != nil {
+				return err
+			}
+			started, err := s.up(c.Context())
+			if err != nil {
+				return err
+			}
+			url, err := s.dashboard()
+			if err != nil {
+				return err
+			}
+			if wantsJSON(c) {
+				return printJSON(c, map[string]any{"started": started, "dashboard": url})
+			}
+			word := "already up"
+			if len(started) > 0 {
+				word = "started " + strings.Join(started, " and ")
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\ndashboard: %s\n", word, url)
+			return err
+		},
+	}
+}
+
+// client returns a client of the serve of this user on this machine.
+func (s setup) client() (*api.Client, error) {
+	return api.NewClient(api.ClientConfig{Socket: s.Socket()})
+}
+
+// dashboard returns the address to open in a browser, with the token.
+func (s setup) dashboard() (string, error) {
+	addr, err := os.ReadFile(s.Socket() + ".addr")
+	if err != nil {
+		return "", fmt.Errorf("find the dashboard's address: %w", err)
+	}
+	token, err := secret(s.Token())
+	return "http://" + strings.TrimSpace(string(addr)) + "/?token=" + token, err
+}
+
+// up starts what does not run yet and returns what that was.
+func (s setup) up(ctx context.Context) ([]string, error) {
+	if err := s.Ensure(); err != nil {
+		return nil, err
+	}
+	var started []string
+	if !s.serves(ctx) {
+		if err := s.background("serve", "serve"); err != nil {
+			return nil, err
+		}
+		if err := s.await(ctx, "serve", s.serves); err != nil {
+			return nil, err
+		}
+		started = append(started, "serve")
+	}
+	if !s.hosts(ctx) {
+		if err := s.background("agent", "agent", "start"); err != nil {
+			return started, err
+		}
+		if err := s.await(ctx, "agent", s.hosts); err != nil {
+			return started, err
+		}
+		started = append(started, "a host agent")
+	}
+	return started, nil
+}
+
+// serves tells whether serve answers.
+func (s setup) serves(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client, err := s.client()
+	if err != nil {
+		return false
+	}
+	_, err = client.Health(ctx)
+	return err == nil
+}
+
+// hosts tells whether a host agent is live.
+func (s setup) hosts(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client, err := s.client()
+	if err != nil {
+		return false
+	}
+	list, err := client.Hosts(ctx)
+	for _, h := range list {
+		if h.Live {
+			return true
+		}
+	}
+	return err != nil
+}
+
+// background starts one of our own verbs as a process that outlives this one.
+func (s setup) background(name string, args ...string) error {
+	program, err := self()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(s.logFile(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "COLEO_AGENTS="+os.Getenv("COLEO_AGENTS"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	if err := writeFile(s.pidFile(name), fmt.Appendf(nil, "%d\n", cmd.Process.Pid)); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}
+
+func (s setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
+func (s setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
+
+// await waits until a background process is ready.
+func (s setup) await(ctx context.Context, name string, ready func(context.Context) bool) error {
+	deadline := time.Now().Add(upTimeout)
+	for !ready(ctx) {
+		if time.Now().After(deadline) {
+			return coleo.Errorf(coleo.EUnavailable, "%s was not ready within %s; the end of its log %s:\n%s", name, upTimeout, s.logFile(name), tail(s.logFile(name)))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(upLook):
+		}
+	}
+	return nil
+}
+
+// tail returns the last lines of a file.
+func tail(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	const most = 5
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}

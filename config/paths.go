@@ -1,0 +1,79 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Paths says where Coleo's own files are. The folders are made by Ensure.
+type Paths struct {
+	State  string // arms, databases, logs, sockets
+	Config string // config.toml, harnesses/*.toml
+	Data   string // agent CLIs that Coleo installed
+}
+
+// FindPaths works the folders out from the environment, as getenv reads it.
+// COLEO_DIR puts all of them into one folder: two of them never meet.
+func FindPaths(getenv func(string) string) (Paths, error) {
+	if dir := getenv("COLEO_DIR"); dir != "" {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return Paths{}, fmt.Errorf("COLEO_DIR: %w", err)
+		}
+		return Paths{State: filepath.Join(dir, "state"), Config: filepath.Join(dir, "config"), Data: filepath.Join(dir, "data")}, nil
+	}
+	home := getenv("HOME")
+	if home == "" {
+		return Paths{}, fmt.Errorf("neither COLEO_DIR nor HOME is set: Coleo has no place for its files")
+	}
+	xdg := func(name string, below ...string) string {
+		if dir := getenv(name); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "coleo")
+		}
+		return filepath.Join(append(append([]string{home}, below...), "coleo")...)
+	}
+	return Paths{
+		State:  xdg("XDG_STATE_HOME", ".local", "state"),
+		Config: xdg("XDG_CONFIG_HOME", ".config"),
+		Data:   xdg("XDG_DATA_HOME", ".local", "share"),
+	}, nil
+}
+
+// Ensure makes the folder for state, for its owner alone.
+func (p Paths) Ensure() error {
+	for _, dir := range []string{p.State, p.Logs()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make Coleo's folder: %w", err)
+		}
+	}
+	return nil
+}
+
+// Harnesses is where the user's own harnesses are.
+func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") }
+
+// File is the user's configuration.
+func (p Paths) File() string { return filepath.Join(p.Config, "config.toml") }
+
+// Logs is where the background processes write their logs.
+func (p Paths) Logs() string { return filepath.Join(p.State, "logs") }
+
+// Socket is where serve listens for the CLI of the same user.
+func (p Paths) Socket() string { return filepath.Join(p.State, "serve.sock") }
+
+// Bus is the file in which serve leaves word of its bus for the host agent.
+func (p Paths) Bus() string { return filepath.Join(p.State, "bus.json") }
+
+// Token is the file with the API's token.
+func (p Paths) Token() string { return filepath.Join(p.State, "token") }
+
+// HostDB is the host agent's database.
+func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
+
+// ServeDB is the fleet's database.
+func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
+
+// Agents is where Coleo keeps the agent CLIs that it installed, if any: one
+// folder below it for each way of installing.
+func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Settings is config.toml. Everything may be left out.
+type Settings struct {
+	Version int `toml:"version"`
+
+	// Arms says what an arm gets when nobody says otherwise.
+	Arms struct {
+		Harness  string `toml:"harness"`
+		Provider string `toml:"provider"`
+		Model    string `toml:"model"`
+		MaxArms  int    `toml:"max_arms"` // per host; 10
+	} `toml:"arms"`
+
+	// Serve says where the API listens.
+	Serve struct {
+		Addr string `toml:"addr"` // "127.0.0.1:8080"
+	} `toml:"serve"`
+
+	// Agents says where agent CLIs are looked for before PATH.
+	Agents struct {
+		Path []string `toml:"path"`
+	} `toml:"agents"`
+
+	// Notify is run, by the shell, when an arm starts to wait for someone; the
+	// environment says which (COLEO_ARM_NAME, COLEO_DIALOG).
+	Notify string `toml:"notify"`
+}
+
+// ReadSettings reads config.toml; a file that is not there says nothing.
+func ReadSettings(path string) (Settings, error) {
+	s := Settings{}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("read settings: %w", err)
+	}
+	if err := Decode(path, data, &s); err != nil {
+		return s, err
+	}
+	if s.Serve.Addr == "" {
+		s.Serve.Addr = "127.0.0.1:8080"
+	}
+	if s.Arms.MaxArms == 0 {
+		s.Arms.MaxArms = 10
+	}
+	return s, nil
+}

@@ -1,0 +1,273 @@
+package opencodeapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// facts is what the server has said of the conversation so far.
+type facts struct {
+	conversation string
+	known        bool   // it has said something
+	status       string // "idle", "busy" or "retry"
+	attempt      int    // with retry
+	message      string // with retry
+	failed       string // how the last turn failed; "" when it did not
+	busied       int    // how often it has become busy
+	tools        map[string]bool
+	asked        []asked // what waits for an answer, oldest first
+}
+
+// asked is a permission or a question that waits.
+type asked struct {
+	id       string
+	question bool
+	dialog   coleo.Dialog
+}
+
+func newFacts() facts { return facts{tools: map[string]bool{}} }
+
+// replace takes what the server says now for all of it, but keeps what only
+// the past can tell.
+func (f *facts) replace(now facts) {
+	now.busied, now.failed = f.busied, f.failed
+	if now.status != "idle" && f.status == "idle" {
+		now.busied++
+	}
+	*f = now
+}
+
+// reading is the state that the facts amount to.
+func (f *facts) reading() coleo.Reading {
+	r := coleo.Reading{State: coleo.Initializing, Rule: "connecting", Known: true}
+	switch {
+	case !f.known:
+	case len(f.asked) > 0:
+		d := f.asked[0].dialog
+		r.State, r.Rule, r.Dialog = coleo.WaitingApproval, string(d.Kind)+".asked", &d
+	case f.status == "retry":
+		r.State, r.Rule, r.Detail = coleo.Processing, "session.status retry", fmt.Sprintf("attempt %d: %s", f.attempt, f.message)
+	case f.status == "busy" && len(f.tools) > 0:
+		r.State, r.Rule = coleo.Executing, "tool running"
+	case f.status == "busy":
+		r.State, r.Rule = coleo.Processing, "session.status busy"
+	case f.failed != "":
+		r.State, r.Rule, r.Detail = coleo.Failed, "session.error", f.failed
+	default:
+		r.State, r.Rule = coleo.Idle, "session.status idle"
+	}
+	return r
+}
+
+// Shapes of what the server says (1.18.33).
+type (
+	statusBody struct {
+		Type    string `json:"type"`
+		Attempt int    `json:"attempt"`
+		Message string `json:"message"`
+	}
+	permissionBody struct {
+		ID         string   `json:"id"`
+		Permission string   `json:"permission"`
+		Patterns   []string `json:"patterns"`
+		Always     []string `json:"always"`
+		Metadata   struct {
+			Filepath string `json:"filepath"`
+			Command  string `json:"command"`
+		} `json:"metadata"`
+	}
+	questionBody struct {
+		ID        string `json:"id"`
+		Questions []struct {
+			Question string `json:"question"`
+			Options  []struct {
+				Label string `json:"label"`
+			} `json:"options"`
+		} `json:"questions"`
+	}
+	failure struct {
+		Name string `json:"name"`
+		Data struct {
+			Message string `json:"message"`
+		} `json:"data"`
+	}
+)
+
+// aborted is the error of a turn that somebody interrupted: no failure.
+const aborted = "MessageAbortedError"
+
+func (p permissionBody) asked() asked {
+	subject := strings.Join(p.Patterns, "\n")
+	if p.Metadata.Command != "" {
+		subject = p.Metadata.Command
+	}
+	return asked{id: p.ID, dialog: coleo.Dialog{
+		Kind: coleo.DialogPermission, Title: "Permission required: " + p.Permission, Subject: subject,
+		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: coleo.Fingerprint(p.ID),
+	}}
+}
+
+func (q questionBody) asked() asked {
+	d := coleo.Dialog{Kind: coleo.DialogQuestion, Default: -1, Fingerprint: coleo.Fingerprint(q.ID)}
+	for _, x := range q.Questions {
+		d.Title = strings.TrimSpace(d.Title + " " + x.Question)
+		for _, o := range x.Options {
+			d.Options = append(d.Options, o.Label)
+		}
+	}
+	return asked{id: q.ID, question: true, dialog: d}
+}
+
+// take notes one event.
+func (s *session) take(e event) {
+	var p struct {
+		SessionID string          `json:"sessionID"`
+		Status    statusBody      `json:"status"`
+		Error     failure         `json:"error"`
+		RequestID string          `json:"requestID"`
+		ID        string          `json:"id"`
+		Part      json.RawMessage `json:"part"`
+	}
+	if json.Unmarshal(e.Properties, &p) != nil {
+		return
+	}
+	mine := p.SessionID == s.Handle().Conversation
+	switch e.Type {
+	case "session.status":
+		if mine {
+			s.update(func(f *facts) { f.take(p.Status) })
+		}
+	case "session.error":
+		if mine && p.Error.Name != aborted {
+			s.update(func(f *facts) { f.failed = strings.TrimSpace(p.Error.Name + ": " + p.Error.Data.Message) })
+		}
+	case "message.part.updated":
+		s.takePart(p.Part)
+	case "permission.asked", "question.asked":
+		s.ask(e)
+	case "permission.replied", "question.replied", "question.rejected":
+		id := p.RequestID
+		if id == "" {
+			id = p.ID
+		}
+		s.update(func(f *facts) { f.drop(id) })
+	}
+}
+
+func (s *session) ask(e event) {
+	var a asked
+	if strings.HasPrefix(e.Type, "question") {
+		var q questionBody
+		if json.Unmarshal(e.Properties, &q) != nil {
+			return
+		}
+		a = q.asked()
+	} else {
+		var p permissionBody
+		if json.Unmarshal(e.Properties, &p) != nil {
+			return
+		}
+		a = p.asked()
+	}
+	s.update(func(f *facts) {
+		f.drop(a.id)
+		f.asked = append(f.asked, a)
+	})
+}
+
+func (s *session) takePart(raw json.RawMessage) {
+	var part struct {
+		Type   string `json:"type"`
+		CallID string `json:"callID"`
+		State  struct {
+			Status string `json:"status"`
+		} `json:"state"`
+	}
+	if json.Unmarshal(raw, &part) != nil {
+		return
+	}
+	s.update(func(f *facts) {
+		if part.Type != "tool" {
+			return
+		}
+		if part.State.Status == "running" {
+			f.tools[part.CallID] = true
+		} else {
+			delete(f.tools, part.CallID)
+		}
+	})
+}
+
+func (f *facts) take(s statusBody) {
+	f.known = true
+	if s.Type != "idle" && (f.status == "idle" || f.status == "") {
+		f.busied++
+		f.failed = ""
+	}
+	f.status, f.attempt, f.message = s.Type, s.Attempt, s.Message
+	if s.Type == "idle" {
+		f.tools = map[string]bool{}
+	}
+}
+
+func (f *facts) drop(id string) {
+	var left []asked
+	for _, a := range f.asked {
+		if a.id != id {
+			left = append(left, a)
+		}
+	}
+	f.asked = left
+}
+
+// askFacts asks the server for the present state.
+func askFacts(ctx context.Context, srv *server, conversation string) (facts, error) {
+	f := newFacts()
+	f.known, f.status = true, "idle"
+	var statuses map[string]statusBody
+	var permissions []permissionBody
+	var questions []questionBody
+	for path, out := range map[string]any{"/session/status": &statuses, "/permission": &permissions, "/question": &questions} {
+		if err := srv.do(ctx, "GET", path, nil, out); err != nil {
+			return f, err
+		}
+	}
+	if s, ok := statuses[conversation]; ok {
+		f.take(s)
+	}
+	for _, p := range permissions {
+		f.asked = append(f.asked, p.asked())
+	}
+	for _, q := range questions {
+		f.asked = append(f.asked, q.asked())
+	}
+	return f, nil
+}
+
+// seen waits until ok holds of the facts, or the time is over.
+func (s *session) seen(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		hit, changed := ok(s.facts), s.changed
+		s.mu.Unlock()
+		if hit {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		case <-s.ctx.Done():
+			return false
+		}
+	}
+}

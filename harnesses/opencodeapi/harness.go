@@ -1,0 +1,142 @@
+// Package opencodeapi drives OpenCode by its HTTP API: `opencode serve` under
+// a holder, prompts and replies as requests, states from its event stream.
+package opencodeapi
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/opencode"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/holder"
+)
+
+//go:embed harness.toml
+var description []byte
+
+// Harness satisfies coleo.Harness and coleo.Cataloguer.
+type Harness struct {
+	spec *terminal.Spec
+	hold []string
+}
+
+var (
+	_ coleo.Harness    = (*Harness)(nil)
+	_ coleo.Cataloguer = (*Harness)(nil)
+)
+
+// New returns the harness. hold is the command that becomes a holder.
+func New(hold []string) (*Harness, error) {
+	spec, err := terminal.ParseSpec("opencode-api/harness.toml", description)
+	if err != nil {
+		return nil, err
+	}
+	screen, err := terminal.ParseSpec("opencode/harness.toml", opencode.Spec)
+	if err != nil {
+		return nil, err
+	}
+	spec.Launch = screen.Launch
+	// The server takes conversation and model by request, not by flag.
+	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p terminal.Part) bool { return len(p.Args) > 0 })
+	return &Harness{spec: spec, hold: hold}, nil
+}
+
+// Info describes the harness.
+func (h *Harness) Info() coleo.Info { return h.spec.Info() }
+
+// extra is what a handle keeps beyond what all harnesses do.
+type extra struct {
+	Password string `json:"password"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+}
+
+// passwordEnv turns the server's authentication on.
+const passwordEnv = "OPENCODE_SERVER_PASSWORD"
+
+// Spawn starts the server under a holder.
+func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	own := extra{Password: rand.Text(), Provider: c.Provider, Model: c.Model}
+	if c.Endpoint != "" { // the provider that the configuration gives an endpoint
+		own.Provider, own.Model = "coleo", c.Model
+		if own.Model == "" {
+			own.Model = "default"
+		}
+	}
+	status, err := h.serve(ctx, &c, own.Password)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	return h.open(coleo.Handle{
+		Harness: h.spec.Name, Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir, Workdir: c.Workdir,
+		Holder: status.Holder, Process: status.Process, Conversation: c.Conversation, Extra: raw,
+	}, own)
+}
+
+func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, error) {
+	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
+	launch, err := h.spec.Plan(c)
+	if err != nil {
+		return holder.Status{}, err
+	}
+	launch.Env = append(launch.Env, passwordEnv+"="+password)
+	return holder.Start(ctx, h.hold, launch)
+}
+
+// Attach takes up a server whose holder proves that it is the one in the
+// handle.
+func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
+	var own extra
+	if err := json.Unmarshal(handle.Extra, &own); err != nil {
+		return nil, fmt.Errorf("read the handle of arm %s: %w", handle.Arm, err)
+	}
+	client, err := holder.Dial(handle.Dir, handle.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	status, err := client.Status()
+	if err != nil {
+		return nil, err
+	}
+	if err := terminal.Prove(handle, status); err != nil {
+		return nil, err
+	}
+	return h.open(handle, own)
+}
+
+// catalogGrace is between hang-up and KILL for the server that is only asked
+// for its catalogue.
+const catalogGrace = time.Second
+
+// Catalog starts a server for a moment and asks it for its providers.
+func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
+	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
+	password := rand.Text()
+	if _, err := h.serve(ctx, &c, password); err != nil {
+		return nil, err
+	}
+	client, err := holder.Dial(c.Dir, c.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	defer func() { _, _ = client.Stop(catalogGrace) }()
+	base, err := listening(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	var body json.RawMessage
+	err = newServer(base, password, c.Workdir).do(ctx, "GET", "/provider", nil, &body)
+	return body, err
+}

@@ -1,0 +1,159 @@
+package opencodeapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// startTimeout bounds how long the server may take to say where it listens: it
+// took 10 s on a loaded machine.
+const startTimeout = 90 * time.Second
+
+// requestTimeout bounds one request; none of them waits for a model.
+const requestTimeout = 30 * time.Second
+
+var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
+
+// listening reads the server's output until it says where it listens. Earlier
+// requests would hang for ever, although its port takes connections already.
+func listening(ctx context.Context, c *holder.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	stream, err := c.Stream(ctx, 0, true)
+	if err != nil {
+		return "", err
+	}
+	defer stream.Close()
+	var seen bytes.Buffer
+	for {
+		chunk, err := stream.Next()
+		if err != nil {
+			return "", coleo.Errorf(coleo.ETimeout, "the server did not say where it listens; it said %q", lastLine(seen.String()))
+		}
+		if chunk.Exit != nil {
+			return "", coleo.Errorf(coleo.EExited, "the server ended at its start (%s); it said %q", chunk.Exit, lastLine(seen.String()))
+		}
+		seen.Write(chunk.Data)
+		if m := listeningLine.FindSubmatch(seen.Bytes()); m != nil {
+			return string(m[1]), nil
+		}
+	}
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// server speaks to one OpenCode server about one project folder.
+type server struct {
+	base, password, dir string
+	http                *http.Client
+}
+
+func newServer(base, password, dir string) *server {
+	return &server{base: base, password: password, dir: dir, http: &http.Client{Transport: &http.Transport{}}} // no proxy: it is on loopback
+}
+
+func (s *server) request(ctx context.Context, method, path string, in any) (*http.Request, error) {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(raw)
+	}
+	q, err := http.NewRequestWithContext(ctx, method, s.base+path+"?"+url.Values{"directory": {s.dir}}.Encode(), body)
+	if err != nil {
+		return nil, err
+	}
+	q.SetBasicAuth("opencode", s.password)
+	if in != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	return q, nil
+}
+
+// do sends a request and decodes the answer into out unless that is nil.
+func (s *server) do(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	q, err := s.request(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	answer, err := s.http.Do(q)
+	if err != nil {
+		return coleo.Errorf(coleo.EUnavailable, "ask the server to %s %s: %w", method, path, err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return coleo.Errorf(coleo.EUnavailable, "read the server's answer to %s: %w", path, err)
+	}
+	if answer.StatusCode == http.StatusNotFound {
+		return coleo.Errorf(coleo.ENotFound, "the server knows nothing at %s: %s", path, bytes.TrimSpace(raw))
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status, bytes.TrimSpace(raw))
+	}
+	if out == nil || len(raw) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("read the server's answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+// event is one server-sent event.
+type event struct {
+	Type       string          `json:"type"`
+	Properties json.RawMessage `json:"properties"`
+}
+
+// events calls take for each event until the stream or ctx ends.
+func (s *server) events(ctx context.Context, take func(event)) error {
+	q, err := s.request(ctx, http.MethodGet, "/event", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := s.http.Do(q)
+	if err != nil {
+		return fmt.Errorf("follow the server's events: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("follow the server's events: %s", answer.Status)
+	}
+	r := bufio.NewReader(answer.Body)
+	for {
+		line, err := r.ReadBytes('\n')
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			var e event
+			if json.Unmarshal(data, &e) == nil {
+				take(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("follow the server's events: %w", err)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package opencodeapi
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/holder"
+)
+
+const (
+	// stopGrace is between hang-up and KILL.
+	stopGrace = 2 * time.Second
+	// followRetry is between two tries to follow the events.
+	followRetry = 250 * time.Millisecond
+)
+
+// session is one live server and one conversation in it.
+type session struct {
+	h      *Harness
+	own    extra
+	client *holder.Client
+	log    *terminal.Changes
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	sending sync.Mutex // one prompt or answer at a time
+
+	mu      sync.Mutex
+	handle  coleo.Handle
+	server  *server // nil until it listens
+	facts   facts
+	reading coleo.Reading
+	output  time.Time
+	changed chan struct{} // closed and replaced when facts do
+}
+
+var (
+	_ coleo.Session   = (*session)(nil)
+	_ coleo.Talker    = (*session)(nil)
+	_ coleo.Compactor = (*session)(nil)
+)
+
+func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {
+	client, err := holder.Dial(handle.Dir, handle.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{
+		h: h, own: own, client: client, handle: handle, log: terminal.NewChanges(), ctx: ctx, cancel: cancel,
+		facts: newFacts(), changed: make(chan struct{}),
+		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now(), Known: true},
+	}
+	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	s.work.Go(s.begin)
+	s.work.Go(s.watchProcess)
+	return s, nil
+}
+
+// begin finds the server, opens the conversation and follows the events.
+func (s *session) begin() {
+	base, err := listening(s.ctx, s.client)
+	if err != nil {
+		return // the process is watched elsewhere
+	}
+	srv := newServer(base, s.own.Password, s.handle.Workdir)
+	for s.ctx.Err() == nil {
+		if err := s.converse(srv); err == nil {
+			break
+		}
+		if !s.rest(followRetry) {
+			return
+		}
+	}
+	for s.ctx.Err() == nil {
+		_ = srv.events(s.ctx, func(e event) {
+			if e.Type == "server.connected" {
+				s.resync(srv)
+				return
+			}
+			s.take(e)
+		})
+		if !s.rest(followRetry) {
+			return
+		}
+	}
+}
+
+// converse makes sure that the conversation exists.
+func (s *session) converse(srv *server) error {
+	var made struct {
+		ID string `json:"id"`
+	}
+	id := s.Handle().Conversation
+	if id != "" {
+		err := srv.do(s.ctx, "GET", "/session/"+id, nil, &made)
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
+			return err
+		}
+	}
+	if made.ID == "" {
+		if err := srv.do(s.ctx, "POST", "/session", struct{}{}, &made); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	s.server, s.handle.Conversation = srv, made.ID
+	reading := s.reading
+	s.mu.Unlock()
+	if made.ID != id {
+		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: reading, Note: made.ID})
+	}
+	return nil
+}
+
+// resync reads the present state, because events before the connection are
+// lost.
+func (s *session) resync(srv *server) {
+	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
+	if err != nil {
+		return // the stream will break as well, and be followed anew
+	}
+	s.update(func(f *facts) { f.replace(now) })
+}
+
+// rest waits, and tells whether the session still lives.
+func (s *session) rest(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// watchProcess waits for the end of the server's process.
+func (s *session) watchProcess() {
+	defer s.log.End()
+	stream, err := s.client.Stream(s.ctx, 0, true)
+	if err != nil {
+		s.ended(-1, err.Error())
+		return
+	}
+	defer stream.Close()
+	for {
+		chunk, err := stream.Next()
+		switch {
+		case s.ctx.Err() != nil:
+			return
+		case err != nil:
+			if exit, readErr := holder.ReadExit(s.Handle().Dir); readErr == nil && exit != nil {
+				s.ended(exit.Code, exit.String())
+				return
+			}
+			s.ended(-1, "its holder has died")
+			return
+		case chunk.Exit != nil:
+			s.ended(chunk.Exit.Code, chunk.Exit.String())
+			return
+		}
+	}
+}
+
+func (s *session) ended(code int, how string) {
+	s.become(coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how)
+	s.cancel()
+}
+
+// update changes what is known and reads the state anew.
+func (s *session) update(change func(*facts)) {
+	s.mu.Lock()
+	change(&s.facts)
+	s.output = time.Now()
+	next := s.facts.reading()
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	s.become(next, "")
+}
+
+func (s *session) become(next coleo.Reading, note string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, now := s.reading, time.Now()
+	if last.State == coleo.Dead {
+		return
+	}
+	next.Since = last.Since
+	if next.State != last.State {
+		next.Since = now
+	}
+	s.reading = next
+	if next.State != last.State || next.Detail != last.Detail || fingerprintOf(next) != fingerprintOf(last) {
+		s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note})
+	}
+}
+
+func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
+	if r.Dialog == nil {
+		return ""
+	}
+	return r.Dialog.Fingerprint
+}
+
+// Handle returns what finds this session again.
+func (s *session) Handle() coleo.Handle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handle
+}
+
+// State returns the last reading.
+func (s *session) State() coleo.Reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reading
+}
+
+// LastOutput returns when the server last said something.
+func (s *session) LastOutput() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.output
+}
+
+// Changes yields what happened after a cursor, and then what happens.
+func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+	return s.log.Follow(ctx, from)
+}
+
+// Kill ends the whole process tree.
+func (s *session) Kill(context.Context) error {
+	left, err := s.client.Stop(stopGrace)
+	if coleo.ErrorCode(err) == coleo.EUnavailable { // the holder has ended already
+		left, err = holder.Sweep(s.Handle().Arm), nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return coleo.Errorf(coleo.EInternal, "processes %v of arm %s could not be ended", left, s.Handle().Arm)
+	}
+	s.work.Wait()
+	return nil
+}
+
+// Close lets go of the session; the server runs on.
+func (s *session) Close() error {
+	s.cancel()
+	err := s.client.Close()
+	s.work.Wait()
+	return err
+}

@@ -1,0 +1,233 @@
+package opencodeapi
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+const (
+	// startedTimeout bounds how long the server may take to begin after it has
+	// accepted a prompt; the first one of a process took 18 s on a loaded
+	// machine.
+	startedTimeout = 40 * time.Second
+	// goneTimeout bounds how long an answered question may still be open.
+	goneTimeout = 10 * time.Second
+	// abortTimeout bounds how long an interrupt may take; it took 0.16 s.
+	abortTimeout = 10 * time.Second
+	// compactTimeout bounds a summary, which a model writes.
+	compactTimeout = 2 * time.Minute
+)
+
+// ready returns the server, or why nothing can be sent now.
+func (s *session) ready() (*server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.reading.State == coleo.Dead:
+		return nil, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
+	case s.server == nil || !s.facts.known:
+		return nil, coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.h.spec.Title)
+	}
+	return s.server, nil
+}
+
+// part, model and so on are bodies of requests.
+type (
+	part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	model struct {
+		ProviderID string `json:"providerID"`
+		ModelID    string `json:"modelID"`
+	}
+	promptBody struct {
+		Parts []part `json:"parts"`
+		Model *model `json:"model,omitempty"`
+	}
+)
+
+func (s *session) model() *model {
+	if s.own.Provider == "" || s.own.Model == "" {
+		return nil
+	}
+	return &model{ProviderID: s.own.Provider, ModelID: s.own.Model}
+}
+
+// SendPrompt sends a prompt and returns when the server has begun to work on
+// it.
+func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	if strings.TrimSpace(p.Text) == "" {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	}
+	if p.Interrupt {
+		if err := s.Interrupt(ctx); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	srv, err := s.ready()
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	now := s.State()
+	if now.State == coleo.WaitingApproval {
+		return coleo.Receipt{}, coleo.Blocked(now.Dialog)
+	}
+	if now.State.Working() {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
+	}
+	s.mu.Lock()
+	before := s.facts.busied
+	s.mu.Unlock()
+	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(), Proof: coleo.ProofStarted}
+	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
+	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if !s.seen(ctx, startedTimeout, func(f facts) bool { return f.busied > before || f.failed != "" }) {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "%s accepted the prompt and did not begin to work on it", s.h.spec.Title)
+	}
+	return r, nil
+}
+
+// Answer returns the text of the last message of the assistant.
+func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
+	srv, err := s.ready()
+	if err != nil {
+		return coleo.Answer{}, err
+	}
+	var messages []struct {
+		Info struct {
+			Role string `json:"role"`
+		} `json:"info"`
+		Parts []part `json:"parts"`
+	}
+	if err := srv.do(ctx, "GET", "/session/"+s.Handle().Conversation+"/message", nil, &messages); err != nil {
+		return coleo.Answer{}, err
+	}
+	var last string
+	for _, m := range messages {
+		var texts []string
+		for _, p := range m.Parts {
+			if p.Type == "text" && p.Text != "" {
+				texts = append(texts, p.Text)
+			}
+		}
+		if m.Info.Role == "user" {
+			last = ""
+		} else if len(texts) > 0 {
+			last = strings.Join(texts, "\n")
+		}
+	}
+	return coleo.Answer{Text: last, Source: "http"}, nil
+}
+
+// Respond answers a permission or a question by its id.
+func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	srv, err := s.ready()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	var open *asked
+	for i := range s.facts.asked {
+		if s.facts.asked[i].dialog.Fingerprint == dialog {
+			open = &s.facts.asked[i]
+		}
+	}
+	s.mu.Unlock()
+	if open == nil {
+		return coleo.Errorf(coleo.EStale, "that dialog is no longer open: nothing was sent")
+	}
+	path, body, err := reply(*open, d)
+	if err != nil {
+		return err
+	}
+	if err := srv.do(ctx, "POST", path, body, nil); err != nil {
+		return err
+	}
+	id := open.id
+	gone := func(f facts) bool {
+		for _, a := range f.asked {
+			if a.id == id {
+				return false
+			}
+		}
+		return true
+	}
+	if !s.seen(ctx, goneTimeout, gone) {
+		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered", open.dialog.Title, goneTimeout)
+	}
+	return nil
+}
+
+// reply returns the request that answers a dialog.
+func reply(a asked, d coleo.Decision) (path string, body any, err error) {
+	if a.question {
+		if d.Choice == coleo.Deny {
+			return "/question/" + a.id + "/reject", struct{}{}, nil
+		}
+		word := d.Words
+		if d.Choice == coleo.Reply && d.Option >= 1 && d.Option <= len(a.dialog.Options) {
+			word = a.dialog.Options[d.Option-1]
+		}
+		if d.Choice != coleo.Reply || word == "" {
+			return "", nil, coleo.Errorf(coleo.EInvalid, "a question takes an option from 1 to %d, or words", len(a.dialog.Options))
+		}
+		return "/question/" + a.id + "/reply", map[string]any{"answers": [][]string{{word}}}, nil
+	}
+	words := map[coleo.Choice]string{coleo.Approve: "once", coleo.ApproveAlways: "always", coleo.Deny: "reject"}
+	word, ok := words[d.Choice]
+	if !ok {
+		return "", nil, coleo.Errorf(coleo.EUnsupported, "a permission is approved or denied, not answered")
+	}
+	answer := map[string]string{"reply": word}
+	if d.Words != "" {
+		answer["message"] = d.Words
+	}
+	return "/permission/" + a.id + "/reply", answer, nil
+}
+
+// Interrupt aborts the running turn.
+func (s *session) Interrupt(ctx context.Context) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	srv, err := s.ready()
+	if err != nil {
+		return err
+	}
+	if now := s.State().State; !now.Working() && now != coleo.WaitingApproval {
+		return nil
+	}
+	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
+		return err
+	}
+	if !s.seen(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
+		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, abortTimeout)
+	}
+	s.resync(srv) // what waited for an answer is gone with the turn
+	return nil
+}
+
+// Compact shortens the conversation; its id stays.
+func (s *session) Compact(ctx context.Context) error {
+	srv, err := s.ready()
+	if err != nil {
+		return err
+	}
+	m := s.model()
+	if m == nil {
+		return coleo.Errorf(coleo.EInvalid, "name a provider and a model for the arm: a summary needs one")
+	}
+	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
+	defer cancel()
+	return srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/summarize", m, nil)
+}
