@@ -59,3 +59,12 @@ type Decided struct {
 	Dialog   Dialog   `json:"dialog"`
 	Decision Decision `json:"decision"`
 }
+
+// DecodeRunEnd returns the payload of a run_end event.
+func DecodeRunEnd(e Event) (RunEnd, error) {
+	var end RunEnd
+	if err := json.Unmarshal(e.Payload, &end); err != nil {
+		return end, Errorf(EInternal, "read the end of run %s: %v", e.Run, err)
+	}
+	return end, nil
+}

@@ -41,6 +41,7 @@ type Info struct {
 	Capabilities  Capabilities `json:"capabilities"`
 	Command       string       `json:"command"` // the program, as looked up on PATH
 	Install       string       `json:"install"` // one line: how a person installs it
+	Catalog       bool         `json:"catalog"` // its models are looked up in the catalogue of GET /api/opencode/providers
 }
 
 // Harness knows one agent CLI. It holds no state of its own: sessions do.
@@ -58,6 +59,14 @@ type Harness interface {
 	Info() Info
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
 	Attach(ctx context.Context, h Handle) (Session, error)
+}
+
+// Cataloguer is a harness whose agent CLI knows providers, models and prices.
+type Cataloguer interface {
+	// Catalog asks the agent CLI for its catalogue, as it gives it. It may
+	// start the agent CLI and end it again. Of c only what finds the agent CLI
+	// counts: Binary, Path, Environ, Profile, Home, Dir, Workdir.
+	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
 // Profile is how much of the user's own world an agent CLI sees.

@@ -173,6 +173,12 @@ type Terminal interface {
 	Resize(ctx context.Context, cols, rows int) error
 }
 
+// Talker is a session that knows when its agent CLI last wrote something; the
+// zero time before it did.
+type Talker interface {
+	LastOutput() time.Time
+}
+
 // Explainer is a session that can say why it reads what it reads.
 type Explainer interface {
 	Explain() Explanation

@@ -37,7 +37,7 @@ func TestACommandIsAnsweredWithItsReportOrItsError(t *testing.T) {
 		if o.Arm == "blocked" {
 			return nil, coleo.Blocked(&coleo.Dialog{Title: "Proceed?"})
 		}
-		return ArmReport{ID: o.Arm, Desired: string(op)}, nil
+		return ArmReport{ID: o.Arm, Desired: coleo.Desired(op)}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,10 +23,10 @@ const (
 	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpScreen    Op = "screen"    // ArmOrder -> coleo.Screen
-	OpOutput    Op = "output"    // OutputOrder -> Output
+	OpOutput    Op = "output"    // OutputOrder -> coleo.Output
 	OpInput     Op = "input"     // InputOrder -> nothing
 	OpResize    Op = "resize"    // ResizeOrder -> nothing
-	OpLease     Op = "lease"     // LeaseOrder -> Lease
+	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
 )
@@ -53,7 +53,7 @@ type ArmReport struct {
 	Name         string        `json:"name"`
 	Harness      string        `json:"harness"`
 	Generation   int           `json:"generation"`
-	Desired      string        `json:"desired"` // "running" or "stopped"
+	Desired      coleo.Desired `json:"desired"`
 	Handle       *coleo.Handle `json:"handle,omitempty"`
 	Reading      coleo.Reading `json:"reading"`
 	Attached     bool          `json:"attached"` // the host agent holds a live session
@@ -61,7 +61,7 @@ type ArmReport struct {
 	Process      ProcessState  `json:"process"`
 	LastOutput   time.Time     `json:"last_output,omitzero"`
 	LastActivity time.Time     `json:"last_activity,omitzero"`
-	Lease        Lease         `json:"lease,omitzero"`
+	Lease        coleo.Lease   `json:"lease,omitzero"`
 }
 
 // Proof says whether a holder is the one that an arm's handle names.
@@ -108,15 +108,6 @@ type OutputOrder struct {
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// Output is a piece of a terminal's output.
-type Output struct {
-	Offset int64  `json:"offset"`
-	Data   []byte `json:"data"`
-	End    bool   `json:"end,omitempty"` // the program has ended, and this is all
-	Cols   int    `json:"cols"`          // size of the terminal now
-	Rows   int    `json:"rows"`
-}
-
 // InputOrder types raw keys under a lease.
 type InputOrder struct {
 	Arm   string `json:"arm"`
@@ -139,13 +130,6 @@ type LeaseOrder struct {
 	ID      string `json:"id,omitempty"` // empty: take a new one
 	Holder  string `json:"holder,omitempty"`
 	Release bool   `json:"release,omitempty"`
-}
-
-// Lease is the right to type by hand into one arm, until a time.
-type Lease struct {
-	ID     string    `json:"id"`
-	Holder string    `json:"holder"`
-	Until  time.Time `json:"until"`
 }
 
 // EventsOrder asks for events behind a sequence number.
@@ -172,9 +156,15 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	Arms         []string  `json:"arms"` // whose identity is proven, whose process is not stopped and whose reader lives
+	Arms         []ArmBeat `json:"arms"` // whose identity is proven, whose process is not stopped and whose reader lives
 	Epoch        string    `json:"epoch"`
 	Head         uint64    `json:"head"`
+}
+
+// ArmBeat is one arm's part of a beat.
+type ArmBeat struct {
+	ID         string    `json:"id"`
+	LastOutput time.Time `json:"last_output,omitzero"`
 }
 
 // BeatEvery is how often a host agent beats, and HostStale after how long

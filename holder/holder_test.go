@@ -205,26 +205,6 @@ func TestStopEndsEverythingTheProgramStarted(t *testing.T) {
 	}
 }
 
-func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
-	t.Parallel()
-	s, l := start(t, "setsid sh -c 'trap \"\" HUP; echo up; sleep 1000' & wait")
-	output(t, dial(t, l), 0, "up")
-	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if left := Sweep(l.Arm); len(left) != 0 || len(marked(l.Arm)) != 0 {
-		t.Fatalf("sweep left %v", left)
-	}
-	if _, err := Dial(l.Dir, l.Nonce); coleo.ErrorCode(err) != coleo.EUnavailable {
-		t.Fatalf("dial at the dead holder's socket = %v, want %s", err, coleo.EUnavailable)
-	}
-	again := l
-	again.Argv = []string{"/bin/sh", "-c", "exit 0"}
-	if _, err := Start(t.Context(), []string{os.Args[0], holdEnv}, again); err != nil {
-		t.Fatalf("start over a stale socket: %v", err)
-	}
-}
-
 func TestABadLaunchIsOneClearError(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Launch){

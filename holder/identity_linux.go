@@ -74,3 +74,9 @@ func statFields(pid int) ([]string, error) {
 	}
 	return strings.Fields(string(raw[end+1:])), nil
 }
+
+// stopped tells whether a process is stopped by a signal or a tracer.
+func stopped(pid int) bool {
+	fields, err := statFields(pid)
+	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
+}

@@ -16,3 +16,6 @@ func identify(pid int) (coleo.Identity, error) {
 	}
 	return coleo.Identity{PID: pid}, nil
 }
+
+// stopped cannot be told here.
+func stopped(int) bool { return false }

@@ -153,8 +153,12 @@ func (c *Core) appendRow(dst []byte, r *row) []byte {
 	for end > 0 && isBlank(r.cells[end-1].ch) {
 		end--
 	}
+	start := len(dst)
 	for i := range r.cells[:end] {
 		dst = c.appendCell(dst, r.cells[i].ch)
+	}
+	for len(dst) > start && dst[len(dst)-1] == ' ' { // some characters take in a space after them
+		dst = dst[:len(dst)-1]
 	}
 	return dst
 }

@@ -32,6 +32,7 @@ type Core struct {
 	links    internTable
 
 	clusterLimit int // how many to have before unused ones are forgotten
+	linkPatience int // how many links to refuse before unused ones are looked for again
 
 	replies []byte
 	notices []Notice
@@ -81,7 +82,7 @@ func (c *Core) reset() {
 // softReset is DECSTR: modes, pen, charsets, margins and the saved cursor.
 func (c *Core) softReset() {
 	c.endFrame()
-	c.modes = c.modes&modeAltScreen | modesAtStart
+	c.modes = c.modes&(modeAltScreen|mouseEvents|mouseEncoding) | modesAtStart
 	c.pen = style{}
 	c.charsets = [4]byte{'B', 'B', 'B', 'B'}
 	c.gl = 0

@@ -5,7 +5,8 @@ package pty
 const (
 	historyLines = 10_000
 	historyBytes = 8 << 20
-	historyChunk = 32 << 10 // bytes that are forgotten at a time
+	historyChunk = 32 << 10 // bytes that are forgotten at a time, or
+	chunkLines   = 500      // lines, when they are short
 )
 
 // history is text by the line, in chunks, so that keeping a line costs its
@@ -23,7 +24,7 @@ type chunk struct {
 
 // push adds the line that write appends to its argument.
 func (h *history) push(write func([]byte) []byte) {
-	if n := len(h.chunks); n == 0 || len(h.chunks[n-1].text) >= historyChunk {
+	if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
 		h.chunks = append(h.chunks, chunk{})
 	}
 	last := &h.chunks[len(h.chunks)-1]
@@ -57,6 +58,10 @@ func (h *history) last(n int) []string {
 		}
 	}
 	return out
+}
+
+func (ch *chunk) full() bool {
+	return len(ch.text) >= historyChunk || len(ch.ends) >= chunkLines
 }
 
 func (ch *chunk) line(i int) string {

@@ -48,8 +48,11 @@ func (c *Core) collectClusters() {
 	})
 }
 
-// maxLinks bounds the OSC 8 targets kept at a time.
-const maxLinks = 4096
+// Bounds of OSC 8 targets: how many are kept at a time, and bytes of each.
+const (
+	maxLinks      = 4096
+	maxLinkTarget = 2048
+)
 
 // linkID is what style.link is for target; 0 when too many are on the screen.
 func (c *Core) linkID(target string) uint16 {
@@ -57,7 +60,14 @@ func (c *Core) linkID(target string) uint16 {
 		return 0
 	}
 	if len(c.links.list) >= maxLinks {
+		if c.linkPatience > 0 { // looking through all cells for each would be slow
+			c.linkPatience--
+			return 0
+		}
 		c.collectLinks()
+		if len(c.links.list) > maxLinks/2 {
+			c.linkPatience = maxLinks
+		}
 	}
 	if len(c.links.list) >= maxLinks {
 		return 0
@@ -74,7 +84,6 @@ func (c *Core) collectLinks() {
 		}
 	}
 	c.eachCell(func(x *cell) { move(&x.style) })
-	move(&c.pen)
 	move(&c.main.saved.pen)
 	move(&c.alt.saved.pen)
 }

@@ -101,8 +101,8 @@ func (c *Core) hyperlink(text string) {
 		return
 	}
 	scheme, _, _ := strings.Cut(target, ":")
-	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" || len(target) > maxNoticeText {
+	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" || len(target) > maxLinkTarget {
 		target = ""
 	}
-	c.pen.link = c.linkID(clean(target, maxNoticeText))
+	c.pen.link = c.linkID(clean(target, maxLinkTarget))
 }

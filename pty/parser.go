@@ -108,8 +108,11 @@ func (c *Core) step(b byte) {
 	}
 	switch c.state {
 	case ground:
-		if b < ' ' {
+		switch {
+		case b < ' ':
 			c.control(b)
+		case b < 0x7f: // after a character cut short
+			c.printASCII([]byte{b})
 		}
 	case escape, escapeMore:
 		c.stepEscape(b)
@@ -309,8 +312,6 @@ func (c *Core) final(b byte) {
 		c.prefix = b // the parameters and their prefix mean nothing to the DCS read here
 	case !skip:
 		c.csi(b)
-	}
-	if !c.dcs {
 		c.before = joinState{}
 	}
 }

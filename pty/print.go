@@ -1,5 +1,7 @@
 package pty
 
+import "bytes"
+
 // maxCluster bounds a character with all its combining marks, in bytes.
 const maxCluster = 64
 
@@ -15,8 +17,9 @@ func (c *Core) print(r rune) {
 	if c.buf.x+width-was > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if width == 2 {
-				return // no room for it
+			if width == 2 { // no room for it, nor for what would join it
+				c.before = joinState{}
+				return
 			}
 		} else {
 			c.wrap(was)
@@ -151,8 +154,14 @@ func (c *Core) repeat(n int) {
 	if c.before.width == 0 || at < 0 {
 		return
 	}
-	n = min(n, c.cols*c.rows) // more would only scroll the same rows away
+	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
+		n = most + (n-most)%(c.cols/int(c.before.width))
+	}
 	text := string(c.appendCell(nil, b.rows[b.y].cells[at].ch))
+	if len(text) == 1 {
+		c.printASCII(bytes.Repeat([]byte(text), n))
+		return
+	}
 	for range n {
 		for _, r := range text {
 			c.print(r)

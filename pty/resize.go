@@ -46,7 +46,7 @@ func (c *Core) fitRows(b *buffer) {
 		b.rows = append(b.rows, newRow(c.cols))
 	}
 	b.rows = append([]row(nil), b.rows...) // lets go of the memory of rows dropped
-	b.x, b.y = min(b.x, c.cols-1), min(max(b.y, 0), c.rows-1)
+	b.x, b.y = min(b.x, c.cols), min(max(b.y, 0), c.rows-1)
 	b.saved.x, b.saved.y = min(b.saved.x, c.cols-1), min(b.saved.y, c.rows-1)
 	b.top, b.bottom = 0, c.rows-1
 	b.touch(0, c.rows)
@@ -153,6 +153,7 @@ func (b *buffer) crop(cols int) {
 	for y := range b.rows {
 		b.rows[y] = b.rows[y].resized(cols)
 	}
+	b.x = min(b.x, cols-1)
 }
 
 // A span is a line that a program wrote, of one row or of several that wrap.
@@ -175,7 +176,10 @@ func (c *Core) reflow(cols int) {
 			copy(r.cells, s.cells[at:at+n])
 			last := at+n >= len(s.cells)
 			if s.cursor >= at && (s.cursor < at+n || last) {
-				b.x, b.y = min(s.cursor-at, cols-1), len(b.rows)
+				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
+				if b.x == cols && r.cells[cols-1].ch == 0 {
+					b.x-- // a wrap is only pending after text
+				}
 				s.cursor = -1
 			}
 			b.rows = append(b.rows, r)

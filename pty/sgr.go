@@ -94,17 +94,19 @@ func (c *Core) extendedColour(i, subs int) int {
 		if len(given) > 4 && given[0] == 2 {
 			copy(given[1:], given[2:]) // a colour space, nearly always left out
 		}
-	} else {
-		taken = min(len(given), map[int32]int{2: 4, 5: 2}[v[0]])
 	}
 	var colour uint32
+	most := 0 // parameters that this kind takes
 	switch v[0] {
 	case 2:
-		colour = colourRGB | channel(v[1])<<16 | channel(v[2])<<8 | channel(v[3])
+		colour, most = colourRGB|channel(v[1])<<16|channel(v[2])<<8|channel(v[3]), 4
 	case 5:
-		colour = colourIndex | channel(v[1])
+		colour, most = colourIndex|channel(v[1]), 2
 	default:
 		return taken
+	}
+	if subs == 0 {
+		taken = min(len(given), most)
 	}
 	switch c.param[i] {
 	case 38:

@@ -103,6 +103,10 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, coleo.Errorf(coleo.EInvalid, "Unknown harness: %s (known are %s)", name, strings.Join(r.List(), ", "))
 }
 
+// Preferred returns the harness that an arm gets when nobody names one and
+// its agent CLI is installed.
+func (r *Registry) Preferred() string { return "opencode-api" }
+
 // List returns the names, sorted.
 func (r *Registry) List() []string {
 	var out []string

@@ -33,6 +33,8 @@ type ArmRecord struct {
 	Provider  string
 	Model     string
 	CreatedAt time.Time
+
+	Run *coleo.Receipt // the run that is open, nil without one
 }
 
 func recordFields(r *ArmRecord) []field {
@@ -54,6 +56,7 @@ func recordFields(r *ArmRecord) []field {
 		{"provider", textOf(&r.Provider)},
 		{"model", textOf(&r.Model)},
 		{"created_at", moment{&r.CreatedAt}},
+		{"run", documentOf(&r.Run)},
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 // writes each change to its log, so only a reader that is stuck falls behind.
 const changesKept = 4096
 
-// changeLog is what happened in a session, numbered from 1.
-type changeLog struct {
+// Changes is what happened in a session, numbered from 1. Sessions of all
+// transports keep one.
+type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
 	first  coleo.Cursor // of list[0]
@@ -21,11 +22,13 @@ type changeLog struct {
 	closed bool
 }
 
-func newChangeLog() *changeLog {
-	return &changeLog{first: 1, grown: make(chan struct{})}
+// NewChanges returns an empty list.
+func NewChanges() *Changes {
+	return &Changes{first: 1, grown: make(chan struct{})}
 }
 
-func (l *changeLog) add(c coleo.Change) coleo.Cursor {
+// Add appends a change, numbers it and wakes who follows.
+func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.Cursor = l.first + coleo.Cursor(len(l.list))
@@ -38,8 +41,8 @@ func (l *changeLog) add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// end lets every reader finish after the last change.
-func (l *changeLog) end() {
+// End lets every reader finish after the last change.
+func (l *Changes) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -48,12 +51,13 @@ func (l *changeLog) end() {
 	}
 }
 
-func (l *changeLog) wake() {
+func (l *Changes) wake() {
 	close(l.grown)
 	l.grown = make(chan struct{})
 }
 
-func (l *changeLog) cursor() coleo.Cursor {
+// Cursor returns the position behind the newest change.
+func (l *Changes) Cursor() coleo.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first + coleo.Cursor(len(l.list)) - 1
@@ -61,7 +65,7 @@ func (l *changeLog) cursor() coleo.Cursor {
 
 // after returns the changes behind a cursor, and what to wait for when there
 // are none; nil when there will never be more.
-func (l *changeLog) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
+func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from = max(from+1, l.first)
@@ -74,7 +78,9 @@ func (l *changeLog) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-func (l *changeLog) follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+// Follow yields what happened after a cursor, and then what happens, until ctx
+// ends or the list does.
+func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for {
 			list, grown := l.after(from)

@@ -145,7 +145,7 @@ func (s *session) submit(ctx context.Context, text string) (coleo.Receipt, error
 		if !f.holds(text, &s.h.spec.Composer) {
 			return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
 		}
-		r.Offset, r.Cursor, worked = s.end, s.log.cursor(), s.worked
+		r.Offset, r.Cursor, worked = s.end, s.log.Cursor(), s.worked
 		return nil
 	}
 	r.Offset = offset
@@ -217,7 +217,7 @@ func (s *session) lost(ctx context.Context, why string) error {
 	e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", s.h.spec.Title, why)
 	view := s.screen.View()
 	e.Screen = &view
-	s.log.add(coleo.Change{Time: time.Now(), Kind: coleo.ChangePrompt, Reading: s.reading, Note: e.Message, Screen: &view})
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangePrompt, Reading: s.reading, Note: e.Message, Screen: &view})
 	return e
 }
 

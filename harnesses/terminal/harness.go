@@ -44,17 +44,23 @@ func New(spec *Spec, hooks Hooks, hold []string) *Harness {
 }
 
 // Info describes the harness as its Spec does.
-func (h *Harness) Info() coleo.Info {
-	s := h.spec
+func (h *Harness) Info() coleo.Info { return h.spec.Info() }
+
+// Info describes the harness of a Spec.
+func (s *Spec) Info() coleo.Info {
+	transport := coleo.TransportPTY
+	if s.Transport != "" {
+		transport = coleo.Transport(s.Transport)
+	}
 	return coleo.Info{
-		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.TransportPTY,
+		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
 		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install,
 	}
 }
 
 // Spawn starts the agent CLI under a holder of its own.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := h.plan(&c)
+	launch, err := h.spec.Plan(&c)
 	if err != nil {
 		return nil, err
 	}

@@ -91,25 +91,26 @@ func render(text string, facts launchFacts) (string, error) {
 	return b.String(), err
 }
 
-// plan turns a configuration into what the holder shall run, and writes the
-// seeds of a hermetic HOME.
-func (h *Harness) plan(c *coleo.SpawnConfig) (holder.Launch, error) {
-	if err := h.check(c); err != nil {
+// Plan turns a configuration into what the holder shall run, fills in what the
+// configuration leaves out, and writes the seeds of a hermetic HOME. Errors:
+// EInvalid, EUnsupported, ENotInstalled.
+func (s *Spec) Plan(c *coleo.SpawnConfig) (holder.Launch, error) {
+	if err := s.check(c); err != nil {
 		return holder.Launch{}, err
 	}
-	binary, err := h.findBinary(c)
+	binary, err := s.findBinary(c)
 	if err != nil {
 		return holder.Launch{}, err
 	}
-	facts, err := h.facts(c)
+	facts, err := s.facts(c)
 	if err != nil {
 		return holder.Launch{}, err
 	}
-	env := environment(c, h.spec.Launch.CredentialsEnv)
+	env := environment(c, s.Launch.CredentialsEnv)
 	argv := append(slices.Clone(c.Wrap), binary)
-	for _, p := range h.spec.Launch.Parts {
+	for _, p := range s.Launch.Parts {
 		if err := apply(p, facts, &argv, env); err != nil {
-			return holder.Launch{}, fmt.Errorf("launch of %s: %w", h.spec.Name, err)
+			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
 		}
 	}
 	for k, v := range c.Env {
@@ -122,7 +123,7 @@ func (h *Harness) plan(c *coleo.SpawnConfig) (holder.Launch, error) {
 }
 
 // check fills in defaults and refuses what cannot be carried out.
-func (h *Harness) check(c *coleo.SpawnConfig) error {
+func (s *Spec) check(c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
 		return coleo.Errorf(coleo.EInvalid, "the work folder %q is not there: make it, or name another one", c.Workdir)
@@ -139,11 +140,11 @@ func (h *Harness) check(c *coleo.SpawnConfig) error {
 	if c.PermissionMode == "" {
 		c.PermissionMode = coleo.PermissionAsk
 	}
-	if len(c.MCPServers) > 0 && !h.spec.Capabilities.MCP {
-		return coleo.Errorf(coleo.EUnsupported, "%s takes no MCP servers", h.spec.Title)
+	if len(c.MCPServers) > 0 && !s.Capabilities.MCP {
+		return coleo.Errorf(coleo.EUnsupported, "%s takes no MCP servers", s.Title)
 	}
-	if c.Resume && !h.spec.Capabilities.Resume {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot take up an earlier conversation", h.spec.Title)
+	if c.Resume && !s.Capabilities.Resume {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot take up an earlier conversation", s.Title)
 	}
 	if c.Cols == 0 {
 		c.Cols = 120
@@ -154,12 +155,12 @@ func (h *Harness) check(c *coleo.SpawnConfig) error {
 	return nil
 }
 
-func (h *Harness) facts(c *coleo.SpawnConfig) (launchFacts, error) {
-	permission, ok := h.spec.Launch.Permission[string(c.PermissionMode)]
+func (s *Spec) facts(c *coleo.SpawnConfig) (launchFacts, error) {
+	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
 	if !ok {
-		return launchFacts{}, coleo.Errorf(coleo.EUnsupported, "%s has no permission mode %q", h.spec.Title, c.PermissionMode)
+		return launchFacts{}, coleo.Errorf(coleo.EUnsupported, "%s has no permission mode %q", s.Title, c.PermissionMode)
 	}
-	if h.spec.Launch.NewID && c.Conversation == "" {
+	if s.Launch.NewID && c.Conversation == "" {
 		c.Conversation, c.Resume = newUUID(), false
 	}
 	return launchFacts{
@@ -177,19 +178,19 @@ func home(c *coleo.SpawnConfig) string {
 	return lookupEnv(c.Environ, "HOME")
 }
 
-func (h *Harness) findBinary(c *coleo.SpawnConfig) (string, error) {
+func (s *Spec) findBinary(c *coleo.SpawnConfig) (string, error) {
 	if c.Binary != "" {
 		if executable(c.Binary) {
 			return c.Binary, nil
 		}
-		return "", coleo.Errorf(coleo.ENotInstalled, "%s is not at %s", h.spec.Title, c.Binary)
+		return "", coleo.Errorf(coleo.ENotInstalled, "%s is not at %s", s.Title, c.Binary)
 	}
 	for _, dir := range append(slices.Clone(c.Path), filepath.SplitList(lookupEnv(c.Environ, "PATH"))...) {
-		if path := filepath.Join(dir, h.spec.Command); filepath.IsAbs(path) && executable(path) {
+		if path := filepath.Join(dir, s.Command); filepath.IsAbs(path) && executable(path) {
 			return path, nil
 		}
 	}
-	return "", coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q in PATH; install it with: %s", h.spec.Title, h.spec.Command, h.spec.Install)
+	return "", coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q in PATH; install it with: %s", s.Title, s.Command, s.Install)
 }
 
 func executable(path string) bool {

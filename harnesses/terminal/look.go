@@ -44,7 +44,7 @@ func (s *session) judge(now time.Time) time.Duration {
 	}
 	note, lapses := s.status.weigh(s.verdict.state, now)
 	if note != "" {
-		s.log.add(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: s.reading, Note: note})
+		s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: s.reading, Note: note})
 	}
 	again = min(again, lapses)
 	next := coleo.Reading{State: s.verdict.state, Rule: s.verdict.rule, Detail: s.verdict.detail, Dialog: s.verdict.dialog}
@@ -78,7 +78,7 @@ func (s *session) recognise(now time.Time) time.Duration {
 	if !s.reported {
 		s.reported = true
 		view := s.screen.View()
-		s.log.add(coleo.Change{
+		s.log.Add(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: s.reading, Screen: &view,
 			Note: fmt.Sprintf("no rule of %s knows this screen since %s", s.h.spec.Name, coleo.Age(now.Sub(s.unknown))),
 		})
@@ -124,7 +124,7 @@ func (s *session) become(now time.Time, next coleo.Reading, note string, view *c
 	if next.State == last.State && next.Detail == last.Detail && fingerprintOf(next.Dialog) == fingerprintOf(last.Dialog) {
 		return
 	}
-	s.log.add(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
+	s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 	if next.State == coleo.Idle && last.State != coleo.Initializing {
 		go s.findConversation()
 	}

@@ -33,7 +33,7 @@ type session struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	done   chan struct{} // the read loop has ended
-	log    *changeLog
+	log    *Changes
 
 	typing sync.Mutex // one writer at a time
 
@@ -41,6 +41,7 @@ type session struct {
 	handle   coleo.Handle
 	screen   pty.Screen
 	end      int64         // of the output that the screen shows
+	output   time.Time     // when some came last
 	looked   chan struct{} // closed and replaced at each look
 	frame    *frame        // the last picture looked at
 	verdict  verdict
@@ -59,6 +60,7 @@ var (
 	_ coleo.Session   = (*session)(nil)
 	_ coleo.Terminal  = (*session)(nil)
 	_ coleo.Explainer = (*session)(nil)
+	_ coleo.Talker    = (*session)(nil)
 )
 
 // open builds a session on a holder and brings its screen up to date.
@@ -77,11 +79,11 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	}
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), log: newChangeLog(), looked: make(chan struct{}),
+		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}),
 		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(), fresh: fresh,
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
 	}
-	s.log.add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
 	go s.follow(stream, replay)
 	return s, nil
 }
@@ -102,7 +104,7 @@ func (s *session) State() coleo.Reading {
 
 // Changes yields what happened after a cursor, and then what happens.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
-	return s.log.follow(ctx, from)
+	return s.log.Follow(ctx, from)
 }
 
 // Screen returns what the terminal shows.
@@ -110,6 +112,13 @@ func (s *session) Screen() coleo.Screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.screen.View()
+}
+
+// LastOutput returns when the agent CLI last wrote something.
+func (s *session) LastOutput() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.output
 }
 
 // Explain returns the evidence behind the reading.
@@ -177,7 +186,7 @@ func (s *session) Close() error {
 // follow is the read loop: the only one who writes to the screen.
 func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
-	defer s.log.end()
+	defer s.log.End()
 	chunks := make(chan holder.Chunk, 16)
 	go func() {
 		defer close(chunks)
@@ -235,6 +244,9 @@ func (s *session) feed(p []byte, r *replay) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	whole := false
+	if !r.behind(s.end) {
+		s.output = time.Now()
+	}
 	for len(p) > 0 {
 		frames := s.screen.Frame().Count
 		n := s.screen.Feed(p[:r.next(s.end, len(p))])
@@ -329,7 +341,7 @@ func (s *session) findConversation() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handle.Conversation = id
-	s.log.add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
 }
 
 func (s *session) factsNow() Facts {

@@ -17,6 +17,8 @@ type Spec struct {
 	Command       string   `toml:"command"`
 	Install       string   `toml:"install"`
 	DaemonManaged bool     `toml:"daemon_managed"`
+	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
+	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
 
 	Capabilities Capabilities `toml:"capabilities"`
 	Launch       Launch       `toml:"launch"`
@@ -159,6 +161,10 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	c := compiler{file: file, data: data}
 	c.required("name", s.Name)
 	c.required("command", s.Command)
+	c.launch(s.Launch)
+	if s.Transport == string(coleo.TransportHTTP) {
+		return s, c.err
+	}
 	c.required("keys.submit", s.Keys.Submit)
 	for _, keys := range []string{s.Keys.Submit, s.Keys.Interrupt, s.Keys.Clear} {
 		c.keys(keys)
@@ -171,7 +177,6 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	}
 	c.composer(&s.Composer)
 	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
-	c.launch(s.Launch)
 	return s, c.err
 }
 

@@ -1,7 +1,12 @@
 // Prints ../width_table.go: what xterm.js's grapheme addon says of every
 // character. Run: node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
-import headless from '@xterm/headless';
-import graphemes from '@xterm/addon-unicode-graphemes';
+
+// The addon reads its table from the start of the memory behind a Buffer. Where
+// Buffers share memory that is another's, and it takes all characters beyond
+// U+FFFF for narrow ones, emoji too. So let none be shared before it is loaded.
+Buffer.poolSize = 0;
+const { default: headless } = await import('@xterm/headless');
+const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');
 
 const term = new headless.Terminal({ allowProposedApi: true });
 term.loadAddon(new graphemes.UnicodeGraphemesAddon());

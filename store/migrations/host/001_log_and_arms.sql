@@ -35,5 +35,6 @@ CREATE TABLE arms (
 	workdir          TEXT,
 	provider         TEXT,
 	model            TEXT,
-	created_at       TEXT
+	created_at       TEXT,
+	run              TEXT CHECK (run IS NULL OR json_valid(run)) -- the receipt of the open run
 ) STRICT;

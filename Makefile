@@ -1,0 +1,66 @@
+# make up      a demonstration on this machine: two real agent CLIs as arms
+# make down    ends it
+# make test    every test, those with real agent CLIs included
+# make check   formatting, vet, linters, architecture
+# make build   bin/coleo
+SHELL := /bin/bash
+GO ?= go
+export CGO_ENABLED = 1
+
+# Versions of what the tests and the demonstration install by themselves.
+CLAUDE_CODE  := 2.1.329
+OPENCODE     := 1.18.33
+AIDER        := 0.86.2
+GOLANGCI     := v2.5.0
+AGENTS       := $(CURDIR)/.agents
+VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: build agents up down test check lint arch darwin bench clean
+
+build:
+	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
+
+agents: $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE) $(AGENTS)/aider-$(AIDER)
+
+$(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE):
+	@echo 'installing Claude Code $(CLAUDE_CODE) and OpenCode $(OPENCODE) into .agents (once)'
+	@mkdir -p $(AGENTS)
+	@cd $(AGENTS) && { [ -f package.json ] || echo '{"private":true}' > package.json; } && \
+	  npm install --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@$(CLAUDE_CODE) opencode-ai@$(OPENCODE)
+	@touch $@
+
+$(AGENTS)/aider-$(AIDER):
+	@echo 'installing Aider $(AIDER) into .agents (once)'
+	@mkdir -p $(AGENTS)
+	@python3 -m venv $(AGENTS)/aider && $(AGENTS)/aider/bin/pip install --quiet --disable-pip-version-check aider-chat==$(AIDER)
+	@touch $@
+
+test: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -race -shuffle=on -p 2 -timeout 20m ./...
+
+# Harnesses whose agent CLI must be there: a missing one is a failure then,
+# not a skip.
+REQUIRE ?= claude-code,opencode,aider
+
+check: arch lint darwin
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+
+arch:
+	$(GO) test -run 'Import|Home|Named|Small' -count=1 .
+
+lint: bin/golangci-lint-$(GOLANGCI)
+	bin/golangci-lint-$(GOLANGCI) run ./...
+
+bin/golangci-lint-$(GOLANGCI):
+	@echo 'building the linter (once; some minutes)'
+	@GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	@mv bin/golangci-lint $@
+
+# What only Linux has must have a fallback that compiles.
+darwin:
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/...
+
+clean:
+	rm -rf bin

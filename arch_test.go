@@ -1,0 +1,229 @@
+package coleo_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is this module's import path.
+const module = "coleo.dev"
+
+// mayImport says which packages of ours a package may import. A key that ends
+// in / stands for the folders below it. cmd/coleo, where everything is wired
+// together, may import all. Argue before you add a word here.
+var mayImport = map[string][]string{
+	".":                       {},
+	"config":                  {"."},
+	"pty":                     {"."},
+	"store":                   {"."},
+	"recovery":                {"."},
+	"modelresolver":           {"."},
+	"web":                     {"."},
+	"bus":                     {"."},
+	"holder":                  {".", "pty"},
+	"harnesses/terminal":      {".", "config", "pty", "holder"},
+	"harnesses/":              {".", "harnesses/terminal", "holder"},
+	"registry":                {".", "harnesses/"},
+	"host":                    {".", "pty", "holder", "store", "registry", "bus"},
+	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
+	"api":                     {".", "brain", "web"},
+	"conformance/netns":       {},
+	"conformance/modelserver": {},
+	"conformance/mcpserver":   {},
+	"conformance/fakeagent":   {},
+	"conformance":             {".", "pty", "holder", "registry", "conformance/"},
+	"bench":                   {".", "pty", "holder", "registry", "conformance/"},
+}
+
+// home says which package may import a third-party one. A key is a prefix of
+// import paths. The system itself, golang.org/x/sys, is no library of that
+// kind: who speaks to the kernel imports it.
+var home = map[string][]string{
+	"github.com/creack/pty":                  {"pty"},
+	"github.com/hinshun/vt10x":               {"pty"},
+	"github.com/acarl005/stripansi":          {"cmd/coleo"},
+	"github.com/spf13/cobra":                 {"cmd/coleo"},
+	"github.com/mattn/go-sqlite3":            {"store"},
+	"github.com/gorilla/websocket":           {"api"},
+	"github.com/danielgtaylor/huma":          {"api"},
+	"github.com/nats-io/":                    {"bus"},
+	"github.com/pelletier/go-toml":           {"config"},
+	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
+	"golang.org/x/sys":                       {"pty", "holder", "conformance/netns"},
+	"golang.org/x/term":                      {"cmd/coleo"},
+}
+
+// testOnly lists what tests may import beyond their package.
+var testOnly = []string{"conformance/", "registry", "pty", "holder", "store", "bus", "host", "brain", "api"}
+
+// source is one Go file with what it imports.
+type source struct {
+	path    string // slash-separated, from the module's root
+	imports []string
+}
+
+func (s source) dir() string { return filepath.ToSlash(filepath.Dir(s.path)) }
+
+func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// sources parses every Go file of the module. It reads the files itself: a
+// test that asks the go command is served from the test cache.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var out []source
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || path != "." && strings.HasPrefix(d.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		s := source{path: filepath.ToSlash(path)}
+		for _, i := range file.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			s.imports = append(s.imports, p)
+		}
+		out = append(out, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestPackagesImportWhatTheyMay(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.path, "cmd/") {
+			continue
+		}
+		allowed, ok := rulesFor(s.dir())
+		if !ok {
+			t.Errorf("%s: package %s is not in the table of arch_test.go", s.path, s.dir())
+			continue
+		}
+		for _, p := range s.imports {
+			name, ours := strings.CutPrefix(p, module)
+			if name = strings.TrimPrefix(name, "/"); name == "" {
+				name = "."
+			}
+			if !ours || name == s.dir() || matches(allowed, name) || s.isTest() && matches(testOnly, name) {
+				continue
+			}
+			t.Errorf("%s imports %s; %s may import %v", s.path, p, s.dir(), allowed)
+		}
+	}
+}
+
+func rulesFor(dir string) ([]string, bool) {
+	if allowed, ok := mayImport[dir]; ok {
+		return allowed, true
+	}
+	for prefix, allowed := range mayImport {
+		if strings.HasSuffix(prefix, "/") && strings.HasPrefix(dir, prefix) {
+			return allowed, true
+		}
+	}
+	return nil, false
+}
+
+// matches tells whether a name is in the list, or below an entry that ends
+// in /.
+func matches(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		return entry == name || strings.HasSuffix(entry, "/") && strings.HasPrefix(name, entry)
+	})
+}
+
+func TestEachThirdPartyPackageHasOneHome(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		for _, p := range s.imports {
+			first, _, _ := strings.Cut(p, "/")
+			if !strings.Contains(first, ".") || first == module {
+				continue
+			}
+			if !isHome(p, s.dir()) {
+				t.Errorf("%s imports %s, which has no home there: see docs/design.md and arch_test.go", s.path, p)
+			}
+		}
+	}
+}
+
+func isHome(path, dir string) bool {
+	for prefix, homes := range home {
+		if strings.HasPrefix(path, prefix) {
+			return slices.Contains(homes, dir)
+		}
+	}
+	return false
+}
+
+// agentNames are names of agent CLIs and of their harnesses. Code that knows
+// one of them belongs into its harness.
+var agentNames = regexp.MustCompile(`(?i)claude|opencode|\baider\b|\bcodex\b|gemini|anthropic|qwen|\bcline\b|copilot|\bkilo\b`)
+
+// mayNameAgents lists where agent CLIs may be named, and why.
+var mayNameAgents = []string{
+	"harnesses/",              // one folder each
+	"registry/registry.go",    // the list
+	"conformance/modelserver", // the dialects of the models' makers
+	"modelresolver/",          // models are named for their makers
+	"api/opencode",            // the routes that the published API calls so
+	"brain/opencode",          // what stands behind them
+	"cmd/coleo/up",            // what `coleo up` installs and starts
+	"store/",                  // catalogues in tests
+	"pty/testdata",
+}
+
+func TestAgentCLIsAreNamedWhereTheyMayBe(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.isTest() || slices.ContainsFunc(mayNameAgents, func(p string) bool { return strings.HasPrefix(s.path, p) }) {
+			continue
+		}
+		raw, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(raw), "\n") {
+			code, _, _ := strings.Cut(line, "//")
+			if name := agentNames.FindString(code); name != "" {
+				t.Errorf("%s:%d names %q: that belongs into a harness", s.path, n+1, name)
+			}
+		}
+	}
+}
+
+func TestFilesAreSmall(t *testing.T) {
+	t.Parallel()
+	const most = 400
+	for _, s := range sources(t) {
+		raw, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(raw), "\n"); n > most && !strings.HasSuffix(s.path, "width_table.go") {
+			t.Errorf("%s has %d lines, more than %d", s.path, n, most)
+		}
+	}
+}

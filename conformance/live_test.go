@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/mcpserver"
+	"coleo.dev/conformance/netns"
+	"coleo.dev/holder"
+	"coleo.dev/registry"
+)
+
+// The test binary is also the holder, the MCP server of the checks and, in a
+// network namespace of its own, the suite itself.
+const (
+	asHolder   = "coleo-test-hold"
+	asProbe    = "coleo-test-probe"
+	asIsolated = "COLEO_TEST_ISOLATED"
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == asHolder:
+		exitIf(holder.Serve(os.Stdin, os.Stdout))
+	case len(os.Args) > 2 && os.Args[1] == asProbe:
+		exitIf(mcpserver.Run(context.Background(), os.Stdin, os.Stdout, os.Args[2]))
+	case os.Getenv(asIsolated) != "":
+		if err := netns.LoopbackUp(); err != nil {
+			exitIf(err)
+		}
+		os.Exit(m.Run())
+	}
+	os.Exit(runIsolated())
+}
+
+func exitIf(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// runIsolated runs this test binary again where there is no network.
+func runIsolated() int {
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Env = append(os.Environ(), asIsolated+"=1")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	netns.Isolate(cmd)
+	if err := cmd.Run(); err != nil {
+		if cmd.ProcessState == nil {
+			fmt.Fprintln(os.Stderr, "run the tests in a network namespace of their own:", err)
+		}
+		return 1
+	}
+	return 0
+}
+
+// agentPath is where `make agents` puts the agent CLIs.
+func agentPath() []string {
+	dir := os.Getenv("COLEO_AGENTS")
+	if dir == "" {
+		return nil
+	}
+	return []string{filepath.Join(dir, "node_modules", ".bin"), filepath.Join(dir, "aider", "bin")}
+}
+
+func required(name string) bool {
+	return slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), name)
+}
+
+// TestHarnessesAreCompatible runs the suite against each real agent CLI that is
+// installed. COLEO_REQUIRE names those that must be.
+func TestHarnessesAreCompatible(t *testing.T) {
+	if !netns.Isolated() {
+		t.Fatal("these tests must not run where there is a network")
+	}
+	reg, err := registry.New("", []string{os.Args[0], asHolder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range reg.List() {
+		t.Run(name, func(t *testing.T) {
+			h, err := reg.Get(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			judge(t, h)
+		})
+	}
+}
+
+func judge(t *testing.T, h coleo.Harness) {
+	report, err := Run(t.Context(), h, Config{
+		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
+		Isolated: true, Log: func(line string) { t.Log(line) },
+	}, Checks())
+	if coleo.ErrorCode(err) == coleo.ENotInstalled {
+		if required(h.Info().Name) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Results {
+		if r.Skipped {
+			t.Logf("%s: %s", r.Name, r.Details)
+		} else if !r.Pass {
+			t.Errorf("%s: %s", r.Name, r.Details)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+	"coleo.dev/store"
+)
+
+// arm is one arm of this host and its live session, if it has one.
+type arm struct {
+	host *Host
+
+	starting sync.Mutex // one spawn, adopt or kill at a time
+
+	mu      sync.Mutex
+	record  store.ArmRecord
+	session coleo.Session // nil: none is held
+	reading coleo.Reading
+	calm    coleo.Cursor // of the change into idle, error or dead that holds now; 0: it works
+	run     *coleo.Receipt
+	queued  bool // the run has been taken over from an earlier host agent
+	lease   coleo.Lease
+	dead    chan struct{} // closed when the session has ended
+}
+
+// live returns the session, or why there is none.
+func (a *arm) live() (coleo.Session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.session == nil {
+		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' takes it up again", a.record.Name, a.record.Name)
+	}
+	return a.session, nil
+}
+
+// dir is where the holder of the arm's present generation lives.
+func (a *arm) dir() string {
+	return filepath.Join(a.root(), fmt.Sprintf("g%d", a.record.Generation))
+}
+
+// root is where everything of the arm lives.
+func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
+
+// hold takes a session and follows it.
+func (a *arm) hold(s coleo.Session) {
+	a.mu.Lock()
+	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
+	dead := a.dead
+	a.mu.Unlock()
+	a.host.runs.Go(func() {
+		defer close(dead)
+		a.follow(a.host.ctx, s)
+	})
+}
+
+// follow writes what happens in a session to the log, until the session ends.
+func (a *arm) follow(ctx context.Context, s coleo.Session) {
+	for change, err := range s.Changes(ctx, 0) {
+		if err != nil {
+			a.host.Log.Error("follow arm", "arm", a.record.Name, "error", err)
+			return
+		}
+		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
+			a.host.Log.Error("write down a change", "arm", a.record.Name, "error", err)
+		}
+		if change.Reading.State == coleo.Dead {
+			a.ended(s)
+			return
+		}
+	}
+}
+
+// kinds says as which event a change is written down.
+var kinds = map[coleo.ChangeKind]coleo.EventKind{
+	coleo.ChangeState:        coleo.EventState,
+	coleo.ChangeUnrecognised: coleo.EventUnrecognised,
+	coleo.ChangeDisagreement: coleo.EventWitness,
+	coleo.ChangeLapse:        coleo.EventWitness,
+	coleo.ChangePrompt:       coleo.EventPromptLost,
+	coleo.ChangeConversation: coleo.EventConversation,
+}
+
+func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	var payload any = c
+	if c.Kind == coleo.ChangeConversation {
+		payload = coleo.Note{Text: c.Note}
+		a.keepHandle(ctx, s)
+	}
+	e := event(a.record.ID, kinds[c.Kind], payload)
+	e.Time = c.Time.UTC()
+	a.mu.Lock()
+	if a.run != nil {
+		e.Run = a.run.ID
+	}
+	a.reading = c.Reading
+	if c.Kind == coleo.ChangeState {
+		a.calm = 0
+		if st := c.Reading.State; st == coleo.Idle || st == coleo.Failed || st == coleo.Dead {
+			a.calm = c.Cursor
+		}
+	}
+	a.mu.Unlock()
+	if err := a.host.append(ctx, e); err != nil {
+		return err
+	}
+	a.endRun(ctx, s)
+	return a.observe(ctx, s, c)
+}
+
+// observe keeps the arm's row near the truth; the log has it all.
+func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	a.mu.Lock()
+	a.record.Status, a.record.State, a.record.Rule = coleo.StatusOf(c.Reading.State), c.Reading.State, c.Reading.Rule
+	a.record.LastActivity, a.record.LastOutput = c.Time.UTC(), outputOf(s)
+	seen := store.Observed{
+		Status: a.record.Status, State: a.record.State, Rule: a.record.Rule,
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, LastHeartbeat: time.Now().UTC(),
+	}
+	a.mu.Unlock()
+	return a.host.DB.Observe(ctx, a.record.ID, seen)
+}
+
+func outputOf(s coleo.Session) time.Time {
+	if t, ok := s.(coleo.Talker); ok {
+		return t.LastOutput().UTC()
+	}
+	return time.Time{}
+}
+
+// keepHandle writes down a handle that has changed.
+func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
+	handle := s.Handle()
+	a.mu.Lock()
+	a.record.Handle = &handle
+	a.record.Spec.Conversation = handle.Conversation
+	record := a.record
+	a.mu.Unlock()
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		a.host.Log.Error("keep the handle", "arm", record.Name, "error", err)
+	}
+}
+
+// endRun closes the open run once the session is calm behind its prompt.
+func (a *arm) endRun(ctx context.Context, s coleo.Session) {
+	a.mu.Lock()
+	run, reading := a.run, a.reading
+	if run == nil || a.calm <= run.Cursor {
+		a.mu.Unlock()
+		return
+	}
+	a.run, a.record.Run = nil, nil
+	record := a.record
+	a.mu.Unlock()
+	end := coleo.RunEnd{Status: reading.State}
+	if reading.State != coleo.Dead {
+		if answer, err := s.Answer(ctx, *run); err == nil {
+			end.Answer, end.Source = answer.Text, answer.Source
+		}
+	}
+	e := event(record.ID, coleo.EventRunEnd, end)
+	e.Run = run.ID
+	if err := a.host.append(ctx, e); err != nil {
+		a.host.Log.Error("end a run", "arm", record.Name, "error", err)
+	}
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		a.host.Log.Error("end a run", "arm", record.Name, "error", err)
+	}
+}
+
+// ended lets go of a session whose agent CLI has ended.
+func (a *arm) ended(s coleo.Session) {
+	a.mu.Lock()
+	reading := a.reading
+	a.session = nil
+	a.mu.Unlock()
+	_ = s.Close()
+	ctx := context.WithoutCancel(a.host.ctx)
+	if err := a.host.append(ctx, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
+		a.host.Log.Error("write down the end", "arm", a.record.Name, "error", err)
+	}
+	a.host.beat()
+}
+
+// letGo closes the session; the agent CLI runs on.
+func (a *arm) letGo() {
+	a.mu.Lock()
+	s := a.session
+	a.session = nil
+	a.mu.Unlock()
+	if s != nil {
+		_ = s.Close()
+	}
+}
+
+// report looks at the arm now. It changes nothing.
+func (a *arm) report() bus.ArmReport {
+	a.mu.Lock()
+	r := bus.ArmReport{
+		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
+		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
+		Proof: bus.Gone, Process: bus.ProcessDead,
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
+	}
+	if a.session != nil {
+		r.LastOutput = outputOf(a.session)
+	}
+	a.mu.Unlock()
+	if r.Handle == nil {
+		return r
+	}
+	r.Proof = prove(*r.Handle)
+	r.Process = bus.ProcessState(holder.Look(r.Handle.Process))
+	return r
+}
+
+// prove asks whoever listens in the arm's folder who it is.
+func prove(h coleo.Handle) bus.Proof {
+	client, err := holder.Dial(h.Dir, h.Nonce)
+	switch coleo.ErrorCode(err) {
+	case "":
+	case coleo.EUnavailable:
+		return bus.Gone
+	default:
+		return bus.Unproven
+	}
+	defer client.Close()
+	s, err := client.Status()
+	if err != nil || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
+		return bus.Unproven
+	}
+	return bus.Proven
+}
+
+// removeFiles deletes journals and everything else of the arm.
+func (a *arm) removeFiles() error {
+	if err := os.RemoveAll(a.root()); err != nil {
+		return fmt.Errorf("remove the files of arm %s: %w", a.record.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/registry"
+	"coleo.dev/store"
+)
+
+// Config is what a host agent runs with.
+type Config struct {
+	ID        string // unique among the hosts of one serve
+	Hostname  string
+	Platform  string
+	Version   string
+	Dir       string   // state folder; arms/ below it is this package's
+	Path      []string // folders in which agent CLIs are looked for first
+	Environ   []string // of the user, passed on by the harnesses' allow-lists
+	MaxArms   int
+	StartedAt time.Time
+	Registry  *registry.Registry
+	DB        *store.HostDB
+	Bus       *bus.Conn
+	Log       *slog.Logger
+}
+
+// Host is a running host agent.
+type Host struct {
+	Config
+
+	mu   sync.Mutex
+	arms map[string]*arm // by id
+	runs sync.WaitGroup  // the followers of sessions
+	ctx  context.Context // ends with Run
+}
+
+// New returns a host agent that does nothing yet.
+func New(c Config) *Host {
+	return &Host{Config: c, arms: map[string]*arm{}}
+}
+
+// Run takes up the arms that are there and carries out commands until ctx
+// ends. The arms live on.
+func (h *Host) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.ctx = ctx
+	if err := h.adoptAll(ctx); err != nil {
+		return err
+	}
+	if err := h.Bus.Serve(ctx, h.ID, h.carryOut); err != nil {
+		return err
+	}
+	if err := h.Bus.RollCalls(ctx, h.beat); err != nil {
+		return err
+	}
+	h.beat()
+	tick := time.NewTicker(bus.BeatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			h.beat()
+		case <-ctx.Done():
+			h.letGo()
+			return nil
+		}
+	}
+}
+
+// letGo closes every session; the agent CLIs run on.
+func (h *Host) letGo() {
+	for _, a := range h.all() {
+		a.letGo()
+	}
+	h.runs.Wait()
+}
+
+// adoptAll takes up every arm that should be running.
+func (h *Host) adoptAll(ctx context.Context) error {
+	records, err := h.DB.Arms(ctx)
+	if err != nil {
+		return err
+	}
+	var adopting sync.WaitGroup
+	for _, record := range records {
+		a := &arm{host: h, record: record}
+		h.arms[record.ID] = a
+		if record.Desired == coleo.DesiredRunning && record.Handle != nil {
+			adopting.Go(func() {
+				if err := a.adopt(ctx); err != nil {
+					h.Log.Warn("take up arm", "arm", a.record.Name, "error", err)
+				}
+			})
+		}
+	}
+	adopting.Wait()
+	return nil
+}
+
+// arm returns an arm by id or name.
+func (h *Host) arm(key string) (*arm, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a, ok := h.arms[key]; ok {
+		return a, nil
+	}
+	for _, a := range h.arms {
+		if a.record.Name == key {
+			return a, nil
+		}
+	}
+	return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", key)
+}
+
+func (h *Host) all() []*arm {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]*arm, 0, len(h.arms))
+	for _, a := range h.arms {
+		out = append(out, a)
+	}
+	return out
+}
+
+// beat publishes a sign of life.
+func (h *Host) beat() {
+	b := bus.Beat{
+		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
+		StartedAt: h.StartedAt, Capabilities: h.capabilities(), MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(),
+	}
+	for _, a := range h.all() {
+		if r := a.report(); r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
+			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, LastOutput: r.LastOutput})
+		}
+	}
+	if err := h.Bus.Beat(b); err != nil {
+		h.Log.Warn("beat", "error", err)
+	}
+}
+
+// capabilities are the harnesses whose agent CLI is installed here.
+func (h *Host) capabilities() []string {
+	var out []string
+	for _, name := range h.Registry.List() {
+		harness, err := h.Registry.Get(name)
+		if err == nil && h.installed(harness.Info().Command) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (h *Host) installed(command string) bool {
+	dirs := append([]string{}, h.Path...)
+	for _, kv := range h.Environ {
+		if len(kv) > 5 && kv[:5] == "PATH=" {
+			dirs = append(dirs, filepath.SplitList(kv[5:])...)
+		}
+	}
+	for _, dir := range dirs {
+		info, err := os.Stat(filepath.Join(dir, command))
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// record appends events to the log and tells serve that it has grown. An event
+// that cannot be written is an error for whoever caused it.
+func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
+	for i := range events {
+		events[i].Host = h.ID
+		if events[i].Time.IsZero() {
+			events[i].Time = time.Now().UTC()
+		}
+	}
+	if _, err := h.DB.Append(ctx, events...); err != nil {
+		return fmt.Errorf("write to the event log: %w", err)
+	}
+	_ = h.Bus.Grew(bus.Grown{Host: h.ID, Epoch: h.DB.Epoch(), Head: h.DB.Head()})
+	return nil
+}
+
+func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		data = nil // payloads are plain structs of ours
+	}
+	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
+}
+
+// carryOut is the handler of the bus.
+func (h *Host) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (any, error) {
+	order, ok := h.orders()[op]
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "this host agent (version %s) does not know %q: update it", h.Version, op)
+	}
+	out, err := order(ctx, data)
+	if err != nil && !errors.As(err, new(*coleo.Error)) {
+		h.Log.Error("command", "op", op, "error", err)
+	}
+	return out, err
+}

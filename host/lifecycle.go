@@ -1,0 +1,285 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+	"coleo.dev/store"
+)
+
+// spawn starts an arm, or the next generation of a stopped one.
+func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
+	if err := coleo.CheckName(o.Name); err != nil {
+		return nil, err
+	}
+	harness, err := h.Registry.Get(o.Harness)
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.enlist(o)
+	if err != nil {
+		return nil, err
+	}
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	if err := a.start(ctx, harness, o); err != nil {
+		return nil, err
+	}
+	return a.report(), nil
+}
+
+// enlist finds the arm of an order, or makes it.
+func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	running := 0
+	for _, a := range h.arms {
+		a.mu.Lock()
+		name, live := a.record.Name, a.session != nil
+		a.mu.Unlock()
+		if live {
+			running++
+		}
+		if name == o.Name && a.record.ID != o.ID {
+			return nil, coleo.Errorf(coleo.EConflict, "another arm of this host is called %q", o.Name)
+		}
+	}
+	if running >= h.MaxArms {
+		return nil, coleo.Errorf(coleo.EConflict, "Agent at capacity (%d arms): stop one, or start the host agent with a larger --max-arms", h.MaxArms)
+	}
+	if a, ok := h.arms[o.ID]; ok {
+		return a, nil
+	}
+	a := &arm{host: h, record: store.ArmRecord{
+		ID: o.ID, Name: o.Name, Harness: o.Harness, Status: coleo.StatusStopped, State: coleo.Dead,
+		Desired: coleo.DesiredStopped, CreatedAt: time.Now().UTC(),
+	}}
+	h.arms[o.ID] = a
+	return a, nil
+}
+
+// start begins the arm's next generation. Nothing of the last one may be left.
+func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
+	if _, err := a.live(); err == nil {
+		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
+	}
+	if err := a.clear(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.record.Name, a.record.Harness, a.record.Desired = o.Name, o.Harness, coleo.DesiredRunning
+	a.record.Generation++
+	c := o.Config
+	c.Arm, c.Generation, c.Nonce, c.Dir = a.record.ID, a.record.Generation, rand.Text(), a.dir()
+	c.Path, c.Environ = append(c.Path, a.host.Path...), a.host.Environ
+	if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
+		c.Conversation = ""
+	}
+	a.record.Spec, a.record.Workdir, a.record.Provider, a.record.Model = c, c.Workdir, c.Provider, c.Model
+	a.record.Status, a.record.State, a.record.Handle, a.record.Run, a.run = coleo.StatusStarting, coleo.Initializing, nil, nil, nil
+	record := a.record
+	a.mu.Unlock()
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		return err
+	}
+	s, err := harness.Spawn(ctx, c)
+	if err != nil {
+		a.failed(ctx)
+		return err
+	}
+	a.keepHandle(ctx, s)
+	if err := a.host.append(ctx, event(record.ID, coleo.EventSpawned, s.Handle())); err != nil {
+		return err
+	}
+	a.hold(s)
+	a.host.beat()
+	return nil
+}
+
+// failed writes down that a start did not come about.
+func (a *arm) failed(ctx context.Context) {
+	a.mu.Lock()
+	a.record.Desired, a.record.Status, a.record.State = coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead
+	record := a.record
+	a.mu.Unlock()
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		a.host.Log.Error("write down a failed start", "arm", record.Name, "error", err)
+	}
+}
+
+// clear makes sure that nothing of the last generation is left: a holder that
+// proves itself must be killed by an order, one that does not is left alone,
+// and what a dead one left behind is swept.
+func (a *arm) clear() error {
+	a.mu.Lock()
+	handle := a.record.Handle
+	a.mu.Unlock()
+	if handle == nil {
+		return nil
+	}
+	if prove(*handle) == bus.Proven && holder.Look(handle.Process) != holder.Dead {
+		return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.record.Name)
+	}
+	if left := holder.Sweep(a.record.ID); len(left) > 0 {
+		return coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.record.Name)
+	}
+	return nil
+}
+
+// adopt takes up the session of an earlier host agent, on proof.
+func (a *arm) adopt(ctx context.Context) error {
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	if _, err := a.live(); err == nil {
+		return nil
+	}
+	a.mu.Lock()
+	handle, record := a.record.Handle, a.record
+	a.mu.Unlock()
+	if handle == nil {
+		return coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
+	}
+	harness, err := a.host.Registry.Get(record.Harness)
+	if err != nil {
+		return err
+	}
+	s, err := harness.Attach(ctx, *handle)
+	if err != nil {
+		return a.lost(ctx, *handle, err)
+	}
+	a.mu.Lock()
+	if a.run = record.Run; a.run != nil {
+		a.run.Cursor = 0 // of another session object
+	}
+	a.mu.Unlock()
+	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
+		return err
+	}
+	a.hold(s)
+	return nil
+}
+
+// lost writes down that a session cannot be taken up. What is left of an arm
+// whose holder has died is ended; what failed the proof is left alone.
+func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
+	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true, Detail: cause.Error()}
+	switch coleo.ErrorCode(cause) {
+	case coleo.EUnavailable:
+		if left := holder.Sweep(handle.Arm); len(left) > 0 {
+			reading.Detail = "orphaned processes are left"
+		}
+		if rebooted(handle) {
+			reading.Rule, reading.Detail = "reboot", "stopped (host rebooted)"
+		}
+	case coleo.EUnproven:
+		reading.Rule = "unproven"
+	default:
+		return cause
+	}
+	a.mu.Lock()
+	a.reading = reading
+	a.record.Status, a.record.State, a.record.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
+	record := a.record
+	a.mu.Unlock()
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		return err
+	}
+	if err := a.host.append(ctx, event(record.ID, coleo.EventStopped, reading)); err != nil {
+		return err
+	}
+	return cause
+}
+
+// rebooted tells whether the machine has started anew since the handle was
+// made.
+func rebooted(h coleo.Handle) bool {
+	me, err := holder.Identify(1)
+	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
+}
+
+// kill ends the arm's whole process tree and returns when it is gone.
+func (a *arm) kill(ctx context.Context) error {
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	a.mu.Lock()
+	a.record.Desired = coleo.DesiredStopped
+	record, s, dead := a.record, a.session, a.dead
+	a.mu.Unlock()
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		return err
+	}
+	if s == nil {
+		return a.killUnheld(ctx, record)
+	}
+	if err := s.Kill(ctx); err != nil {
+		_ = a.host.append(ctx, event(record.ID, coleo.EventOrphaned, coleo.Note{Text: err.Error()}))
+		return err
+	}
+	select {
+	case <-dead:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// killUnheld ends an arm whose session this host agent does not hold.
+func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
+	if record.Handle == nil {
+		return nil
+	}
+	switch prove(*record.Handle) {
+	case bus.Unproven:
+		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone", record.Name)
+	case bus.Proven:
+		client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if left, err := client.Stop(killGrace); err != nil || len(left) > 0 {
+			return coleo.Errorf(coleo.EInternal, "end arm %s: processes %v are left (%v)", record.Name, left, err)
+		}
+	case bus.Gone:
+		if left := holder.Sweep(record.ID); len(left) > 0 {
+			return coleo.Errorf(coleo.EInternal, "end arm %s: processes %v are left", record.Name, left)
+		}
+	}
+	a.mu.Lock()
+	a.record.Status, a.record.State = coleo.StatusStopped, coleo.Dead
+	record = a.record
+	a.mu.Unlock()
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		return err
+	}
+	return a.host.append(ctx, event(record.ID, coleo.EventStopped, coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}))
+}
+
+// killGrace is between hang-up and KILL for an arm that nobody holds.
+const killGrace = 2 * time.Second
+
+// remove forgets a stopped arm and deletes its journal.
+func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	if _, err := a.live(); err == nil {
+		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.record.Name)
+	}
+	if err := a.clear(); err != nil {
+		return nil, err
+	}
+	if err := a.removeFiles(); err != nil {
+		return nil, err
+	}
+	if err := h.DB.DeleteArm(ctx, a.record.ID); err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
+		return nil, err
+	}
+	h.mu.Lock()
+	delete(h.arms, a.record.ID)
+	h.mu.Unlock()
+	return nil, h.append(ctx, event(a.record.ID, coleo.EventRemoved, struct{}{}))
+}

@@ -1,0 +1,127 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+type order func(ctx context.Context, data json.RawMessage) (any, error)
+
+// decoded makes an order of a function with a typed argument.
+func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
+	return func(ctx context.Context, data json.RawMessage) (any, error) {
+		var o T
+		if len(data) > 0 {
+			if err := json.Unmarshal(data, &o); err != nil {
+				return nil, coleo.Errorf(coleo.EInvalid, "unreadable order: %v", err)
+			}
+		}
+		return do(ctx, o)
+	}
+}
+
+// onArm makes an order of a function on one arm.
+func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
+	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
+		a, err := h.arm(o.Arm)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, a)
+	})
+}
+
+// orders is what this host agent can be told to do.
+func (h *Host) orders() map[bus.Op]order {
+	return map[bus.Op]order{
+		bus.OpSpawn:     decoded(h.spawn),
+		bus.OpList:      decoded(h.list),
+		bus.OpEvents:    decoded(h.events),
+		bus.OpProviders: decoded(h.providers),
+		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			if err := a.adopt(ctx); err != nil {
+				return nil, err
+			}
+			return a.report(), nil
+		}),
+		bus.OpKill: onArm(h, func(ctx context.Context, a *arm) (any, error) {
+			if err := a.kill(ctx); err != nil {
+				return nil, err
+			}
+			return a.report(), nil
+		}),
+		bus.OpRemove:    onArm(h, h.remove),
+		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
+		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return nil, a.interrupt(ctx) }),
+		bus.OpExplain:   onArm(h, explain),
+		bus.OpScreen:    onArm(h, screen),
+		bus.OpPrompt: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			return a.prompt(ctx, o)
+		}),
+		bus.OpRespond: decoded(func(ctx context.Context, o bus.RespondOrder) (any, error) {
+			a, err := h.arm(o.Arm)
+			if err != nil {
+				return nil, err
+			}
+			return nil, a.respond(ctx, o)
+		}),
+		bus.OpOutput: decoded(h.output),
+		bus.OpInput:  decoded(h.input),
+		bus.OpResize: decoded(h.resize),
+		bus.OpLease:  decoded(h.lease),
+	}
+}
+
+func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
+	out := []bus.ArmReport{}
+	for _, a := range h.all() {
+		out = append(out, a.report())
+	}
+	return out, nil
+}
+
+// eventsAtOnce bounds one piece of the log.
+const eventsAtOnce = 500
+
+func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
+	limit := o.Limit
+	if limit <= 0 || limit > eventsAtOnce {
+		limit = eventsAtOnce
+	}
+	list, err := h.DB.Events(ctx, o.After, limit)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head()}, nil
+}
+
+func explain(_ context.Context, a *arm) (any, error) {
+	s, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	e, ok := s.(coleo.Explainer)
+	if !ok {
+		return coleo.Explanation{Reading: s.State()}, nil
+	}
+	return e.Explain(), nil
+}
+
+func screen(_ context.Context, a *arm) (any, error) {
+	s, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.(coleo.Terminal)
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.record.Name)
+	}
+	return t.Screen(), nil
+}

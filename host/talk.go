@@ -1,0 +1,231 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+)
+
+const (
+	// leaseTime is how long a lease holds without renewal: a viewer renews it
+	// with every key, and a crashed one must not lock the arm for long.
+	leaseTime = 30 * time.Second
+	// outputAtOnce bounds one piece of output, in bytes.
+	outputAtOnce = 64 << 10
+	// outputWait bounds how long one question for output waits.
+	outputWait = 25 * time.Second
+)
+
+// mayType refuses while somebody else types by hand.
+func (a *arm) mayType(lease string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
+		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
+	}
+	return nil
+}
+
+// prompt sends a prompt and opens a run.
+func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
+	s, err := a.live()
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	if err := a.mayType(o.Lease); err != nil {
+		return coleo.Receipt{}, err
+	}
+	receipt, err := s.SendPrompt(ctx, o.Prompt)
+	if err != nil {
+		return receipt, err
+	}
+	a.mu.Lock()
+	a.run, a.record.Run = &receipt, &receipt
+	record := a.record
+	a.mu.Unlock()
+	e := event(record.ID, coleo.EventRunStart, receipt)
+	e.Run = receipt.ID
+	if err := a.host.append(ctx, e); err != nil {
+		return receipt, err
+	}
+	if err := a.host.DB.PutArm(ctx, record); err != nil {
+		return receipt, err
+	}
+	a.endRun(ctx, s) // it may be over already
+	return receipt, nil
+}
+
+// respond answers a dialog.
+func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
+	s, err := a.live()
+	if err != nil {
+		return err
+	}
+	if err := a.mayType(o.Lease); err != nil {
+		return err
+	}
+	d := s.State().Dialog
+	if d == nil {
+		return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", a.record.Name, s.State().State)
+	}
+	if o.Dialog == "" {
+		o.Dialog = d.Fingerprint
+	}
+	if err := s.Respond(ctx, o.Dialog, o.Decision); err != nil {
+		return err
+	}
+	return a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision}))
+}
+
+func (a *arm) interrupt(ctx context.Context) error {
+	s, err := a.live()
+	if err != nil {
+		return err
+	}
+	if err := a.mayType(""); err != nil {
+		return err
+	}
+	return s.Interrupt(ctx)
+}
+
+// lease gives, renews or takes back the right to type by hand.
+func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayType(o.ID); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o.Release {
+		a.lease = coleo.Lease{}
+		return a.lease, nil
+	}
+	if o.ID == "" {
+		o.ID = rand.Text()
+	}
+	a.lease = coleo.Lease{ID: o.ID, Holder: o.Holder, Until: time.Now().Add(leaseTime)}
+	return a.lease, nil
+}
+
+// leased returns the terminal of an arm for who holds its lease.
+func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
+	a, err := h.arm(key)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.(coleo.Terminal)
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.record.Name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if lease == "" || a.lease.ID != lease || time.Now().After(a.lease.Until) {
+		return nil, coleo.Errorf(coleo.EBusy, "typing by hand into arm %s needs its lease", a.record.Name)
+	}
+	a.lease.Until = time.Now().Add(leaseTime)
+	return t, nil
+}
+
+func (h *Host) input(ctx context.Context, o bus.InputOrder) (any, error) {
+	t, err := h.leased(o.Arm, o.Lease)
+	if err != nil {
+		return nil, err
+	}
+	return nil, t.Input(ctx, o.Data)
+}
+
+func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
+	t, err := h.leased(o.Arm, o.Lease)
+	if err != nil {
+		return nil, err
+	}
+	const minCols, minRows = 80, 24 // smaller viewers pan
+	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
+}
+
+// output returns a piece of terminal output, waiting for it if there is none.
+// It reads the journal, which is there after the arm's end too.
+func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	r := a.report()
+	if r.Handle == nil {
+		return coleo.Output{End: true}, nil
+	}
+	out := coleo.Output{Offset: o.From}
+	if s, err := a.live(); err == nil {
+		if t, ok := s.(coleo.Terminal); ok {
+			view := t.Screen()
+			out.Cols, out.Rows = view.Cols, view.Rows
+		}
+	}
+	start, end, err := holder.Span(holder.JournalDir(r.Handle.Dir))
+	if err != nil {
+		return nil, err
+	}
+	if out.Offset < 0 {
+		out.Offset += end
+	}
+	out.Offset = max(out.Offset, start)
+	if out.Offset < end || !r.Attached {
+		return readOutput(r, out, end)
+	}
+	return waitOutput(ctx, a, out, o.Wait)
+}
+
+func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, error) {
+	reader := holder.NewReader(holder.JournalDir(r.Handle.Dir), out.Offset)
+	defer reader.Close()
+	buf := make([]byte, outputAtOnce)
+	n, err := reader.Read(buf)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return out, err
+	}
+	out.Data = buf[:n]
+	out.End = !r.Attached && out.Offset+int64(n) >= end
+	return out, nil
+}
+
+// waitOutput waits for live output behind the offset.
+func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
+	defer cancel()
+	s, err := a.live()
+	if err != nil {
+		out.End = true
+		return out, nil
+	}
+	t, ok := s.(coleo.Terminal)
+	if !ok {
+		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.record.Name)
+	}
+	stream, err := t.Output(ctx, out.Offset)
+	if err != nil {
+		return out, err
+	}
+	defer stream.Close()
+	buf := make([]byte, outputAtOnce)
+	n, err := stream.Read(buf)
+	out.Data = buf[:n]
+	out.End = errors.Is(err, io.EOF) && ctx.Err() == nil
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && ctx.Err() == nil {
+		return out, err
+	}
+	return out, nil
+}

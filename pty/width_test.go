@@ -1,0 +1,61 @@
+package pty
+
+import "testing"
+
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, in string
+		cells    int
+	}{
+		{"ASCII", "a~", 2},
+		{"Latin, Greek, box drawing, braille", "éΩ─⠋", 4},
+		{"ambiguous ones are narrow", "…·●★→✳①", 7},
+		{"CJK and full width", "漢あア한Ａ", 10},
+		{"half width katakana", "ｱ", 1},
+		{"emoji", "🟢✋🔌🚀", 8},
+		{"text symbols stay narrow", "⚠✔❤☁", 4},
+		{"and are wide with U+FE0F", "⚠\ufe0f✔\ufe0f❤\ufe0f", 6},
+		{"U+FE0E leaves them as they are", "◐\ufe0e", 1},
+		{"keycap", "1\ufe0f\u20e3", 2},
+		{"family", "👨\u200d👩\u200d👧", 2},
+		{"skin tone", "👍🏽", 2},
+		{"flag", "🇫🇮", 2},
+		{"two flags", "🇫🇮🇪🇪", 4},
+		{"combining marks", "a\u0301\u0302", 1},
+		{"Devanagari", "नि", 1},
+		{"Hangul in parts", "\u1100\u1161\u11a8", 2},
+		{"zero width space and joiners", "\u200b\u2060", 1},
+	}
+	for _, tt := range tests {
+		c := draw(40, 1, tt.in)
+		if x, _ := c.Cursor(); x != tt.cells || c.Row(0) != tt.in {
+			t.Errorf("%s: %q takes %d cells and shows %q, want %d cells", tt.name, tt.in, x, c.Row(0), tt.cells)
+		}
+	}
+}
+
+func TestPropertyRangesAreInOrder(t *testing.T) {
+	t.Parallel()
+	last := rune(-1)
+	for _, r := range propertyRanges() {
+		if r.lo <= last || r.hi < r.lo || r.hi > 0x10ffff || r.property&kindMask > kindPictograph {
+			t.Errorf("range %x-%x (%d) after %x", r.lo, r.hi, r.property, last)
+		}
+		last = r.hi
+	}
+}
+
+func TestClustersAreBounded(t *testing.T) {
+	t.Parallel()
+	c := draw(10, 1, "a")
+	for range 1000 {
+		_, _ = c.Write([]byte("\u0301"))
+	}
+	if n := len(c.Row(0)); n > maxCluster+4 || n < maxCluster {
+		t.Errorf("a cluster of %d bytes", n)
+	}
+	if x, _ := c.Cursor(); x != 1 {
+		t.Errorf("cursor at %d", x)
+	}
+}

@@ -1,0 +1,100 @@
+package coleo
+
+// SpawnRequest asks for a new arm, or for the next start of a stopped one. The
+// zero value of a field means: as the template, the stopped arm or the harness
+// has it. Its JSON form is the body of POST /api/arms/{id}/spawn.
+type SpawnRequest struct {
+	Name     string `json:"name,omitempty" doc:"Name of the arm; made up when left out"`
+	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
+	Template string `json:"template,omitempty" doc:"Template that fills in what is left out"`
+
+	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
+	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty" doc:"Model, or provider/model"`
+	Endpoint string `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
+
+	PermissionMode PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
+	Profile        Profile        `json:"profile,omitempty" enum:"user,hermetic"`
+	Home           string         `json:"home,omitempty" doc:"HOME in the hermetic profile"`
+	Wrap           []string       `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
+	Args           []string       `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
+	MCPServers     []MCPServer    `json:"mcpServers,omitempty"`
+	TrustWorkdir   bool           `json:"trustWorkdir,omitempty" doc:"Answer the agent CLI's question for trust in the folder beforehand"`
+	Conversation   string         `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
+	Recover        bool           `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
+
+	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
+	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`
+
+	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
+	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"Any host agent rather than this process; so it is anyway"`
+	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
+	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Open the arm in this terminal program"`
+
+	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
+	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
+}
+
+// RecoverRequest says what shall be other than before when an arm is
+// recovered; all of it may be left out.
+type RecoverRequest struct {
+	Workdir            string `json:"workdir,omitempty"`
+	Provider           string `json:"provider,omitempty"`
+	Model              string `json:"model,omitempty"`
+	AgentID            string `json:"agentId,omitempty"`
+	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty"`
+}
+
+// RecoveryMode says how an arm came back.
+type RecoveryMode string
+
+// The recovery modes.
+const (
+	RecoveryReattached RecoveryMode = "reattached" // its session had never ended
+	RecoveryRecovered  RecoveryMode = "recovered"  // a server that still ran was taken up by pid and port
+	RecoveryRestarted  RecoveryMode = "restarted"  // a new process; Resumed says whether the conversation goes on
+)
+
+// SpawnReply says what a spawn or a recovery came to.
+type SpawnReply struct {
+	Spawned       bool         `json:"spawned"` // a process was started
+	Recovered     bool         `json:"recovered"`
+	RecoveryMode  RecoveryMode `json:"recoveryMode,omitempty"`
+	Resumed       bool         `json:"resumed,omitempty"` // the conversation goes on in a new process
+	Distributed   bool         `json:"distributed"`       // a host agent runs the arm
+	AgentID       string       `json:"agentId,omitempty"`
+	Host          string       `json:"host,omitempty"`
+	SessionID     string       `json:"sessionId,omitempty"`
+	PID           int          `json:"pid,omitempty"`
+	Port          int          `json:"port,omitempty"`
+	Provider      string       `json:"provider,omitempty"`
+	Model         string       `json:"model,omitempty"`
+	Arm           Arm          `json:"arm"`
+	Warning       string       `json:"warning,omitempty"`       // one line for people
+	ModelFallback string       `json:"modelFallback,omitempty"` // why another model than the one asked for
+}
+
+// LeaseRequest takes, renews or gives back the right to type by hand.
+type LeaseRequest struct {
+	ID      string `json:"id,omitempty"`     // empty: take a new one
+	Holder  string `json:"holder,omitempty"` // for people: who it is
+	Release bool   `json:"release,omitempty"`
+}
+
+// EventFilter picks events of the log. After is a cursor that an earlier
+// answer gave; empty means from the beginning. Limit 0 means the default.
+type EventFilter struct {
+	Arm   string `json:"arm,omitempty"`
+	Run   string `json:"run,omitempty"`
+	After string `json:"after,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// Update is one piece of news for those who follow along. Exactly one field
+// is set.
+type Update struct {
+	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
+	Removed string `json:"removed,omitempty"` // id of an arm that is gone
+	Event   *Event `json:"event,omitempty"`
+}
