@@ -32,9 +32,9 @@ func Decide(e Evidence) Remedy {
 func refuse(reason string) Remedy { return Remedy{Action: Refuse, Reason: reason} }
 
 func (e Evidence) reattach() Remedy {
-	r := Remedy{Action: Reattach, Host: e.Found.Host, Mode: Reattached, Reason: "Its session runs, and has proven that it is the arm's."}
+	r := Remedy{Action: Reattach, Host: e.Found.Host, Mode: coleo.RecoveryReattached, Reason: "Its session runs, and has proven that it is the arm's."}
 	if e.Found.ServerOnly {
-		r.Mode, r.Reason = Recovered, "Its server runs, and has proven that it is the arm's."
+		r.Mode, r.Reason = coleo.RecoveryRecovered, "Its server runs, and has proven that it is the arm's."
 	}
 	return r
 }
@@ -105,10 +105,10 @@ func (e Evidence) unproven() string {
 }
 
 // start returns the remedy that brings the arm up on a host.
-func (e Evidence) start(target Host) Remedy {
+func (e Evidence) start(target coleo.HostInfo) Remedy {
 	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
 	r := Remedy{
-		Action: Restart, Host: target.ID, Mode: Restarted,
+		Action: Restart, Host: target.ID, Mode: coleo.RecoveryRestarted,
 		Sweep:  kill || e.Found.Sweep != SweptClean,
 		Resume: e.Harness.Resumes && e.Arm.Conversation != "" && e.isHome(target),
 	}

@@ -16,7 +16,7 @@ var (
 	healths   = []coleo.Health{coleo.HealthActive, coleo.HealthHung, coleo.HealthRecoverable}
 	statuses  = []coleo.Status{coleo.StatusBusy, coleo.StatusError, coleo.StatusStopped}
 	finders   = []string{"", "h1", "h2", "h9", LocalHost}
-	fleets    = [][]Host{nil, {live("h1", "box", 0)}, {live("h2", "box", 10), live("h3", "other", 2)}, {live("h1", "box", 3), {Host: coleo.Host{ID: "h2"}}}}
+	fleets    = [][]coleo.HostInfo{nil, {live("h1", "box", 0)}, {live("h2", "box", 10), live("h3", "other", 2)}, {live("h1", "box", 3), {Host: coleo.Host{ID: "h2"}, Live: true}, {Host: coleo.Host{ID: "h9", Capabilities: []string{"cli"}}}}}
 	both      = []bool{false, true}
 )
 
@@ -83,7 +83,7 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 	alive := map[string]bool{LocalHost: true}
 	drives := map[string]bool{}
 	for _, h := range e.Hosts {
-		alive[h.ID], drives[h.ID] = true, h.Drives(e.Harness.Name)
+		alive[h.ID], drives[h.ID] = h.Live, h.Live && h.Drives(e.Harness.Name)
 	}
 	proven := e.Found.Proof == Proven && alive[e.Found.Host]
 	hung := e.Health == coleo.HealthHung && (e.Found.State == "" || e.Found.State.Working() || e.Found.State == coleo.Initializing)
@@ -95,7 +95,7 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 		is(proven && e.Found.Process == Alive && !hung, "only a proven, running session that is not hung is reattached")
 		is(e.Found.State != coleo.Dead && e.Found.State != coleo.Failed, "a session that has failed is not reattached")
 		is(r.Host == e.Found.Host && !r.Sweep && !r.Resume, "it is reattached where it is")
-		is((r.Mode == Recovered) == e.Found.ServerOnly, "the mode says how it was found")
+		is((r.Mode == coleo.RecoveryRecovered) == e.Found.ServerOnly, "the mode says how it was found")
 	case KillAndRestart:
 		is(proven, "what failed the proof is not killed")
 		is(r.Host == e.Found.Host && r.Sweep, "it is killed where it is, and swept")
@@ -109,7 +109,7 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 	default:
 		is(false, "every action is one of the six")
 	}
-	is(!r.Starts() || r.Mode == Restarted, "a new process is called restarted")
+	is(!r.Starts() || r.Mode == coleo.RecoveryRestarted, "a new process is called restarted")
 	is(!r.Starts() || drives[r.Host] || r.Host == LocalHost, "only a live host agent that can drive the harness starts it")
 	local := !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 	is(!r.Starts() || r.Host != LocalHost || local, "it is started here only where the policy allows that")

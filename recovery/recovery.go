@@ -21,16 +21,6 @@ const (
 	Nothing         Action = "nothing"          // nothing needs to be done
 )
 
-// Mode is how a recovery went, as the API publishes it.
-type Mode string
-
-// The modes. Only a process that lived on is reattached or recovered.
-const (
-	Reattached Mode = "reattached" // the session lived on
-	Recovered  Mode = "recovered"  // its own server lived on and was found by port and process
-	Restarted  Mode = "restarted"  // a new process
-)
-
 // LocalHost stands for this process itself, where no host agent is involved.
 const LocalHost = "local"
 
@@ -94,19 +84,13 @@ type Finding struct {
 	Sweep      Sweep
 }
 
-// Host is a host agent that is live now.
-type Host struct {
-	coleo.Host
-	Arms int // how many it runs
-}
-
 // Evidence is all that a decision rests on.
 type Evidence struct {
 	Harness Harness
 	Arm     Arm
 	Health  coleo.Health
 	Found   Finding
-	Hosts   []Host // live ones only
+	Hosts   []coleo.HostInfo // those that are not live count for nothing
 
 	Preferred          string // id of the host agent that was asked for
 	AllowLocalFallback bool
@@ -115,12 +99,12 @@ type Evidence struct {
 
 // Remedy is what to do, where, and why.
 type Remedy struct {
-	Action Action `json:"action"`
-	Host   string `json:"host,omitempty"`   // id of the host agent that does it, or LocalHost
-	Mode   Mode   `json:"mode,omitempty"`   // what to report once it is done
-	Resume bool   `json:"resume,omitempty"` // take up the conversation
-	Sweep  bool   `json:"sweep,omitempty"`  // prove before the start that nothing of an earlier one is left
-	Reason string `json:"reason"`           // never empty; for people
+	Action Action             `json:"action"`
+	Host   string             `json:"host,omitempty"`   // id of the host agent that does it, or LocalHost
+	Mode   coleo.RecoveryMode `json:"mode,omitempty"`   // what to report once it is done; a new process is always restarted
+	Resume bool               `json:"resume,omitempty"` // take up the conversation
+	Sweep  bool               `json:"sweep,omitempty"`  // prove before the start that nothing of an earlier one is left
+	Reason string             `json:"reason"`           // never empty; for people
 }
 
 // Kills tells whether the remedy ends a process.
