@@ -1,0 +1,145 @@
+package modelresolver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// node is a piece of JSON that knows where it is, so that errors can say so.
+// The zero node is one that is not there.
+type node struct {
+	raw  json.RawMessage
+	path string // "all[2].models.x"; "" at the top
+}
+
+// kind names what a node is, in words for people. What is missing and null are
+// both nothing.
+func (n node) kind() string {
+	text := bytes.TrimSpace(n.raw)
+	if len(text) == 0 {
+		return "nothing"
+	}
+	switch text[0] {
+	case 'n':
+		return "nothing"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case 't', 'f':
+		return "true or false"
+	}
+	return "a number"
+}
+
+func (n node) wrong(format string, args ...any) error {
+	where := n.path
+	if where == "" {
+		where = "the top"
+	}
+	return fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...))
+}
+
+func (n node) want(kind string) error {
+	if got := n.kind(); got != kind {
+		return n.wrong("want %s, got %s", kind, got)
+	}
+	return nil
+}
+
+func (n node) object() (map[string]node, error) {
+	if err := n.want("an object"); err != nil {
+		return nil, err
+	}
+	var raws map[string]json.RawMessage
+	if err := json.Unmarshal(n.raw, &raws); err != nil {
+		return nil, n.wrong("%v", err)
+	}
+	out := make(map[string]node, len(raws))
+	for key, raw := range raws {
+		out[key] = node{raw, n.path + step(key, n.path == "")}
+	}
+	return out, nil
+}
+
+// plain is a key that needs no quotes in a path.
+var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+func step(key string, top bool) string {
+	switch {
+	case !plain.MatchString(key):
+		return fmt.Sprintf("[%q]", key)
+	case top:
+		return key
+	}
+	return "." + key
+}
+
+func (n node) list() ([]node, error) {
+	if err := n.want("a list"); err != nil {
+		return nil, err
+	}
+	var raws []json.RawMessage
+	if err := json.Unmarshal(n.raw, &raws); err != nil {
+		return nil, n.wrong("%v", err)
+	}
+	out := make([]node, len(raws))
+	for i, raw := range raws {
+		out[i] = node{raw, fmt.Sprintf("%s[%d]", n.path, i)}
+	}
+	return out, nil
+}
+
+// text returns a string; nothing is the empty one.
+func (n node) text() (string, error) {
+	if n.kind() == "nothing" {
+		return "", nil
+	}
+	if err := n.want("a text"); err != nil {
+		return "", err
+	}
+	var s string
+	if err := json.Unmarshal(n.raw, &s); err != nil {
+		return "", n.wrong("%v", err)
+	}
+	return s, nil
+}
+
+// texts returns a list of strings; nothing is the empty one.
+func (n node) texts() ([]string, error) {
+	if n.kind() == "nothing" {
+		return nil, nil
+	}
+	items, err := n.list()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, item := range items {
+		if err := item.want("a text"); err != nil {
+			return nil, err
+		}
+		s, err := item.text()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// price returns a number that can be one.
+func (n node) price() (float64, error) {
+	if err := n.want("a number"); err != nil {
+		return 0, err
+	}
+	var f float64
+	if err := json.Unmarshal(n.raw, &f); err != nil || f < 0 {
+		return 0, n.wrong("%s cannot be a price", n.raw)
+	}
+	return f, nil
+}

@@ -1,0 +1,150 @@
+// Package modelresolver turns a wish for a provider and a model into one that a
+// catalogue really has, and says why when it had to choose another.
+//
+// It is pure: it asks no server and reads no file. Catalogues are given to it,
+// as values or as the JSON of those who publish them.
+package modelresolver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cost is a model's price in US dollars per million tokens.
+type Cost struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// Total is what models are ordered by: input and output, added.
+func (c Cost) Total() float64 { return c.Input + c.Output }
+
+// Model is one model of a provider.
+type Model struct {
+	ID   string
+	Name string
+	Cost *Cost // nil: the catalogue names no price
+}
+
+// Provider is one source of models.
+type Provider struct {
+	ID     string
+	Name   string
+	Models []Model
+}
+
+// Catalog is what can be had. Connected lists the ids of the providers that
+// there are credentials for; when it is empty that is unknown, and every listed
+// provider counts as connected.
+type Catalog struct {
+	Providers []Provider
+	Connected []string
+}
+
+// Resolution is the provider and model to use. Fallback says that it is not
+// what was wished for; Reason, why, and is empty otherwise.
+type Resolution struct {
+	ProviderID   string `json:"provider"`
+	ModelID      string `json:"model"`
+	ProviderName string `json:"provider_name"`
+	ModelName    string `json:"model_name"`
+	Fallback     bool   `json:"fallback"`
+	Reason       string `json:"reason"`
+}
+
+// Offer is one available model with its price.
+type Offer struct {
+	ProviderID   string `json:"provider"`
+	ProviderName string `json:"provider_name"`
+	ModelID      string `json:"model"`
+	ModelName    string `json:"model_name"`
+	Cost         Cost   `json:"cost"`
+	Source       Source `json:"price_source"`
+}
+
+// Split takes "provider/model" apart at the first slash; model ids may have
+// more of them. Without a slash it is all model.
+func Split(combined string) (provider, model string) {
+	provider, model, found := strings.Cut(combined, "/")
+	if !found {
+		return "", combined
+	}
+	return provider, model
+}
+
+// Resolve returns the wish when it is available. Else it returns, in this
+// order: the cheapest model of the wished provider, the wished model at the
+// provider where it is cheapest, the cheapest model there is. A wish without a
+// provider may name it in the model, before the first slash. What was not
+// wished for is chosen without that being a fallback. When nothing at all is
+// available the wish is returned as it is.
+func Resolve(c Catalog, provider, model string) Resolution {
+	if provider == "" {
+		provider, model = Split(model)
+	}
+	offers := AvailableByCost(c)
+	if len(offers) == 0 {
+		return Resolution{ProviderID: provider, ModelID: model, ProviderName: provider, ModelName: model}
+	}
+	if o, ok := first(offers, func(o Offer) bool { return o.ProviderID == provider && o.ModelID == model }); ok {
+		return o.resolution("")
+	}
+	if o, ok := first(offers, func(o Offer) bool { return o.ProviderID == provider }); ok {
+		return o.resolution(reason(model != "", `Model "%s" not available in %s, using cheapest alternative`, model, o.ProviderName))
+	}
+	if o, ok := first(offers, func(o Offer) bool { return o.ModelID == model }); ok {
+		return o.resolution(reason(provider != "", `Provider "%s" not available, using %s`, provider, o.ProviderName))
+	}
+	return offers[0].resolution(reason(provider != "" || model != "", `Neither provider "%s" nor model "%s" available`, provider, model))
+}
+
+// reason returns the published sentence, or "" when nothing was wished for that
+// could not be had.
+func reason(wished bool, format string, args ...any) string {
+	if !wished {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func first(offers []Offer, is func(Offer) bool) (Offer, bool) {
+	i := slices.IndexFunc(offers, is)
+	if i < 0 {
+		return Offer{}, false
+	}
+	return offers[i], true
+}
+
+func (o Offer) resolution(reason string) Resolution {
+	return Resolution{
+		ProviderID: o.ProviderID, ModelID: o.ModelID, ProviderName: o.ProviderName, ModelName: o.ModelName,
+		Fallback: reason != "", Reason: reason,
+	}
+}
+
+// IsModelAvailable tells whether a provider is connected and lists a model.
+func IsModelAvailable(c Catalog, provider, model string) bool {
+	_, ok := first(AvailableByCost(c), func(o Offer) bool { return o.ProviderID == provider && o.ModelID == model })
+	return ok
+}
+
+// AvailableByCost returns the models of all connected providers, the cheapest
+// first; equally cheap ones by provider and model id.
+func AvailableByCost(c Catalog) []Offer {
+	var out []Offer
+	for _, p := range c.Providers {
+		if len(c.Connected) > 0 && !slices.Contains(c.Connected, p.ID) {
+			continue
+		}
+		for _, m := range p.Models {
+			cost, source := price(m)
+			out = append(out, Offer{p.ID, cmp.Or(p.Name, p.ID), m.ID, cmp.Or(m.Name, m.ID), cost, source})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Offer) int {
+		return cmp.Or(cmp.Compare(a.Cost.Total(), b.Cost.Total()), cmp.Compare(a.ProviderID, b.ProviderID), cmp.Compare(a.ModelID, b.ModelID))
+	})
+	return out
+}

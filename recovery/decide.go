@@ -1,0 +1,149 @@
+package recovery
+
+import (
+	"fmt"
+
+	"coleo.dev"
+)
+
+// Decide returns the remedy for an arm. It reattaches only to a session that a
+// live host has proven, whose process runs and which is not hung. What failed
+// the proof is never killed. An arm that waits for an approval is never hung.
+func Decide(e Evidence) Remedy {
+	if e.Arm.Desired == coleo.DesiredStopped {
+		return Remedy{Action: Nothing, Reason: "The arm is meant to be stopped."}
+	}
+	if trouble := e.trouble(); trouble == "" {
+		return e.reattach()
+	}
+	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
+		return refuse("Nothing is known to start the arm from: neither its working folder nor an earlier session.")
+	}
+	if e.Found.Sweep == SweptLeft && !e.proven() {
+		return refuse("Processes of an earlier start of the arm may still run and could not be proven to be its own; end them by hand, then recover it.")
+	}
+	target, refusal := e.target()
+	if refusal != "" {
+		return refuse(refusal)
+	}
+	return e.start(target)
+}
+
+func refuse(reason string) Remedy { return Remedy{Action: Refuse, Reason: reason} }
+
+func (e Evidence) reattach() Remedy {
+	r := Remedy{Action: Reattach, Host: e.Found.Host, Mode: coleo.RecoveryReattached, Reason: "Its session runs, and has proven that it is the arm's."}
+	if e.Found.ServerOnly {
+		r.Mode, r.Reason = coleo.RecoveryRecovered, "Its server runs, and has proven that it is the arm's."
+	}
+	return r
+}
+
+// proven tells whether the finding is a proof that still holds: its host must
+// be live, or nobody can act on it.
+func (e Evidence) proven() bool {
+	if e.Found.Proof != Proven {
+		return false
+	}
+	_, live := e.live(e.Found.Host)
+	return live || e.Found.Host == LocalHost
+}
+
+// hung tells whether the session works without a sign of life. The row behind
+// the health may be older than the reading: a session just read as idle, or as
+// waiting for an approval, is not hung.
+func (e Evidence) hung() bool {
+	if e.Health != coleo.HealthHung {
+		return false
+	}
+	switch e.Found.State {
+	case coleo.Idle, coleo.WaitingApproval:
+		return false
+	case coleo.Initializing, coleo.Processing, coleo.Executing, coleo.Failed, coleo.Dead:
+	}
+	return true
+}
+
+// trouble returns why the arm cannot go on as it is, or "".
+func (e Evidence) trouble() string {
+	switch {
+	case !e.Arm.HasHandle && e.Found.Proof != Proven:
+		return "It has never been started"
+	case !e.proven():
+		return e.unproven()
+	case e.Found.Process == Stopped:
+		return "Its process is frozen by a signal"
+	case e.Found.Process == Dead:
+		return "Its process has ended"
+	case e.Found.Process != Alive:
+		return "Whether its process runs is not known"
+	case e.hung():
+		return "It is hung"
+	case e.Found.State == coleo.Dead:
+		return "Its session has ended"
+	case e.Found.State == coleo.Failed, e.Found.State == "" && e.Arm.Status == coleo.StatusError:
+		return "Its last turn, or its start, ended in an error"
+	case e.Found.State == "" && e.Arm.Status == coleo.StatusStopped:
+		return "It is recorded as stopped, and its session could not be read"
+	}
+	return ""
+}
+
+func (e Evidence) unproven() string {
+	switch e.Found.Proof {
+	case Unproven:
+		return "What was found could not prove that it is the arm's, and is left alone"
+	case Gone:
+		return "Its session is gone"
+	case Proven:
+		return "The host agent that had found it is not live any more"
+	}
+	if _, live := e.live(e.Arm.AgentID); e.Arm.AgentID != "" && !live {
+		return "Its host agent is not live, so its session cannot be confirmed"
+	}
+	return "Its session could not be looked for"
+}
+
+// start returns the remedy that brings the arm up on a host.
+func (e Evidence) start(target coleo.HostInfo) Remedy {
+	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
+	r := Remedy{
+		Action: Restart, Host: target.ID, Mode: coleo.RecoveryRestarted,
+		Sweep:  kill || e.Found.Sweep != SweptClean,
+		Resume: e.Harness.Resumes && e.Arm.Conversation != "" && e.isHome(target),
+	}
+	switch {
+	case kill && target.ID != e.Found.Host:
+		return refuse(fmt.Sprintf("%s; it can be ended on host agent %s, which cannot start it again.", e.trouble(), e.Found.Host))
+	case kill:
+		r.Action = KillAndRestart
+	case r.Resume:
+		r.Action = RestartResuming
+	}
+	r.Reason = e.trouble() + "; " + e.plan(r)
+	return r
+}
+
+// plan says in words what a starting remedy does.
+func (e Evidence) plan(r Remedy) string {
+	what := "it is started"
+	if r.Action == KillAndRestart {
+		what = "it is ended and started again"
+	}
+	where := " on host agent " + r.Host
+	if r.Host == LocalHost {
+		where = " here"
+	}
+	switch {
+	case r.Resume:
+		where += ", taking up its conversation"
+	case e.Arm.Conversation != "" && e.Harness.Resumes:
+		where += " with a new conversation, for the old one is on another machine"
+	case e.Arm.Conversation != "":
+		where += " with a new conversation, for its harness cannot take up an old one"
+	}
+	if e.Preferred != "" && e.Preferred != r.Host {
+		where += fmt.Sprintf(" (host agent %s was asked for and cannot be used)", e.Preferred)
+	}
+	return what + where + "."
+}

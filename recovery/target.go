@@ -1,0 +1,113 @@
+package recovery
+
+import (
+	"fmt"
+	"slices"
+
+	"coleo.dev"
+)
+
+// target picks where the arm is started: where it was proven to run, else on
+// the host agent that was asked for, else on the one that had it, if that one
+// is still live, else on a live one of its machine, else on the live one with
+// the fewest arms. A recorded host agent that is not live counts for nothing.
+// The second result is the refusal when there is none.
+func (e Evidence) target() (coleo.HostInfo, string) {
+	local := coleo.HostInfo{Host: coleo.Host{ID: LocalHost}, Live: true}
+	if e.proven() && e.Found.Host == LocalHost && e.mayRunHere() {
+		return local, ""
+	}
+	if e.proven() {
+		if h, ok := e.usable(e.Found.Host); ok {
+			return h, ""
+		}
+	}
+	for _, id := range []string{e.Preferred, e.Arm.AgentID} {
+		if h, ok := e.usable(id); ok {
+			return h, ""
+		}
+	}
+	if h, ok := e.leastBusy(func(h coleo.HostInfo) bool { return h.Hostname != "" && h.Hostname == e.Arm.Hostname }); ok {
+		return h, ""
+	}
+	if !e.Harness.DaemonManaged && e.Arm.AgentID == "" && e.mayRunHere() {
+		return local, ""
+	}
+	if h, ok := e.leastBusy(func(coleo.HostInfo) bool { return true }); ok {
+		return h, ""
+	}
+	if e.mayRunHere() {
+		return local, ""
+	}
+	return coleo.HostInfo{}, e.nowhere()
+}
+
+// mayRunHere tells whether the policy lets the agent CLI be started without a
+// host agent.
+func (e Evidence) mayRunHere() bool {
+	return !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
+}
+
+// nowhere says why no host can start the arm.
+func (e Evidence) nowhere() string {
+	if !slices.ContainsFunc(e.Hosts, func(h coleo.HostInfo) bool { return h.Live }) {
+		return fmt.Sprintf("Harness '%s' requires the arm agent daemon. Distributed arm management is unavailable.", e.Harness.Name)
+	}
+	for _, h := range e.Hosts {
+		if h.Live && h.Drives(e.Harness.Name) {
+			return fmt.Sprintf("Every host agent for harness '%s' runs as many arms as it may. Stop one, or start another host agent.", e.Harness.Name)
+		}
+	}
+	return fmt.Sprintf("No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", e.Harness.Name)
+}
+
+func (e Evidence) live(id string) (coleo.HostInfo, bool) {
+	for _, h := range e.Hosts {
+		if h.Live && h.ID == id && id != "" {
+			return h, true
+		}
+	}
+	return coleo.HostInfo{}, false
+}
+
+// usable returns a live host agent that can start the arm.
+func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
+	h, ok := e.live(id)
+	return h, ok && e.canStart(h)
+}
+
+// canStart tells whether a host drives the harness and has room. An arm that
+// the host has already needs no more room.
+func (e Evidence) canStart(h coleo.HostInfo) bool {
+	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.proven() && h.ID == e.Found.Host)
+	return h.Live && room && h.Drives(e.Harness.Name)
+}
+
+// leastBusy returns the usable host with the fewest arms; by id when equal.
+func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
+	var best coleo.HostInfo
+	found := false
+	for _, h := range e.Hosts {
+		if !want(h) || !e.canStart(h) {
+			continue
+		}
+		if !found || h.Arms < best.Arms || (h.Arms == best.Arms && h.ID < best.ID) {
+			best, found = h, true
+		}
+	}
+	return best, found
+}
+
+// isHome tells whether a host has the arm's conversation: agent CLIs keep
+// theirs on the machine where they ran.
+func (e Evidence) isHome(h coleo.HostInfo) bool {
+	switch {
+	case e.proven() && h.ID == e.Found.Host:
+		return true
+	case h.ID == LocalHost:
+		return e.Arm.AgentID == ""
+	case h.ID == e.Arm.AgentID:
+		return true
+	}
+	return h.Hostname != "" && h.Hostname == e.Arm.Hostname
+}
