@@ -41,7 +41,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 	b.catchUp(ctx, first(remedy.Host, arm.AgentID))
 	reply, err := b.reply(ctx, arm.ID)
 	reply.Spawned, reply.Recovered = remedy.Starts(), true
-	reply.RecoveryMode, reply.Resumed = coleo.RecoveryMode(remedy.Mode), remedy.Resume
+	reply.RecoveryMode, reply.Resumed = remedy.Mode, remedy.Resume
 	return reply, err
 }
 
@@ -67,9 +67,9 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 		}
 	}
 	for _, beat := range b.live() {
-		e.Hosts = append(e.Hosts, recovery.Host{
+		e.Hosts = append(e.Hosts, coleo.HostInfo{
 			Host: coleo.Host{ID: beat.ID, Hostname: beat.Hostname, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms},
-			Arms: len(beat.Arms),
+			Arms: len(beat.Arms), Live: true,
 		})
 	}
 	return e, nil

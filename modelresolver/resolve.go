@@ -23,24 +23,24 @@ func (c Cost) Total() float64 { return c.Input + c.Output }
 
 // Model is one model of a provider.
 type Model struct {
-	ID   string
-	Name string
-	Cost *Cost // nil: the catalogue names no price
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Cost *Cost  `json:"cost,omitempty"` // nil: the catalogue names no price
 }
 
 // Provider is one source of models.
 type Provider struct {
-	ID     string
-	Name   string
-	Models []Model
+	ID     string  `json:"id"`
+	Name   string  `json:"name"`
+	Models []Model `json:"models"`
 }
 
 // Catalog is what can be had. Connected lists the ids of the providers that
 // there are credentials for; when it is empty that is unknown, and every listed
 // provider counts as connected.
 type Catalog struct {
-	Providers []Provider
-	Connected []string
+	Providers []Provider `json:"providers"`
+	Connected []string   `json:"connected"`
 }
 
 // Resolution is the provider and model to use. Fallback says that it is not

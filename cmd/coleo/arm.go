@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
@@ -82,4 +85,11 @@ func newArmRemoveCommand() *cobra.Command {
 		err := client.Remove(c.Context(), name)
 		return "Removed " + name, map[string]string{"removed": name}, err
 	})
+}
+
+// waitArm waits for an arm's state, for so long.
+func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration, states ...coleo.State) (coleo.Arm, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return client.WaitArm(ctx, name, states...)
 }

@@ -67,11 +67,11 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 
 // awaitAnswer waits for the end of a run. A dialog on the way ends the wait.
 func awaitAnswer(ctx context.Context, client *api.Client, name string, r coleo.Receipt, limit time.Duration) (coleo.RunEnd, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	asks := make(chan error, 1)
 	go func() {
-		arm, err := client.WaitArm(ctx, name, []coleo.State{coleo.WaitingApproval}, limit)
+		arm, err := client.WaitArm(ctx, name, coleo.WaitingApproval)
 		if err == nil {
 			asks <- coleo.Blocked(arm.Dialog)
 		}
@@ -82,7 +82,7 @@ func awaitAnswer(ctx context.Context, client *api.Client, name string, r coleo.R
 	}
 	ended := make(chan result, 1)
 	go func() {
-		end, err := client.WaitRun(ctx, r.ID, limit)
+		end, err := client.WaitRun(ctx, r.ID)
 		ended <- result{end, err}
 	}()
 	select {
@@ -109,7 +109,7 @@ func newArmWaitCommand() *cobra.Command {
 				}
 				want = append(want, state)
 			}
-			arm, err := client.WaitArm(c.Context(), args[0], want, timeout)
+			arm, err := waitArm(c.Context(), client, args[0], timeout, want...)
 			if err != nil {
 				return err
 			}

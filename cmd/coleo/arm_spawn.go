@@ -127,7 +127,7 @@ func (f *spawnFlags) complete() error {
 // awaitReady waits until a new arm takes input or asks something. One that ends
 // at its start is an error with its last screen.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
-	now, err := client.WaitArm(ctx, arm.ID, []coleo.State{coleo.Idle, coleo.WaitingApproval, coleo.Failed}, limit)
+	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
 		return now, err
 	}

@@ -55,7 +55,7 @@ func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			return nil
 		}
 		for {
-			next, err := client.WaitArm(c.Context(), arm.ID, others(arm.State), logWait)
+			next, err := waitArm(c.Context(), client, arm.ID, logWait, others(arm.State)...)
 			if coleo.ErrorCode(err) == coleo.ETimeout {
 				continue
 			}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"log/slog"
 	"net"
-	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -19,9 +17,6 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/store"
 )
-
-// shutdownTimeout bounds how long open requests may take at the end.
-const shutdownTimeout = 3 * time.Second
 
 func newServeCommand() *cobra.Command {
 	var addr string
@@ -75,7 +70,7 @@ func serve(ctx context.Context, s setup) error {
 	defer cancel()
 	running := make(chan error, 1)
 	go func() { running <- b.Run(ctx) }()
-	err = listenAndServe(ctx, s, b)
+	err = listenAndServe(ctx, s, b, log)
 	cancel()
 	return errors.Join(err, <-running)
 }
@@ -131,7 +126,7 @@ func hostOf(url string) (string, bool) {
 
 // listenAndServe serves the API on loopback, with a token, and on a path
 // socket for the same user, without one.
-func listenAndServe(ctx context.Context, s setup, b *brain.Brain) error {
+func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logger) error {
 	token, err := secret(s.Token())
 	if err != nil {
 		return err
@@ -141,55 +136,23 @@ func listenAndServe(ctx context.Context, s setup, b *brain.Brain) error {
 		return coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr", s.Serve.Addr, err)
 	}
 	defer tcp.Close()
-	if err := os.Remove(s.Socket()); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("remove the stale socket: %w", err)
-	}
-	path, err := listenPath(s.Socket())
+	path, err := api.ListenSocket(s.Socket())
 	if err != nil {
 		return err
 	}
 	defer path.Close()
-	server, err := api.New(api.Config{Brain: b, Token: token, Addr: tcp.Addr().String(), Version: version})
+	server, err := api.New(api.Config{Brain: b, Token: token, Addr: tcp.Addr().String(), Version: version, Log: log})
 	if err != nil {
 		return err
 	}
 	if err := writeFile(s.Socket()+".addr", []byte(tcp.Addr().String()+"\n")); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "coleo: dashboard at http://%s\n", tcp.Addr())
-	return serveBoth(ctx, server, tcp, path)
-}
-
-func serveBoth(ctx context.Context, server *api.Server, tcp, path net.Listener) error {
-	open := &http.Server{Handler: server.Handler(false), ReadHeaderTimeout: 10 * time.Second}
-	trusted := &http.Server{Handler: server.Handler(true), ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 2)
-	go func() { failed <- open.Serve(tcp) }()
-	go func() { failed <- trusted.Serve(path) }()
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
-	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	log.Info("serving", "dashboard", "http://"+tcp.Addr().String())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for _, srv := range []*http.Server{open, trusted} {
-		if srv.Shutdown(end) != nil {
-			_ = srv.Close()
-		}
-	}
-	return err
-}
-
-// listenPath listens on a path socket of the user's own.
-func listenPath(path string) (net.Listener, error) {
-	const longest = 100 // bytes that fit into a socket's address everywhere
-	if len(path) > longest {
-		return nil, coleo.Errorf(coleo.EInvalid, "the path of %s is too long for a socket: set COLEO_DIR to a shorter folder", path)
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	return l, os.Chmod(path, 0o600)
+	ended := make(chan error, 2)
+	go func() { defer cancel(); ended <- server.Serve(ctx, tcp, false) }()
+	go func() { defer cancel(); ended <- server.Serve(ctx, path, true) }()
+	return errors.Join(<-ended, <-ended)
 }
