@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/mattn/go-sqlite3"
+
+	"coleo.dev"
 )
 
 const (
@@ -53,10 +55,15 @@ func open(path string, s schema) (*database, error) {
 	if d.lock, err = lock(path); err != nil {
 		return nil, err
 	}
-	if err = d.connect(s); err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), d.Close())
+	err = d.connect(s)
+	if err == nil {
+		return d, nil
 	}
-	return d, nil
+	var said *coleo.Error // names the store already
+	if !errors.As(err, &said) {
+		err = fmt.Errorf("open store %s: %w", path, err)
+	}
+	return nil, errors.Join(err, d.Close())
 }
 
 // settle makes the folder and returns the one path of the file behind links,

@@ -32,10 +32,10 @@ func (s schema) migrate(d *database) error {
 		return err
 	}
 	if done > 0 && mark != s.mark {
-		return coleo.Errorf(coleo.EInvalid, "it is not a %s database of coleo", s.folder)
+		return coleo.Errorf(coleo.EInvalid, "open store %s: it is not a %s database of coleo", d.path, s.folder)
 	}
 	if done > len(steps) {
-		return coleo.Errorf(coleo.EConflict, "its tables are at version %d and this coleo knows up to %d: use a newer coleo", done, len(steps))
+		return coleo.Errorf(coleo.EConflict, "open store %s: its tables are at version %d and this coleo knows up to %d: use a newer coleo", d.path, done, len(steps))
 	}
 	for i := done; i < len(steps); i++ {
 		if err := s.step(d, steps[i].Name(), i+1); err != nil {

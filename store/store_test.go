@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -134,7 +133,7 @@ func TestADatabaseOfTheOtherKindOrOfANewerColeoIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "host.db")
 	h := hostAt(t, path)
 	h.Close()
-	if _, err := OpenServe(path); err == nil || !strings.Contains(err.Error(), "not a serve database") {
+	if _, err := OpenServe(path); err == nil || err.Error() != "open store "+path+": it is not a serve database of coleo" {
 		t.Errorf("open host.db as serve.db = %v", err)
 	}
 	h = hostAt(t, path)
@@ -143,12 +142,9 @@ func TestADatabaseOfTheOtherKindOrOfANewerColeoIsRefused(t *testing.T) {
 	}
 	h.Close()
 	_, err := OpenHost(path)
-	if err == nil || !strings.Contains(err.Error(), "version 99") {
+	code(t, "open a newer database", err, coleo.EConflict)
+	if !strings.HasPrefix(err.Error(), "open store "+path+": its tables are at version 99") {
 		t.Errorf("open a newer database = %v", err)
-	}
-	var e *coleo.Error
-	if !errors.As(err, &e) {
-		t.Errorf("open a newer database = %v, want a coleo.Error", err)
 	}
 }
 

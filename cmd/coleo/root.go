@@ -41,7 +41,11 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args []string) int {
-	root := newRootCommand()
+	return execute(ctx, newRootCommand(), args)
+}
+
+// execute is run with a root command whose output may go elsewhere.
+func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -72,7 +76,7 @@ func newRootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		newUpCommand(), newDownCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
-		newModelserverCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
+		newModelsCommand(), newModelserverCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	return root
 }

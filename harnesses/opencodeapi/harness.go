@@ -136,7 +136,27 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	var body json.RawMessage
-	err = newServer(base, password, c.Workdir).do(ctx, "GET", "/provider", nil, &body)
-	return body, err
+	var body catalogue
+	if err := newServer(base, password, c.Workdir).do(ctx, "GET", "/provider", nil, &body); err != nil {
+		return nil, err
+	}
+	return json.Marshal(body)
+}
+
+// catalogue is what of the server's answer is passed on: it also holds keys.
+type catalogue struct {
+	All []struct {
+		ID     string `json:"id"`
+		Name   string `json:"name"`
+		Models map[string]struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+			Cost *struct {
+				Input  float64 `json:"input"`
+				Output float64 `json:"output"`
+			} `json:"cost,omitempty"`
+		} `json:"models"`
+	} `json:"all"`
+	Default   map[string]string `json:"default"`
+	Connected []string          `json:"connected"`
 }
