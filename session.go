@@ -72,6 +72,7 @@ type Change struct {
 	From    State      `json:"from,omitempty"`
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`
+	Output  time.Time  `json:"output,omitzero"`  // when the agent CLI had last written something
 	Screen  *Screen    `json:"screen,omitempty"` // with screen_unrecognised and dead
 }
 

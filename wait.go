@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // WaitFor returns the session's reading as soon as its state is one of want.
@@ -45,7 +46,8 @@ func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
 	}
-	e := Errorf(EBlocked, "a %s dialog waits for an answer: %q (%s); approve or deny it first", d.Kind, d.Title, d.Subject)
+	subject := strings.Join(strings.Fields(d.Subject), " ")
+	e := Errorf(EBlocked, "a %s dialog waits for an answer: %q (%s); approve or deny it first", d.Kind, d.Title, subject)
 	e.Dialog = d
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,7 @@ func runIsolated() int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(os.Environ(), asIsolated+"=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	runtime.LockOSThread() // the child ends with this thread
 	netns.Isolate(cmd)
 	if err := cmd.Run(); err != nil {
 		if cmd.ProcessState == nil {

@@ -22,8 +22,8 @@ const (
 	// unreadLimit is how much output the host agent may leave unread, in
 	// bytes, before the holder stops to drain and the kernel blocks the writer.
 	unreadLimit = 64 << 20
-	// linger is how long a holder answers after the program has ended, so
-	// that the host agent hears it from here. Later it reads exit.json.
+	// linger bounds how long a holder waits, after the program has ended, for
+	// who is connected to hear of it and go. Later ones read exit.json.
 	linger = 10 * time.Second
 	// rememberedWrites bounds the write ids that are known to be done.
 	rememberedWrites = 4096
@@ -50,6 +50,9 @@ type server struct {
 	blocked  string
 	exit     *Exit
 	exited   chan struct{}
+	met      bool          // somebody has been connected
+	talks    int           // connections that are open
+	left     chan struct{} // closed and replaced when one ends
 }
 
 // Serve runs a holder in this process until its program has ended. It reads
@@ -108,7 +111,7 @@ func open(l Launch) (*server, net.Listener, error) {
 	}
 	s := &server{
 		launch: l, journal: journal, cols: l.Cols, rows: l.Rows,
-		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}),
+		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}),
 	}
 	if err := s.start(); err != nil {
 		journal.Close()
@@ -161,12 +164,48 @@ func (s *server) run(listener net.Listener) error {
 	go s.accept(listener)
 	s.drainUntilExit()
 	s.endTree(0)
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
-	<-timer.C
+	s.awaitFarewell()
 	listener.Close()
 	os.Remove(SocketPath(s.launch.Dir))
 	return errors.Join(s.term.Close(), s.journal.Close())
+}
+
+// awaitFarewell returns when somebody has been connected and nobody is any
+// more, or linger is over.
+func (s *server) awaitFarewell() {
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		over, left := s.met && s.talks == 0, s.left
+		s.mu.Unlock()
+		if over {
+			return
+		}
+		select {
+		case <-left:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// talk keeps count of who is connected.
+func (s *server) talk(conn net.Conn) {
+	s.count(1)
+	defer s.count(-1)
+	s.converse(conn)
+}
+
+func (s *server) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.met = true
+	s.talks += n
+	if n < 0 {
+		close(s.left)
+		s.left = make(chan struct{})
+	}
 }
 
 // stopOnTerm ends the arm when this process is told to end, as a machine does
@@ -188,7 +227,7 @@ func (s *server) accept(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		go s.converse(conn)
+		go s.talk(conn)
 	}
 }
 

@@ -37,15 +37,19 @@ func (s *server) reapOthers(ctx context.Context) {
 	signal.Notify(died, syscall.SIGCHLD)
 	defer signal.Stop(died)
 	for {
-		for _, p := range processes() {
-			if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() {
-				_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
-			}
-		}
+		s.reap()
 		select {
 		case <-ctx.Done():
 			return
 		case <-died:
+		}
+	}
+}
+
+func (s *server) reap() {
+	for _, p := range processes() {
+		if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() {
+			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 		}
 	}
 }
@@ -55,19 +59,20 @@ func (s *server) reapOthers(ctx context.Context) {
 func (s *server) endTree(grace time.Duration) []int {
 	if grace > 0 {
 		signalAll(descendants(os.Getpid()), unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
-		if left := awaitGone(grace, nil); len(left) == 0 {
+		if left := s.awaitGone(grace, nil); len(left) == 0 {
 			return nil
 		}
 	}
-	return awaitGone(killTimeout, func(pids []int) { signalAll(pids, unix.SIGKILL) })
+	return s.awaitGone(killTimeout, func(pids []int) { signalAll(pids, unix.SIGKILL) })
 }
 
 // awaitGone waits until nothing is below this process, calling again with what
 // is left, and returns the rest when the time is over.
-func awaitGone(limit time.Duration, again func([]int)) []int {
+func (s *server) awaitGone(limit time.Duration, again func([]int)) []int {
 	deadline := time.Now().Add(limit)
 	for {
 		left := descendants(os.Getpid())
+		s.reap()
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}

@@ -89,6 +89,7 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 }
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	c.Output = outputOf(s)
 	var payload any = c
 	if c.Kind == coleo.ChangeConversation {
 		payload = coleo.Note{Text: c.Note}

@@ -224,6 +224,19 @@ func (a *arm) kill(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return awaitHolder(ctx, s.Handle().Holder)
+}
+
+// awaitHolder returns when a holder whose program has ended has ended too.
+func awaitHolder(ctx context.Context, id coleo.Identity) error {
+	const look = 5 * time.Millisecond
+	for holder.Look(id) != holder.Dead {
+		select {
+		case <-ctx.Done():
+			return coleo.Errorf(coleo.ETimeout, "the agent CLI has ended; its holder (process %d) has not", id.PID)
+		case <-time.After(look):
+		}
+	}
 	return nil
 }
 

@@ -79,6 +79,9 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if !ok || !c.Reading.State.Valid() {
 		return arm
 	}
+	if c.Output.After(arm.LastOutputAt) {
+		arm.LastOutputAt = c.Output
+	}
 	arm.State, arm.Rule, arm.Dialog = c.Reading.State, c.Reading.Rule, c.Reading.Dialog
 	arm.Status = statusAfter(arm.Status, c.Reading.State)
 	if arm.State == coleo.Dead {

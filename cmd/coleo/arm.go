@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,8 +63,8 @@ func say(c *cobra.Command, line string, result any) error {
 	if wantsJSON(c) {
 		return printJSON(c, result)
 	}
-	c.Println(line)
-	return nil
+	_, err := fmt.Fprintln(c.OutOrStdout(), line)
+	return err
 }
 
 func newArmInterruptCommand() *cobra.Command {

@@ -45,8 +45,8 @@ func printArms(c *cobra.Command, list []coleo.Arm, all bool, now time.Time) erro
 		if len(list) == 0 {
 			word = "No arms registered."
 		}
-		c.Println(word)
-		return nil
+		_, err := fmt.Fprintln(c.OutOrStdout(), word)
+		return err
 	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tHARNESS\tDISPLAY\tSTATE\tHEALTH\tLAST OUTPUT\tTASK\tWORKDIR")

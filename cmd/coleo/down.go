@@ -35,7 +35,7 @@ func newDownCommand() *cobra.Command {
 				}
 			}
 			ended := []string{}
-			for _, name := range []string{"agent", "serve"} {
+			for _, name := range []string{"agent", "serve", "modelserver"} {
 				did, err := s.end(c.Context(), name)
 				if err != nil {
 					return err

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,7 +102,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		return err
 	}
 	if !f.isolated && !netns.Isolated() {
-		return testInNamespace(c)
+		return runInNamespace(c, "--isolated")
 	}
 	if f.isolated {
 		if err := netns.LoopbackUp(); err != nil {
@@ -131,28 +129,6 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		return err
 	}
 	return printReport(c, report)
-}
-
-// testInNamespace runs the same command line where there is no network.
-func testInNamespace(c *cobra.Command) error {
-	program, err := self()
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(c.Context(), program, append(os.Args[1:], "--isolated")...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute // it ends what it started first
-	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
-	netns.Isolate(cmd)
-	err = cmd.Run()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) && failed.ExitCode() > 0 {
-		return exit(failed.ExitCode())
-	}
-	if err != nil {
-		return fmt.Errorf("run the checks in a network namespace of their own: %w", err)
-	}
-	return nil
 }
 
 func pickChecks(names string) ([]conformance.Check, error) {

@@ -17,13 +17,16 @@ import (
 func newModelserverCommand() *cobra.Command {
 	var cfg modelserver.Config
 	var script string
-	var loopback bool
+	var isolated, inside bool
 	c := &cobra.Command{
 		Use:   "modelserver",
 		Short: "Serve a scripted model that agent CLIs can talk to, without a key",
 		Args:  exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if loopback {
+			if isolated && !inside {
+				return runInNamespace(c, "--inside")
+			}
+			if inside {
 				if err := netns.LoopbackUp(); err != nil {
 					return err
 				}
@@ -38,12 +41,7 @@ func newModelserverCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if wantsJSON(c) {
-				err = printJSON(c, map[string]any{"url": srv.URL(), "pid": os.Getpid()})
-			} else {
-				_, err = fmt.Fprintf(c.OutOrStdout(), "scripted model at %s (give it to an arm: --endpoint %s)\n", srv.URL(), srv.URL())
-			}
-			if err != nil {
+			if err := announce(c, srv.URL(), inside); err != nil {
 				return err
 			}
 			<-c.Context().Done()
@@ -54,9 +52,32 @@ func newModelserverCommand() *cobra.Command {
 	c.Flags().StringVar(&cfg.Control, "control", "", "path of a socket for record and control")
 	c.Flags().StringVar(&cfg.Log, "log", "", "file for the record, as JSON lines")
 	c.Flags().StringVar(&script, "script", "", "file with rules; without it words in the prompt decide: "+strings.Join([]string{"say", "write", "run", "count"}, ", ")+", …")
-	c.Flags().BoolVar(&loopback, "loopback-up", false, "bring loopback up first: for a network namespace of its own")
-	_ = c.Flags().MarkHidden("loopback-up")
+	c.Flags().BoolVar(&isolated, "isolated", false, "run in a network namespace of its own, and print how arms get in (--wrap)")
+	c.Flags().BoolVar(&inside, "inside", false, "this process is in the namespace already")
+	_ = c.Flags().MarkHidden("inside")
 	return c
+}
+
+// scriptedModel is what modelserver prints with --json.
+type scriptedModel struct {
+	URL  string   `json:"url"`
+	PID  int      `json:"pid"`
+	Wrap []string `json:"wrap,omitempty"` // argv that takes an arm into the model's network namespace
+}
+
+func announce(c *cobra.Command, url string, isolated bool) error {
+	m := scriptedModel{URL: url, PID: os.Getpid()}
+	if isolated {
+		var err error
+		if m.Wrap, err = netns.Enter(m.PID); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("scripted model at %s; give it to an arm: --profile hermetic --endpoint %s", url, url)
+	for _, word := range m.Wrap {
+		line += " --wrap=" + word
+	}
+	return say(c, line, m)
 }
 
 // newProbeCommand is the MCP server that the conformance suite gives to agent

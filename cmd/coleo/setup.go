@@ -34,7 +34,7 @@ func newSetup() (setup, error) {
 // agentPath is where agent CLIs are looked for before PATH: what the settings
 // name, COLEO_AGENTS, and Coleo's own folder.
 func (s setup) agentPath() []string {
-	out := append([]string{}, s.Agents.Path...)
+	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
 		if root == "" {
 			continue

@@ -26,7 +26,8 @@ const (
 )
 
 func newUpCommand() *cobra.Command {
-	return &cobra.Command{
+	var showcase, ownLogin bool
+	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start serve and a host agent in the background",
 		Args:  exactly(0, "no arguments"),
@@ -34,6 +35,9 @@ func newUpCommand() *cobra.Command {
 			s, err := newSetup()
 			if err != nil {
 				return err
+			}
+			if showcase {
+				return demonstrate(c, s, ownLogin)
 			}
 			started, err := s.up(c.Context())
 			if err != nil {
@@ -54,6 +58,9 @@ func newUpCommand() *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().BoolVar(&showcase, "demo", false, "and show two real agent CLIs as arms, with a scripted model unless --own-login is given")
+	c.Flags().BoolVar(&ownLogin, "own-login", false, "with --demo: use the agent CLIs' own logins and models, which may cost money")
+	return c
 }
 
 // client returns a client of the serve of this user on this machine.

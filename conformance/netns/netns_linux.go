@@ -29,13 +29,15 @@ func Isolated() bool {
 }
 
 // Isolate makes cmd start in a network namespace of its own; without root, in
-// a user namespace too. The program must call LoopbackUp first.
+// a user namespace too. The program must call LoopbackUp first. It is told to
+// end when the thread that starts it does: lock that one.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
 		attr = &syscall.SysProcAttr{}
 	}
 	attr.Cloneflags |= syscall.CLONE_NEWNET
+	attr.Pdeathsig = syscall.SIGTERM
 	if os.Geteuid() != 0 {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
@@ -64,10 +66,14 @@ func LoopbackUp() error {
 
 // Enter returns the argv to put before a program so that it runs in the
 // network namespace of a process: SpawnConfig.Wrap. It needs util-linux.
-func Enter(pid int) []string {
-	argv := []string{"nsenter", "-t", fmt.Sprint(pid), "-n"}
+func Enter(pid int) ([]string, error) {
+	path, err := exec.LookPath("nsenter")
+	if err != nil {
+		return nil, fmt.Errorf("enter a network namespace: %w (it comes with util-linux)", err)
+	}
+	argv := []string{path, "-t", fmt.Sprint(pid), "-n"}
 	if os.Geteuid() != 0 {
 		argv = append(argv, "-U", "--preserve-credentials")
 	}
-	return append(argv, "--")
+	return append(argv, "--"), nil
 }

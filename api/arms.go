@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"coleo.dev"
+)
+
+type armsReply struct {
+	Arms []coleo.Arm `json:"arms"`
+}
+
+type armReply struct {
+	Arm coleo.Arm `json:"arm"`
+}
+
+type killReply struct {
+	Killed bool      `json:"killed"`
+	Arm    coleo.Arm `json:"arm"`
+}
+
+type deleteReply struct {
+	Deleted bool `json:"deleted"`
+}
+
+type spawnInput struct {
+	Body coleo.SpawnRequest
+}
+
+type armsInput struct {
+	All bool `query:"includeAll" doc:"Also arms that nobody drives and that have no task"`
+}
+
+func (s *Server) armRoutes(d huma.API) {
+	add(d, operation{get, "/api/arms", "list-arms", "List the arms with their health", 0}, s.listArms)
+	add(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm)
+	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)
+	add(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm)
+	add(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0}, s.spawnArm)
+	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
+	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0}, s.killArm)
+}
+
+func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {
+	arms, err := s.brain.Arms(ctx, in.All)
+	return &reply[armsReply]{armsReply{list(arms)}}, err
+}
+
+func (s *Server) getArm(ctx context.Context, in *armOnly) (*reply[armReply], error) {
+	arm, err := s.brain.Arm(ctx, in.ID)
+	return &reply[armReply]{armReply{arm}}, err
+}
+
+func (s *Server) deleteArm(ctx context.Context, in *armOnly) (*reply[deleteReply], error) {
+	err := s.brain.Remove(ctx, in.ID)
+	return &reply[deleteReply]{deleteReply{err == nil}}, err
+}
+
+func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[coleo.SpawnReply], error) {
+	if in.Body.Name == "" {
+		return nil, coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
+	}
+	_, err := s.brain.Arm(ctx, in.Body.Name)
+	if err == nil {
+		return nil, coleo.Errorf(coleo.EConflict, "an arm called %q already exists", in.Body.Name)
+	}
+	if coleo.ErrorCode(err) != coleo.ENotFound {
+		return nil, err
+	}
+	return s.spawn(ctx, in.Body)
+}
+
+// spawnArm starts the arm in the path. Its id is known only when it exists; a
+// new one is named by the path, or by the body when that is the same.
+func (s *Server) spawnArm(ctx context.Context, in *armBody[*coleo.SpawnRequest]) (*reply[coleo.SpawnReply], error) {
+	var r coleo.SpawnRequest
+	if in.Body != nil {
+		r = *in.Body
+	}
+	name := in.ID
+	arm, err := s.brain.Arm(ctx, in.ID)
+	switch {
+	case err == nil:
+		name = arm.Name
+	case coleo.ErrorCode(err) != coleo.ENotFound:
+		return nil, err
+	}
+	if r.Name != "" && r.Name != name {
+		return nil, coleo.Errorf(coleo.EInvalid, "the path names the arm %q, the body %q", name, r.Name)
+	}
+	r.Name = name
+	return s.spawn(ctx, r)
+}
+
+func (s *Server) spawn(ctx context.Context, r coleo.SpawnRequest) (*reply[coleo.SpawnReply], error) {
+	if err := coleo.CheckName(r.Name); err != nil {
+		return nil, err
+	}
+	out, err := s.brain.Spawn(ctx, r)
+	return &reply[coleo.SpawnReply]{out}, err
+}
+
+func (s *Server) recoverArm(ctx context.Context, in *armBody[*coleo.RecoverRequest]) (*reply[coleo.SpawnReply], error) {
+	var r coleo.RecoverRequest
+	if in.Body != nil {
+		r = *in.Body
+	}
+	out, err := s.brain.Recover(ctx, in.ID, r)
+	return &reply[coleo.SpawnReply]{out}, err
+}
+
+func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], error) {
+	arm, err := s.brain.Kill(ctx, in.ID)
+	return &reply[killReply]{killReply{err == nil, arm}}, err
+}
+
+// list makes an empty list of none: clients that are not Go stumble over null.
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}

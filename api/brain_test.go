@@ -1,0 +1,199 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+const testToken = "a-token-of-the-tests-0123456789"
+
+// scriptedBrain has two arms and answers what a test tells it to. A method
+// that no test needs is that of the nil Brain in it.
+type scriptedBrain struct {
+	Brain
+	fail      error // of every call, when set
+	prompt    func(ctx context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error)
+	respond   func(dialog coleo.Fingerprint, d coleo.Decision) error
+	spawn     func(r coleo.SpawnRequest) (coleo.SpawnReply, error)
+	output    func(ctx context.Context, from int64) (coleo.Output, error)
+	input     func(lease string, data []byte) error
+	resize    func(cols, rows int) error
+	lease     func(r coleo.LeaseRequest) (coleo.Lease, error)
+	wait      func(ctx context.Context, states []coleo.State) (coleo.Arm, error)
+	events    func(f coleo.EventFilter) ([]coleo.Event, string, error)
+	subscribe func(ctx context.Context) iter.Seq[coleo.Update]
+}
+
+func testArms() []coleo.Arm {
+	return []coleo.Arm{
+		{ID: "a1", Name: "octavia", Harness: "h", State: coleo.Idle, Status: coleo.StatusIdle},
+		{ID: "a2", Name: "nautilus", Harness: "h", State: coleo.WaitingApproval, Status: coleo.StatusBusy},
+	}
+}
+
+func (b *scriptedBrain) Arms(context.Context, bool) ([]coleo.Arm, error) { return testArms(), b.fail }
+
+func (b *scriptedBrain) Arm(_ context.Context, arm string) (coleo.Arm, error) {
+	for _, a := range testArms() {
+		if a.ID == arm || a.Name == arm {
+			return a, b.fail
+		}
+	}
+	return coleo.Arm{}, coleo.Errorf(coleo.ENotFound, "no arm called %q", arm)
+}
+
+func (b *scriptedBrain) Spawn(_ context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
+	return b.spawn(r)
+}
+
+func (b *scriptedBrain) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
+	a, err := b.Arm(ctx, arm)
+	return coleo.SpawnReply{Recovered: true, RecoveryMode: coleo.RecoveryReattached, Arm: a, Model: r.Model}, err
+}
+
+func (b *scriptedBrain) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
+	return b.Arm(ctx, arm)
+}
+
+func (b *scriptedBrain) Remove(ctx context.Context, arm string) error {
+	_, err := b.Arm(ctx, arm)
+	return err
+}
+
+func (b *scriptedBrain) Interrupt(ctx context.Context, arm string) error {
+	_, err := b.Arm(ctx, arm)
+	return err
+}
+
+func (b *scriptedBrain) Prompt(ctx context.Context, _ string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
+	return b.prompt(ctx, p, lease)
+}
+
+func (b *scriptedBrain) Respond(_ context.Context, _ string, dialog coleo.Fingerprint, d coleo.Decision, _ string) error {
+	return b.respond(dialog, d)
+}
+
+func (b *scriptedBrain) Explain(context.Context, string) (coleo.Explanation, error) {
+	return coleo.Explanation{Reading: coleo.Reading{State: coleo.Idle, Rule: "composer"}}, b.fail
+}
+
+func (b *scriptedBrain) Screen(context.Context, string) (coleo.Screen, error) {
+	return coleo.Screen{Cols: 80, Rows: 24, Lines: []string{"hello"}}, b.fail
+}
+
+func (b *scriptedBrain) Output(ctx context.Context, _ string, from int64, _ time.Duration) (coleo.Output, error) {
+	return b.output(ctx, from)
+}
+
+func (b *scriptedBrain) Input(_ context.Context, _ string, lease string, data []byte) error {
+	return b.input(lease, data)
+}
+
+func (b *scriptedBrain) Resize(_ context.Context, _, _ string, cols, rows int) error {
+	return b.resize(cols, rows)
+}
+
+func (b *scriptedBrain) Lease(_ context.Context, _ string, r coleo.LeaseRequest) (coleo.Lease, error) {
+	return b.lease(r)
+}
+
+func (b *scriptedBrain) WaitArm(ctx context.Context, _ string, states []coleo.State) (coleo.Arm, error) {
+	return b.wait(ctx, states)
+}
+
+func (b *scriptedBrain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
+	if run == "never" {
+		<-ctx.Done()
+		return coleo.RunEnd{}, ctx.Err()
+	}
+	return coleo.RunEnd{Status: coleo.Idle, Answer: "4"}, b.fail
+}
+
+func (b *scriptedBrain) Events(_ context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
+	return b.events(f)
+}
+
+func (b *scriptedBrain) Subscribe(ctx context.Context) iter.Seq[coleo.Update] {
+	return b.subscribe(ctx)
+}
+
+func (b *scriptedBrain) Hosts(context.Context) ([]coleo.HostInfo, error) {
+	return []coleo.HostInfo{{Host: coleo.Host{ID: "h1"}, Live: true}, {Host: coleo.Host{ID: "h2"}}}, b.fail
+}
+
+func (b *scriptedBrain) Providers(context.Context) (json.RawMessage, error) {
+	return json.RawMessage(`{"providers":[{"id":"p"}],"connected":["p"]}`), b.fail
+}
+
+func (b *scriptedBrain) Harnesses(context.Context) ([]coleo.Info, error) {
+	return []coleo.Info{{Name: "h"}}, b.fail
+}
+
+// newServer makes a server in front of b, with its address.
+func newServer(t *testing.T, b Brain) *Server {
+	t.Helper()
+	s, err := New(Config{Brain: b, Token: testToken, Addr: "127.0.0.1:8080", Version: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// live serves s over TCP, as itself, and returns the URL.
+func live(t *testing.T, s *Server) string {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(nil)
+	s.addr = srv.Listener.Addr().String()
+	srv.Config.Handler = s.Handler(false)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// ask sends a request to h and returns the answer with its body.
+func ask(t *testing.T, h http.Handler, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, in)
+	r.Host = "127.0.0.1:8080"
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	resp := w.Result()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(raw)
+}
+
+// errorCode decodes the body that every error has.
+func errorCode(t *testing.T, body string) coleo.Code {
+	t.Helper()
+	var f failure
+	if err := json.Unmarshal([]byte(body), &f); err != nil || f.Err == nil {
+		t.Fatalf("the body is no error: %q (%v)", body, err)
+	}
+	if f.Err.Message == "" {
+		t.Errorf("error %s says nothing", f.Err.Code)
+	}
+	return f.Err.Code
+}

@@ -1,0 +1,224 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"coleo.dev"
+)
+
+// connect opens a WebSocket that is closed when ctx ends.
+func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
+	header := http.Header{}
+	if c.token != "" {
+		header.Set("Authorization", "Bearer "+c.token)
+	}
+	conn, resp, err := c.dial.DialContext(ctx, "ws"+strings.TrimPrefix(c.base, "http")+path, header)
+	if err != nil {
+		if resp != nil {
+			defer resp.Body.Close()
+			return nil, nil, c.decodeError(resp)
+		}
+		return nil, nil, c.unreachable(ctx, err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	return conn, func() { stop(); conn.Close() }, nil
+}
+
+// Follow yields the arms there are, one after another, and then what happens,
+// until ctx ends. It ends with an error when the connection does: call it
+// again then.
+func (c *Client) Follow(ctx context.Context) iter.Seq2[coleo.Update, error] {
+	return func(yield func(coleo.Update, error) bool) {
+		conn, done, err := c.connect(ctx, "/ws")
+		if err != nil {
+			yield(coleo.Update{}, err)
+			return
+		}
+		defer done()
+		if err := conn.WriteJSON(control{Type: "subscribe", Channel: channelAll}); err != nil {
+			yield(coleo.Update{}, c.unreachable(ctx, err))
+			return
+		}
+		for {
+			var m feedMessage
+			if err := conn.ReadJSON(&m); err != nil {
+				if ctx.Err() == nil {
+					yield(coleo.Update{}, coleo.Errorf(coleo.EUnavailable, "the connection to %s ended: %w", c.where, err))
+				}
+				return
+			}
+			updates, err := m.updates()
+			if err != nil {
+				yield(coleo.Update{}, err)
+				return
+			}
+			for _, u := range updates {
+				if !yield(u, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// feedMessage is a message of /ws as a client sees it.
+type feedMessage struct {
+	Type    string          `json:"type"`
+	Error   *coleo.Error    `json:"error"`
+	Channel string          `json:"channel"`
+	Event   string          `json:"event"`
+	Data    json.RawMessage `json:"data"`
+}
+
+func (m feedMessage) updates() ([]coleo.Update, error) {
+	if m.Error != nil {
+		return nil, m.Error
+	}
+	var err error
+	switch {
+	case m.Event == "arms.snapshot":
+		var all armsReply
+		err = json.Unmarshal(m.Data, &all)
+		out := make([]coleo.Update, len(all.Arms))
+		for i := range all.Arms {
+			out[i].Arm = &all.Arms[i]
+		}
+		return out, err
+	case m.Event == "arm.created", m.Event == "arm.updated":
+		arm := new(coleo.Arm)
+		err = json.Unmarshal(m.Data, arm)
+		return []coleo.Update{{Arm: arm}}, err
+	case m.Event == "arm.deleted":
+		var gone removed
+		err = json.Unmarshal(m.Data, &gone)
+		return []coleo.Update{{Removed: gone.ID}}, err
+	case m.Channel == channelEvents:
+		event := new(coleo.Event)
+		err = json.Unmarshal(m.Data, event)
+		return []coleo.Update{{Event: event}}, err
+	}
+	return nil, nil
+}
+
+// Viewer is a terminal stream. One goroutine may call Next while another one
+// calls the other methods.
+type Viewer struct {
+	conn  *websocket.Conn
+	done  func()
+	write sync.Mutex
+	at    int64
+}
+
+// Piece is what a Viewer gets. Exactly one field is set, or Lost, which comes
+// when a lease was given back, refused or taken away.
+type Piece struct {
+	Data       []byte // output; Viewer.Offset is behind it
+	Offset     *int64 // where the following output begins: the first piece, and after a gap
+	Cols, Rows int    // the terminal's size, in cells
+	Lease      *coleo.Lease
+	Lost       bool
+	Err        *coleo.Error // of something that this viewer asked for; the stream goes on
+	End        bool         // the program has ended, and that was all
+}
+
+// View opens an arm's terminal at an offset, below 0 counted from the end.
+func (c *Client) View(ctx context.Context, arm string, from int64) (*Viewer, error) {
+	path := strings.TrimPrefix(armPath(arm, ""), "/api/arms/")
+	conn, done, err := c.connect(ctx, fmt.Sprintf("/ws/terminal/%s?from=%d", path, from))
+	if err != nil {
+		return nil, err
+	}
+	return &Viewer{conn: conn, done: done}, nil
+}
+
+// Next returns the next piece. Error: EUnavailable when the stream broke off;
+// open it again at Offset then.
+func (v *Viewer) Next() (Piece, error) {
+	for {
+		kind, data, err := v.conn.ReadMessage()
+		if err != nil {
+			return Piece{}, coleo.Errorf(coleo.EUnavailable, "the terminal's stream ended: %w", err)
+		}
+		if kind == websocket.BinaryMessage {
+			v.at += int64(len(data))
+			return Piece{Data: data}, nil
+		}
+		var c control
+		if err := json.Unmarshal(data, &c); err != nil {
+			return Piece{}, coleo.Errorf(coleo.EUnavailable, "read the terminal's stream: %w", err)
+		}
+		if p, ok := v.piece(c); ok {
+			return p, nil
+		}
+	}
+}
+
+func (v *Viewer) piece(c control) (Piece, bool) {
+	switch {
+	case c.Type == "offset" && c.Offset != nil:
+		v.at = *c.Offset
+		return Piece{Offset: c.Offset}, true
+	case c.Type == "size":
+		return Piece{Cols: c.Cols, Rows: c.Rows}, true
+	case c.Type == "lease":
+		return Piece{Lease: c.Lease, Lost: c.Lease == nil}, true
+	case c.Type == "error":
+		return Piece{Err: c.Error}, true
+	case c.Type == "end":
+		return Piece{End: true}, true
+	}
+	return Piece{}, false
+}
+
+// Offset is behind the last output that Next returned. Call it where Next is
+// called.
+func (v *Viewer) Offset() int64 { return v.at }
+
+// Input types keys; it needs the lease.
+func (v *Viewer) Input(keys []byte) error { return v.send(websocket.BinaryMessage, keys) }
+
+// Lease asks for the right to type, or renews it. Holder says who it is. The
+// answer is a piece.
+func (v *Viewer) Lease(holder string) error { return v.control(control{Type: "lease", Holder: holder}) }
+
+// Release gives it back, as Close does.
+func (v *Viewer) Release() error { return v.control(control{Type: "release"}) }
+
+// Resize gives the terminal another size, in cells; it needs the lease.
+func (v *Viewer) Resize(cols, rows int) error {
+	return v.control(control{Type: "resize", Cols: cols, Rows: rows})
+}
+
+func (v *Viewer) control(c control) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return v.send(websocket.TextMessage, data)
+}
+
+func (v *Viewer) send(kind int, data []byte) error {
+	v.write.Lock()
+	defer v.write.Unlock()
+	_ = v.conn.SetWriteDeadline(time.Now().Add(headerTimeout))
+	if err := v.conn.WriteMessage(kind, data); err != nil && !errors.Is(err, websocket.ErrCloseSent) {
+		return coleo.Errorf(coleo.EUnavailable, "the terminal's stream ended: %w", err)
+	}
+	return nil
+}
+
+// Close ends the stream.
+func (v *Viewer) Close() error {
+	v.done()
+	return nil
+}

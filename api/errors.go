@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"coleo.dev"
+)
+
+// statusOf is the one table from codes to HTTP statuses. A time-out is 504 and
+// not 408, because browsers send a request again by themselves after a 408.
+var statusOf = map[coleo.Code]int{
+	coleo.EInvalid:      http.StatusUnprocessableEntity,
+	coleo.EUnauthorized: http.StatusUnauthorized,
+	coleo.EForbidden:    http.StatusForbidden,
+	coleo.ENotFound:     http.StatusNotFound,
+	coleo.EConflict:     http.StatusConflict,
+	coleo.EStale:        http.StatusConflict,
+	coleo.EBusy:         http.StatusConflict,
+	coleo.EBlocked:      http.StatusConflict,
+	coleo.EUnrecognised: http.StatusConflict,
+	coleo.EUnproven:     http.StatusConflict,
+	coleo.EExited:       http.StatusGone,
+	coleo.ENotInstalled: http.StatusFailedDependency,
+	coleo.EUnsupported:  http.StatusNotImplemented,
+	coleo.EPromptLost:   http.StatusBadGateway,
+	coleo.EUnavailable:  http.StatusServiceUnavailable,
+	coleo.ETimeout:      http.StatusGatewayTimeout,
+	coleo.EInternal:     http.StatusInternalServerError,
+}
+
+// failure is the body of every answer that is an error.
+type failure struct {
+	Err    *coleo.Error `json:"error"`
+	status int
+}
+
+func (f *failure) Error() string  { return f.Err.Message }
+func (f *failure) GetStatus() int { return f.status }
+
+// fail turns any error into the body and the status that a client gets.
+func fail(err error) *failure {
+	e := asError(err)
+	status, ok := statusOf[e.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	return &failure{Err: e, status: status}
+}
+
+func asError(err error) *coleo.Error {
+	var e *coleo.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return coleo.Errorf(coleo.ETimeout, "it did not happen in time")
+	case errors.Is(err, context.Canceled):
+		return coleo.Errorf(coleo.EUnavailable, "the request was given up, or the server is stopping")
+	}
+	return coleo.Errorf(coleo.EInternal, "%w", err)
+}
+
+// writeError answers outside of the described routes.
+func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
+
+func writeFailure(w http.ResponseWriter, f *failure) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.status)
+	_ = json.NewEncoder(w).Encode(f)
+}
+
+// sameBody gives the errors that the HTTP layer itself finds, in a request
+// that is not as described, the body that all errors have.
+func sameBody(ctx huma.Context, _ string, body any) (any, error) {
+	m, ok := body.(*huma.ErrorModel)
+	if !ok {
+		return body, nil
+	}
+	ctx.SetHeader("Content-Type", "application/json")
+	code := coleo.EInvalid
+	if m.Status >= http.StatusInternalServerError {
+		code = coleo.EInternal
+	}
+	return &failure{Err: coleo.Errorf(code, "%s", describe(m)), status: m.Status}, nil
+}
+
+func describe(m *huma.ErrorModel) string {
+	parts := []string{}
+	for _, d := range m.Errors {
+		if d == nil {
+			continue
+		}
+		if d.Location == "" {
+			parts = append(parts, d.Message)
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s", d.Location, d.Message))
+	}
+	if len(parts) == 0 {
+		return m.Detail
+	}
+	return m.Detail + ": " + strings.Join(parts, "; ")
+}

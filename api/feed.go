@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+// newsBox is how many messages wait for a slow client before it is cut off.
+const newsBox = 256
+
+// The channels of /ws.
+const (
+	channelArms   = "arms"       // the arms as they are, and that they change
+	channelEvents = "arm-events" // every event of every arm's log
+	channelAll    = "all"
+)
+
+// news is one message of /ws: what happened on which channel. Data is an arm,
+// an event, the arms there are (arms.snapshot), or {"id"} of a deleted arm.
+type news struct {
+	Channel string    `json:"channel"`
+	Event   string    `json:"event"`
+	Data    any       `json:"data"`
+	Time    time.Time `json:"timestamp"`
+}
+
+type removed struct {
+	ID string `json:"id"`
+}
+
+// feed is one client of /ws.
+type feed struct {
+	*socket
+	s *Server
+
+	mu     sync.Mutex // held over a snapshot, so that no older news follow it
+	on     map[string]bool
+	known  map[string]bool // arms that the client has been told of
+	source chan iter.Seq[coleo.Update]
+	begun  bool // the source is there: somebody has subscribed
+}
+
+func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
+	s.sockets.Add(1)
+	defer s.sockets.Done()
+	k, err := s.accept(w, r, newsBox)
+	if err != nil {
+		return
+	}
+	f := &feed{socket: k, s: s, on: map[string]bool{}, known: map[string]bool{}, source: make(chan iter.Seq[coleo.Update], 1)}
+	k.run(f.read, f.follow)
+}
+
+func (f *feed) read(_ int, data []byte) {
+	c, ok := f.parse(data)
+	if !ok {
+		return
+	}
+	switch c.Type {
+	case "ping":
+		f.post(control{Type: "pong"})
+	case "auth":
+		yes := true // whoever gets here has shown the token, in one way or another
+		f.post(control{Type: "auth", Success: &yes})
+	case "subscribe":
+		f.subscribe(c.Channel)
+	case "unsubscribe":
+		f.mu.Lock()
+		delete(f.on, c.Channel)
+		f.mu.Unlock()
+		f.post(control{Type: "unsubscribed", Channel: c.Channel})
+	default:
+		f.postError(coleo.Errorf(coleo.EInvalid, "there is no message of type %q; there are auth, subscribe, unsubscribe and ping", c.Type))
+	}
+}
+
+func (f *feed) subscribe(channel string) {
+	switch channel {
+	case channelArms, channelEvents, channelAll:
+	default:
+		f.postError(coleo.Errorf(coleo.EInvalid, "there is no channel %q; there are arms, arm-events and all", channel))
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.on[channel] = true
+	if !f.begun {
+		f.begun = true
+		f.source <- f.s.brain.Subscribe(f.ctx)
+	}
+	f.post(control{Type: "subscribed", Channel: channel})
+	if channel != channelEvents {
+		f.snapshot()
+	}
+}
+
+// snapshot tells the client what there is; whatever is told later is news.
+func (f *feed) snapshot() {
+	arms, err := f.s.brain.Arms(f.ctx, true)
+	if err != nil {
+		f.postError(err)
+		return
+	}
+	for _, arm := range arms {
+		f.known[arm.ID] = true
+	}
+	f.tell(channelArms, "arms.snapshot", armsReply{list(arms)})
+}
+
+// follow passes news on until the client is gone, or the brain cuts it off.
+func (f *feed) follow(ctx context.Context) error {
+	select {
+	case source := <-f.source:
+		for u := range source {
+			f.pass(u)
+		}
+		return errSlow
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (f *feed) pass(u coleo.Update) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case u.Arm != nil:
+		event := "arm.updated"
+		if !f.known[u.Arm.ID] {
+			event = "arm.created"
+		}
+		f.known[u.Arm.ID] = true
+		f.tell(channelArms, event, u.Arm)
+	case u.Removed != "":
+		delete(f.known, u.Removed)
+		f.tell(channelArms, "arm.deleted", removed{u.Removed})
+	case u.Event != nil:
+		if event, ok := milestones[u.Event.Kind]; ok {
+			f.tell(channelArms, event, u.Event)
+		}
+		f.tell(channelEvents, string(u.Event.Kind), u.Event)
+	}
+}
+
+// milestones are the events that the channel of arms tells too, under their
+// published names.
+var milestones = map[coleo.EventKind]string{
+	coleo.EventSpawned: "arm.spawned",
+	coleo.EventStopped: "arm.killed",
+}
+
+func (f *feed) tell(channel, event string, data any) {
+	if f.on[channel] || f.on[channelAll] {
+		f.offer(news{Channel: channel, Event: event, Data: data, Time: f.s.now().UTC()})
+	}
+}

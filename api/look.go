@@ -1,0 +1,167 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"coleo.dev"
+)
+
+// Bounds of a long poll. Longer waits are several polls: something between
+// client and server may end a request that is silent for minutes.
+const (
+	usualWait = 30 * time.Second
+	maxWait   = 10 * time.Minute
+)
+
+// Names of the headers that come with raw terminal output.
+const (
+	headerOffset = "Coleo-Offset" // of the first byte
+	headerNext   = "Coleo-Next"   // behind the last one: what to ask for next
+	headerEnd    = "Coleo-End"    // "true": the program has ended, and this is all
+	headerCols   = "Coleo-Cols"
+	headerRows   = "Coleo-Rows"
+)
+
+type stateReply struct {
+	Arm         string        `json:"arm"`
+	State       coleo.State   `json:"state"`
+	Rule        string        `json:"rule,omitempty"`
+	Status      coleo.Status  `json:"status"`
+	HasSession  bool          `json:"hasSession"`
+	Distributed bool          `json:"distributed"`
+	AgentID     string        `json:"agentId,omitempty"`
+	Dialog      *coleo.Dialog `json:"dialog,omitempty"`
+	Runtime     coleo.Runtime `json:"runtime"`
+}
+
+type waitInput struct {
+	ID      string   `path:"id" doc:"Id or name of the arm"`
+	State   []string `query:"state" required:"true" minItems:"1" doc:"States to wait for, with commas between"`
+	Timeout string   `query:"timeout" default:"30s" doc:"How long to wait, at most 10m"`
+}
+
+func (s *Server) lookRoutes(d huma.API) {
+	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
+	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0}, do(s.brain.Explain))
+	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen", 0}, do(s.brain.Screen))
+	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm", "Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
+	s.outputRoute(d)
+}
+
+func (s *Server) state(ctx context.Context, in *armOnly) (*reply[stateReply], error) {
+	arm, err := s.brain.Arm(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &reply[stateReply]{stateReply{
+		Arm: arm.ID, State: arm.State, Rule: arm.Rule, Status: arm.Status, HasSession: arm.Runtime.HasSession,
+		Distributed: arm.Runtime.Distributed, AgentID: arm.AgentID, Dialog: arm.Dialog, Runtime: arm.Runtime,
+	}}, nil
+}
+
+func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], error) {
+	states := make([]coleo.State, 0, len(in.State))
+	for _, name := range in.State {
+		state := coleo.State(name)
+		if !state.Valid() {
+			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; there are %v", name, coleo.States())
+		}
+		states = append(states, state)
+	}
+	limit, err := duration("timeout", in.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	arm, err := s.brain.WaitArm(waiting, in.ID, states)
+	if inTime(err) {
+		return &reply[armReply]{armReply{arm}}, err
+	}
+	now, err := s.brain.Arm(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, coleo.Errorf(coleo.ETimeout, "%s did not become %s within %s; it is %s", now.Name, strings.Join(in.State, " or "), limit, now.State)
+}
+
+// inTime tells whether an error means anything but that time was up.
+func inTime(err error) bool {
+	return !errors.Is(err, context.DeadlineExceeded) && coleo.ErrorCode(err) != coleo.ETimeout
+}
+
+func duration(name, text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > maxWait {
+		return 0, coleo.Errorf(coleo.EInvalid, "%s=%q is no time between 0s and %s, such as 30s", name, text, maxWait)
+	}
+	return d, nil
+}
+
+type outputInput struct {
+	ID     string `path:"id" doc:"Id or name of the arm"`
+	From   int64  `query:"from" doc:"Offset of the first byte; below 0: counted from the end"`
+	Wait   string `query:"wait" default:"0s" doc:"How long to wait for some, at most 10m"`
+	Accept string `header:"Accept" doc:"application/json for JSON with base64; raw bytes otherwise"`
+}
+
+type outputReply struct {
+	Type string `header:"Content-Type"`
+	Body func(huma.Context)
+}
+
+// outputRoute is described by hand, because its answer is not always JSON.
+func (s *Server) outputRoute(d huma.API) {
+	schema := d.OpenAPI().Components.Schemas.Schema(outputType, true, "Output")
+	huma.Register(d, huma.Operation{
+		Method: get, Path: "/api/arms/{id}/output", OperationID: "arm-output", Tags: []string{"arms"},
+		Summary: "Read terminal output from an offset on; raw bytes come with their offsets in Coleo-* headers",
+		Responses: map[string]*huma.Response{
+			"200": {Description: "A piece of output", Content: map[string]*huma.MediaType{
+				"application/octet-stream": {}, "application/json": {Schema: schema},
+			}},
+			"default": {Description: "What went wrong", Content: map[string]*huma.MediaType{
+				"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Failure"}},
+			}},
+		},
+	}, func(ctx context.Context, in *outputInput) (*outputReply, error) {
+		out, err := s.output(ctx, in)
+		if err != nil {
+			return nil, fail(err)
+		}
+		return out, nil
+	})
+}
+
+func (s *Server) output(ctx context.Context, in *outputInput) (*outputReply, error) {
+	wait, err := duration("wait", in.Wait)
+	if err != nil {
+		return nil, err
+	}
+	piece, err := s.brain.Output(ctx, in.ID, in.From, wait)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(in.Accept, "application/json") {
+		return &outputReply{Type: "application/json", Body: func(c huma.Context) {
+			_ = json.NewEncoder(c.BodyWriter()).Encode(piece)
+		}}, nil
+	}
+	return &outputReply{Type: "application/octet-stream", Body: func(c huma.Context) {
+		c.SetHeader(headerOffset, strconv.FormatInt(piece.Offset, 10))
+		c.SetHeader(headerNext, strconv.FormatInt(piece.Offset+int64(len(piece.Data)), 10))
+		c.SetHeader(headerEnd, strconv.FormatBool(piece.End))
+		c.SetHeader(headerCols, strconv.Itoa(piece.Cols))
+		c.SetHeader(headerRows, strconv.Itoa(piece.Rows))
+		c.SetStatus(http.StatusOK)
+		_, _ = c.BodyWriter().Write(piece.Data)
+	}}, nil
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// operation describes one route in a line of a table.
+type operation struct {
+	method  string
+	path    string
+	id      string // of the operation; clients that are generated call it so
+	summary string
+	status  int // when all went well; 0: 200
+}
+
+// reply is an answer with a JSON body.
+type reply[T any] struct {
+	Body T
+}
+
+// armOnly is the request of routes that need nothing but the arm.
+type armOnly struct {
+	ID string `path:"id" doc:"Id or name of the arm"`
+}
+
+// armBody is the request of routes with a body; a pointer may be left out.
+type armBody[T any] struct {
+	ID   string `path:"id" doc:"Id or name of the arm"`
+	Body T
+}
+
+// add puts a route in place. The time that a body may take is bounded
+// elsewhere: huma leaves its deadline on the connection, which would cancel
+// every request that takes longer than its body.
+func add[I, O any](described huma.API, o operation, f func(context.Context, *I) (*reply[O], error)) {
+	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
+	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
+	op := huma.Operation{
+		Method: o.method, Path: o.path, OperationID: o.id, Summary: o.summary,
+		DefaultStatus: o.status, Tags: []string{tag},
+		MaxBodyBytes: -1, BodyReadTimeout: -1,
+		Responses: map[string]*huma.Response{"default": {
+			Description: "What went wrong",
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: &huma.Schema{Ref: "#/components/schemas/Failure"},
+			}},
+		}},
+	}
+	huma.Register(described, op, func(ctx context.Context, in *I) (*reply[O], error) {
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, fail(err)
+		}
+		return out, nil
+	})
+}
+
+// do is a route's function that calls the brain with an arm and returns what
+// it says as it is.
+func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
+	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
+		out, err := call(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &reply[O]{Body: out}, nil
+	}
+}
+
+const (
+	get  = http.MethodGet
+	post = http.MethodPost
+	del  = http.MethodDelete
+)

@@ -1,0 +1,318 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// socketClient serves s at a socket whose path is longer than an address of a
+// socket may be, and returns a client for it.
+func socketClient(t *testing.T, s *Server) *Client {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "serve.sock")
+	l, err := ListenSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l, true) }()
+	client, err := NewClient(ClientConfig{Socket: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		stop()
+		if err := <-served; err != nil {
+			t.Errorf("Serve = %v", err)
+		}
+	})
+	return client
+}
+
+func TestEveryRouteThroughItsClient(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{
+		spawn: func(r coleo.SpawnRequest) (coleo.SpawnReply, error) {
+			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model}, nil
+		},
+		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
+			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted, Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt)}, nil
+		},
+		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
+			if dialog != "f1" || d != (coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}) {
+				return fmt.Errorf("respond got %q %+v", dialog, d)
+			}
+			return nil
+		},
+		output: func(_ context.Context, from int64) (coleo.Output, error) {
+			return coleo.Output{Offset: from, Data: []byte("\x1b[1mhi\xff"), Cols: 100, Rows: 30}, nil
+		},
+		input: func(lease string, data []byte) error {
+			if lease != "l1" || string(data) != "\x03\xff" {
+				return fmt.Errorf("input got %q %q", lease, data)
+			}
+			return nil
+		},
+		resize: func(cols, rows int) error {
+			if cols != 90 || rows != 25 {
+				return fmt.Errorf("resize got %dx%d", cols, rows)
+			}
+			return nil
+		},
+		lease: func(r coleo.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1", Holder: r.Holder}, nil },
+		wait: func(_ context.Context, states []coleo.State) (coleo.Arm, error) {
+			return coleo.Arm{Name: fmt.Sprint(states)}, nil
+		},
+		events: func(f coleo.EventFilter) ([]coleo.Event, string, error) {
+			return []coleo.Event{{Arm: f.Arm, Run: f.Run, Seq: uint64(f.Limit)}}, "after " + f.After, nil
+		},
+	}
+	c, ctx := socketClient(t, newServer(t, b)), t.Context()
+	for name, got := range map[string]func() (any, error){
+		"2 arms": func() (any, error) { l, err := c.Arms(ctx, true); return fmt.Sprintf("%d arms", len(l)), err },
+		"a1":     func() (any, error) { a, err := c.Arm(ctx, "octavia"); return a.ID, err },
+		"new h": func() (any, error) {
+			r, err := c.Create(ctx, coleo.SpawnRequest{Name: "new", Harness: "h"})
+			return r.Arm.Name + " " + r.Arm.Harness, err
+		},
+		"octavia m": func() (any, error) {
+			r, err := c.Spawn(ctx, coleo.SpawnRequest{Name: "octavia", Model: "m"})
+			return r.Arm.Name + " " + r.Model, err
+		},
+		"reattached m": func() (any, error) {
+			r, err := c.Recover(ctx, "a1", coleo.RecoverRequest{Model: "m"})
+			return string(r.RecoveryMode) + " " + r.Model, err
+		},
+		"nautilus":    func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
+		"removed":     func() (any, error) { return "removed", c.Remove(ctx, "a1") },
+		"interrupted": func() (any, error) { return "interrupted", c.Interrupt(ctx, "a1") },
+		"hello/l1true": func() (any, error) {
+			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true}, "l1")
+			return r.Text, err
+		},
+		"responded": func() (any, error) {
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}, "")
+		},
+		"l1 me": func() (any, error) {
+			l, err := c.Lease(ctx, "a1", coleo.LeaseRequest{Holder: "me"})
+			return l.ID + " " + l.Holder, err
+		},
+		"typed":    func() (any, error) { return "typed", c.Input(ctx, "a1", "l1", []byte("\x03\xff")) },
+		"resized":  func() (any, error) { return "resized", c.Resize(ctx, "a1", "l1", 90, 25) },
+		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
+		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
+		"-7 \x1b[1mhi\xff": func() (any, error) {
+			o, err := c.Output(ctx, "a1", -7, time.Second)
+			return fmt.Sprintf("%d %s", o.Offset, o.Data), err
+		},
+		"[idle error]":    func() (any, error) { a, err := c.WaitArm(ctx, "a1", coleo.Idle, coleo.Failed); return a.Name, err },
+		"4":               func() (any, error) { e, err := c.WaitRun(ctx, "run-1"); return e.Answer, err },
+		"a1  100 after c": func() (any, error) { return page(c.Events(ctx, coleo.EventFilter{Arm: "a1", After: "c"})) },
+		" r1 7 after ":    func() (any, error) { return page(c.Events(ctx, coleo.EventFilter{Run: "r1", Limit: 7})) },
+		"h1":              func() (any, error) { h, err := c.Hosts(ctx); return h[0].ID, err },
+		"h":               func() (any, error) { h, err := c.Harnesses(ctx); return h[0].Name, err },
+		`{"providers":[{"id":"p"}],"connected":["p"]}`: func() (any, error) { p, err := c.Providers(ctx); return string(p), err },
+		"v1": func() (any, error) { v, err := c.Health(ctx); return v, err },
+		"2 1 1 2": func() (any, error) {
+			s, err := c.Status(ctx)
+			return fmt.Sprint(s.Arms, s.Waiting, s.LiveHosts, s.Hosts), err
+		},
+	} {
+		if got, err := got(); err != nil || !reflect.DeepEqual(got, name) {
+			t.Errorf("got %q (%v), want %q", got, err, name)
+		}
+	}
+}
+
+func page(events []coleo.Event, next string, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Sprintf("%s %s %d %s", events[0].Arm, events[0].Run, events[0].Seq, next), nil
+}
+
+func TestOutputIsRawUnlessJSONIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{output: func(context.Context, int64) (coleo.Output, error) {
+		return coleo.Output{Offset: 40, Data: []byte("\xe2\x82"), Cols: 80, Rows: 24, End: true}, nil
+	}}
+	h := newServer(t, b).Handler(true)
+	resp, body := ask(t, h, "GET", "/api/arms/a1/output?from=40", "", "Accept", "*/*")
+	if body != "\xe2\x82" || resp.Header.Get("Content-Type") != "application/octet-stream" {
+		t.Errorf("raw: %q, %q", body, resp.Header.Get("Content-Type"))
+	}
+	for name, want := range map[string]string{headerOffset: "40", headerNext: "42", headerEnd: "true", headerCols: "80", headerRows: "24"} {
+		if got := resp.Header.Get(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	resp, body = ask(t, h, "GET", "/api/arms/a1/output?from=40", "", "Accept", "application/json")
+	if !strings.Contains(body, `"data":"4oI="`) || resp.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("JSON: %q, %q", body, resp.Header.Get("Content-Type"))
+	}
+}
+
+func TestAWaitEndsInTime(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{wait: func(ctx context.Context, _ []coleo.State) (coleo.Arm, error) {
+		<-ctx.Done()
+		return coleo.Arm{}, ctx.Err()
+	}}
+	h := newServer(t, b).Handler(true)
+	resp, body := ask(t, h, "GET", "/api/arms/a1/wait?state=dead&timeout=10ms", "")
+	if resp.StatusCode != 504 || errorCode(t, body) != coleo.ETimeout || !strings.Contains(body, "octavia did not become dead within 10ms; it is idle") {
+		t.Errorf("wait: %d %s", resp.StatusCode, body)
+	}
+	resp, body = ask(t, h, "GET", "/api/runs/never/end?timeout=10ms", "")
+	if resp.StatusCode != 504 || errorCode(t, body) != coleo.ETimeout {
+		t.Errorf("end: %d %s", resp.StatusCode, body)
+	}
+}
+
+func TestTheClientWaitsAsLongAsItsContext(t *testing.T) {
+	t.Parallel()
+	n := 0
+	got, err := poll(t.Context(), func(time.Duration) (int, error) {
+		if n++; n < 3 {
+			return 0, coleo.Errorf(coleo.ETimeout, "not yet")
+		}
+		return n, nil
+	})
+	if got != 3 || err != nil {
+		t.Errorf("poll = %d, %v, want the third answer", got, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = poll(ctx, func(wait time.Duration) (int, error) {
+		if wait > time.Second {
+			t.Errorf("polls for %s, longer than its context", wait)
+		}
+		return 0, coleo.Errorf(coleo.ETimeout, "not yet")
+	})
+	if coleo.ErrorCode(err) != coleo.ETimeout {
+		t.Errorf("poll = %v, want timeout", err)
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{prompt: func(_ context.Context, p coleo.Prompt, _ string) (coleo.Receipt, error) {
+		return coleo.Receipt{ID: fmt.Sprint(len(p.Text))}, nil
+	}}
+	h := newServer(t, b).Handler(true)
+	body := func(n int) string { return `{"prompt":"` + strings.Repeat("x", n) + `"}` }
+	fits := maxBody - len(body(0))
+	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits)); resp.StatusCode != 200 || !strings.Contains(got, fmt.Sprint(fits)) {
+		t.Errorf("1 MiB: %d %s", resp.StatusCode, got)
+	}
+	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits+1)); resp.StatusCode != 413 || errorCode(t, got) != coleo.EInvalid {
+		t.Errorf("a byte more: %d %s", resp.StatusCode, got)
+	}
+}
+
+func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{})
+	s.times.body = 20 * time.Millisecond
+	base := live(t, s)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/arms HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Length: 10\r\n\r\n{", s.addr, testToken)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 504 {
+		t.Errorf("status = %s, want 504", resp.Status)
+	}
+}
+
+// The time that a body may take must not end the work that it asks for.
+func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
+	t.Parallel()
+	const body = 30 * time.Millisecond
+	b := &scriptedBrain{prompt: func(ctx context.Context, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
+		select {
+		case <-ctx.Done():
+			return coleo.Receipt{}, ctx.Err()
+		case <-time.After(5 * body):
+			return coleo.Receipt{ID: "r"}, nil
+		}
+	}}
+	s := newServer(t, b)
+	s.times.body = body
+	c, err := NewClient(ClientConfig{URL: live(t, s), Token: testToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Prompt(t.Context(), "a1", coleo.Prompt{Text: "x"}, ""); err != nil || r.ID != "r" {
+		t.Errorf("Prompt = %+v, %v", r, err)
+	}
+}
+
+func TestTheClientSaysWhenNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	c, err := NewClient(ClientConfig{Socket: filepath.Join(t.TempDir(), "none.sock")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Arms(t.Context(), false); coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "coleo serve") {
+		t.Errorf("error = %v", err)
+	}
+	for _, u := range []string{"", "127.0.0.1:8080", "ftp://x", "http://"} {
+		if _, err := NewClient(ClientConfig{URL: u}); coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("NewClient(%q) = %v, want invalid", u, err)
+		}
+	}
+}
+
+func TestListenSocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	l, err := ListenSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v (%v), want 0600", info.Mode(), err)
+	}
+	if _, err := ListenSocket(path); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("a second server: %v, want conflict", err)
+	}
+	l.(*socketListener).Listener.Close() // as if it had died
+	if l, err = ListenSocket(path); err != nil {
+		t.Fatalf("behind a dead server: %v", err)
+	}
+	l.Close()
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left: %v", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ListenSocket(path); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("over a file: %v, want conflict", err)
+	}
+}

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"coleo.dev"
+	"coleo.dev/web"
+)
+
+// Bounds on what a caller may send and how long it may take.
+const (
+	maxBody       = 1 << 20          // bytes; a prompt is the largest body there is
+	maxHeader     = 64 << 10         // bytes; far more than a browser sends to one host
+	headerTimeout = 10 * time.Second // for a request's header to arrive
+	bodyTimeout   = 10 * time.Second // for its body, on this machine
+	idleTimeout   = 2 * time.Minute  // for the next request on a connection
+	stopTimeout   = 5 * time.Second  // for running requests when the server stops
+	minToken      = 16               // characters; `coleo serve` makes longer ones
+)
+
+// Config is what a server needs.
+type Config struct {
+	Brain   Brain
+	Token   string // asked for over TCP; empty: nobody gets in there
+	Addr    string // "127.0.0.1:8080": where TCP is served; must be loopback
+	Version string
+	Log     *slog.Logger     // nil: nothing is logged
+	Now     func() time.Time // nil: time.Now
+}
+
+// Server answers HTTP and WebSocket. It is safe for concurrent use.
+type Server struct {
+	brain   Brain
+	token   string
+	addr    string
+	version string
+	log     *slog.Logger
+	now     func() time.Time
+	started time.Time
+	times   times
+	routes  *http.ServeMux
+	sockets sync.WaitGroup // WebSockets outlive their request for net/http
+}
+
+// New makes a server. Errors: EInvalid for an address that is not loopback, or
+// a token that is too short to be random.
+func New(c Config) (*Server, error) {
+	if c.Brain == nil {
+		return nil, errors.New("make an API server: no brain")
+	}
+	if c.Token != "" && len(c.Token) < minToken {
+		return nil, coleo.Errorf(coleo.EInvalid, "the API token has fewer than %d characters", minToken)
+	}
+	if err := checkLoopback(c.Addr); err != nil {
+		return nil, err
+	}
+	s := &Server{brain: c.Brain, token: c.Token, addr: c.Addr, version: c.Version, log: c.Log, now: c.Now, times: usualTimes()}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.started = s.now()
+	return s, s.route()
+}
+
+// Handler answers requests. A trusted one serves a socket that only the user
+// can open, and asks for no token; the other one is for TCP.
+func (s *Server) Handler(trusted bool) http.Handler {
+	h := s.boundBodies(s.routes)
+	if trusted {
+		h = s.trust(h)
+	} else {
+		h = s.guard(h)
+	}
+	return withHeaders(h)
+}
+
+// Serve answers requests at l until ctx ends, and returns when the last one is
+// done or cut off. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error {
+	srv := &http.Server{
+		Handler:           s.Handler(trusted),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	stopped := make(chan error, 1)
+	quit := context.AfterFunc(ctx, func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		stopped <- errors.Join(srv.Shutdown(end), srv.Close())
+	})
+	err := srv.Serve(l)
+	if !quit() {
+		err = <-stopped
+		s.sockets.Wait()
+	}
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the API at %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// route builds the table of routes and their description.
+func (s *Server) route() error {
+	s.routes = http.NewServeMux()
+	described := humago.New(s.routes, s.description())
+	s.armRoutes(described)
+	s.steerRoutes(described)
+	s.lookRoutes(described)
+	s.eventRoutes(described)
+	s.fleetRoutes(described)
+	s.providerRoutes(described)
+	tidy(described.OpenAPI())
+	spec, err := json.Marshal(described.OpenAPI())
+	if err != nil {
+		return fmt.Errorf("describe the API: %w", err)
+	}
+	s.routes.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(spec)
+	})
+	s.routes.HandleFunc("GET /ws", s.serveFeed)
+	s.routes.HandleFunc("GET /ws/terminal/{id}", s.serveTerminal)
+	s.routes.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, coleo.Errorf(coleo.ENotFound, "no route %s %s; see /api/openapi.json", r.Method, r.URL.Path))
+	})
+	s.routes.Handle("/", web.Handler())
+	return nil
+}
+
+func (s *Server) description() huma.Config {
+	asJSON := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Coleo", Version: s.version,
+				Description: "Arms are workers, each driven by one harness. Where a path has an {id}, the arm's name does as well.",
+			},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"bearer": {Type: "http", Scheme: "bearer"},
+					"key":    {Type: "apiKey", In: "header", Name: "X-API-Key"},
+				},
+			},
+			Security: []map[string][]string{{"bearer": {}}, {"key": {}}},
+		},
+		Formats:       map[string]huma.Format{"application/json": asJSON, "json": asJSON},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{sameBody},
+	}
+}
+
+// tidy takes the error model out of the description that sameBody takes out of
+// the answers.
+func tidy(o *huma.OpenAPI) {
+	schemas := o.Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"coleo.dev"
+)
+
+// Bounds of a WebSocket.
+const (
+	maxHello   = 4 << 10  // bytes in a message of somebody unproven
+	maxMessage = 1 << 20  // bytes in any other; a paste is the largest there is
+	ioBuffer   = 16 << 10 // bytes
+)
+
+// Why the server ends a WebSocket.
+var (
+	errSlow     = errors.New("too slow: connect again")
+	errSilent   = errors.New("no sign of life from the client")
+	errFinished = errors.New("finished")
+	errUnproven = errors.New("the first message must show the API token")
+)
+
+// socket is one WebSocket: who made it reads, one goroutine writes, one
+// produces.
+type socket struct {
+	conn  *websocket.Conn
+	times times
+	out   chan message
+	ctx   context.Context
+	end   context.CancelCauseFunc
+}
+
+type message struct {
+	kind int
+	data []byte
+}
+
+// control is every text message there is, in either direction. Which fields
+// count depends on Type.
+type control struct {
+	Type    string       `json:"type"`
+	APIKey  string       `json:"apiKey,omitempty"`
+	Success *bool        `json:"success,omitempty"`
+	Channel string       `json:"channel,omitempty"`
+	Offset  *int64       `json:"offset,omitempty"`
+	Cols    int          `json:"cols,omitempty"`
+	Rows    int          `json:"rows,omitempty"`
+	Holder  string       `json:"holder,omitempty"`
+	Lease   *coleo.Lease `json:"lease,omitempty"`
+	Error   *coleo.Error `json:"error,omitempty"`
+}
+
+// accept turns a request into a WebSocket of somebody who has shown the token.
+// It answers the request itself when that fails. The box holds messages that
+// wait to be sent.
+func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {
+	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
+	conn, err := up.Upgrade(w, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	k := &socket{conn: conn, times: s.times, out: make(chan message, box)}
+	k.ctx, k.end = context.WithCancelCause(r.Context())
+	if !isProven(r) {
+		if err := s.prove(k); err != nil {
+			k.close(err)
+			return nil, err
+		}
+	}
+	conn.SetReadLimit(maxMessage)
+	k.heard()
+	conn.SetPongHandler(func(string) error { k.heard(); return nil })
+	answer := conn.PingHandler()
+	conn.SetPingHandler(func(data string) error { k.heard(); return answer(data) })
+	return k, nil
+}
+
+// prove waits for the token in the first message.
+func (s *Server) prove(k *socket) error {
+	k.conn.SetReadLimit(maxHello)
+	_ = k.conn.SetReadDeadline(time.Now().Add(s.times.auth))
+	var hello control
+	if err := k.conn.ReadJSON(&hello); err != nil {
+		return errUnproven
+	}
+	ok := hello.Type == "auth" && s.rightToken(hello.APIKey)
+	_ = k.conn.SetWriteDeadline(time.Now().Add(s.times.write))
+	if err := k.conn.WriteJSON(control{Type: "auth", Success: &ok}); err != nil || !ok {
+		return errUnproven
+	}
+	return nil
+}
+
+func (k *socket) heard() { _ = k.conn.SetReadDeadline(time.Now().Add(k.times.silent)) }
+
+// run serves the socket until the client leaves, falls silent or falls behind,
+// the producer returns, or the server stops.
+func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
+	var others sync.WaitGroup
+	others.Go(k.write)
+	others.Go(func() {
+		err := produce(k.ctx)
+		if err == nil {
+			err = errFinished
+		}
+		k.end(err)
+	})
+	for {
+		kind, data, err := k.conn.ReadMessage()
+		if err != nil {
+			k.end(readError(err))
+			break
+		}
+		k.heard()
+		read(kind, data)
+	}
+	others.Wait()
+}
+
+func readError(err error) error {
+	var of net.Error
+	if errors.As(err, &of) && of.Timeout() {
+		return errSilent
+	}
+	return err
+}
+
+// write sends what is in the box, and pings, until the socket ends. Then it
+// says why, and closes, which also ends the reader.
+func (k *socket) write() {
+	ping := time.NewTicker(k.times.ping)
+	defer ping.Stop()
+	for k.ctx.Err() == nil {
+		select {
+		case m := <-k.out:
+			k.put(m)
+		case <-ping.C:
+			k.put(message{kind: websocket.PingMessage})
+		case <-k.ctx.Done():
+		}
+	}
+	cause := context.Cause(k.ctx)
+	for errors.Is(cause, errFinished) && len(k.out) > 0 {
+		k.put(<-k.out)
+	}
+	k.close(cause)
+}
+
+func (k *socket) put(m message) {
+	_ = k.conn.SetWriteDeadline(time.Now().Add(k.times.write))
+	if err := k.conn.WriteMessage(m.kind, m.data); err != nil {
+		k.end(errSlow)
+	}
+}
+
+// close says why, to a client that listens, and lets go.
+func (k *socket) close(cause error) {
+	code, why := websocket.CloseGoingAway, "the server is stopping"
+	switch {
+	case errors.Is(cause, errFinished):
+		code, why = websocket.CloseNormalClosure, ""
+	case errors.Is(cause, errSlow):
+		code, why = websocket.CloseTryAgainLater, cause.Error()
+	case errors.Is(cause, errUnproven), errors.Is(cause, errSilent):
+		code, why = websocket.ClosePolicyViolation, cause.Error()
+	}
+	_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
+	k.end(cause)
+	_ = k.conn.Close()
+}
+
+// post puts a message into the box, and waits for room there.
+func (k *socket) post(v any) {
+	if m, ok := k.text(v); ok {
+		k.push(m)
+	}
+}
+
+func (k *socket) push(m message) {
+	select {
+	case k.out <- m:
+	case <-k.ctx.Done():
+	}
+}
+
+// offer puts a message into the box. A client that lets it fill up is cut off.
+func (k *socket) offer(v any) {
+	m, ok := k.text(v)
+	if !ok {
+		return
+	}
+	select {
+	case k.out <- m:
+	default:
+		k.end(errSlow)
+	}
+}
+
+func (k *socket) text(v any) (message, bool) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		k.end(err)
+	}
+	return message{websocket.TextMessage, data}, err == nil
+}
+
+// postError tells the client of an error that does not end the socket.
+func (k *socket) postError(err error) {
+	k.post(control{Type: "error", Error: asError(err)})
+}
+
+// parse reads a text message; one that is none of ours is answered.
+func (k *socket) parse(data []byte) (control, bool) {
+	var c control
+	if err := json.Unmarshal(data, &c); err != nil {
+		k.postError(coleo.Errorf(coleo.EInvalid, "a message is JSON with a type: %w", err))
+		return c, false
+	}
+	return c, true
+}

@@ -1,0 +1,257 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"coleo.dev"
+)
+
+// open opens a WebSocket of the server at base, as a program does that sends
+// those headers.
+func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	h := http.Header{}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	conn, resp, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(base, "http")+path, h)
+	if err == nil {
+		t.Cleanup(func() { conn.Close() })
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // a test that hangs fails
+	}
+	return conn, resp, err
+}
+
+// say sends a text message.
+func say(t *testing.T, conn *websocket.Conn, text string) {
+	t.Helper()
+	if err := conn.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
+		t.Fatalf("send %s: %v", text, err)
+	}
+}
+
+// hear reads the next message, which must contain that text.
+func hear(t *testing.T, conn *websocket.Conn, want string) string {
+	t.Helper()
+	_, data, err := conn.ReadMessage()
+	if err != nil || !strings.Contains(string(data), want) {
+		t.Fatalf("heard %q (%v), want %q", data, err, want)
+	}
+	return string(data)
+}
+
+// closedWith reads until the server closes, and returns the code it gave.
+func closedWith(t *testing.T, conn *websocket.Conn) int {
+	t.Helper()
+	for {
+		_, _, err := conn.ReadMessage()
+		var closed *websocket.CloseError
+		switch {
+		case errors.As(err, &closed):
+			return closed.Code
+		case err != nil:
+			t.Fatalf("read: %v, want a close", err)
+		}
+	}
+}
+
+func TestWhoMayOpenAWebSocket(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{output: quiet})
+	s.times.auth = 10 * time.Second
+	base := live(t, s)
+	cookie := s.cookieName() + "=" + s.cookieValue()
+	const (
+		refused = iota // the handshake fails
+		asked          // the first message must show the token
+		in             // everything is open
+	)
+	for _, c := range []struct {
+		name    string
+		headers []string
+		want    int
+	}{
+		{"token in a header, no Origin", []string{"X-API-Key", testToken}, in},
+		{"token in a header, our Origin", []string{"X-API-Key", testToken, "Origin", base}, in},
+		{"token in a header, a foreign Origin", []string{"X-API-Key", testToken, "Origin", "http://evil.example"}, refused},
+		{"wrong token", []string{"X-API-Key", "x"}, refused},
+		{"cookie, our Origin", []string{"Cookie", cookie, "Origin", base}, in},
+		{"cookie, no Origin", []string{"Cookie", cookie}, asked},
+		{"cookie, a foreign Origin", []string{"Cookie", cookie, "Origin", "http://evil.example"}, refused},
+		{"cookie, Origin null", []string{"Cookie", cookie, "Origin", "null"}, refused},
+		{"a foreign Host", []string{"X-API-Key", testToken, "Host", "evil.example"}, refused},
+		{"nothing", nil, asked},
+	} {
+		for _, path := range []string{"/ws", "/ws/terminal/a1"} {
+			t.Run(c.name+path, func(t *testing.T) {
+				t.Parallel()
+				conn, resp, err := open(t, base, path, c.headers...)
+				if (err != nil) != (c.want == refused) {
+					t.Fatalf("handshake: %v (%v)", err, resp)
+				}
+				switch c.want {
+				case asked:
+					say(t, conn, `{"type":"ping"}`)
+					hear(t, conn, `"success":false`)
+					if code := closedWith(t, conn); code != websocket.ClosePolicyViolation {
+						t.Errorf("closed with %d", code)
+					}
+				case in:
+					say(t, conn, `{"type":"ping"}`)
+					hear(t, conn, `pong`)
+				}
+			})
+		}
+	}
+}
+
+// quiet is a terminal that never writes.
+func quiet(ctx context.Context, from int64) (coleo.Output, error) {
+	<-ctx.Done()
+	return coleo.Output{Offset: from}, ctx.Err()
+}
+
+func TestTheFirstMessageMayShowTheToken(t *testing.T) {
+	t.Parallel()
+	base := live(t, newServer(t, &scriptedBrain{}))
+	conn, _, err := open(t, base, "/ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, conn, `{"type":"auth","apiKey":"`+testToken+`"}`)
+	hear(t, conn, `"success":true`)
+	say(t, conn, `{"type":"ping"}`)
+	hear(t, conn, `pong`)
+
+	wrong, _, err := open(t, base, "/ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, wrong, `{"type":"auth","apiKey":"x"}`)
+	hear(t, wrong, `"success":false`)
+	if code := closedWith(t, wrong); code != websocket.ClosePolicyViolation {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestWhoShowsNothingIsClosed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{})
+	s.times.auth = 20 * time.Millisecond
+	conn, _, err := open(t, live(t, s), "/ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := closedWith(t, conn); code != websocket.ClosePolicyViolation {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestASilentClientIsDropped(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{})
+	s.times.silent, s.times.ping = 50*time.Millisecond, 10*time.Millisecond
+	conn, _, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetPingHandler(func(string) error { return nil }) // no pong
+	if code := closedWith(t, conn); code != websocket.ClosePolicyViolation {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestAClientThatAnswersPingsStays(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{})
+	s.times.silent, s.times.ping = 400*time.Millisecond, 50*time.Millisecond
+	conn, _, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pings, answer := 0, conn.PingHandler()
+	conn.SetPingHandler(func(data string) error {
+		if pings++; pings == 24 { // three times as long as it may be silent
+			say(t, conn, `{"type":"ping"}`)
+		}
+		return answer(data)
+	})
+	hear(t, conn, "pong")
+}
+
+// flood yields news without end, and tells how many were taken, when the
+// server stops taking them.
+func flood(taken chan<- int) func(context.Context) iter.Seq[coleo.Update] {
+	arm := testArms()[0]
+	arm.Workdir = strings.Repeat("x", 64<<10)
+	return func(ctx context.Context) iter.Seq[coleo.Update] {
+		return func(yield func(coleo.Update) bool) {
+			n := 0
+			for ctx.Err() == nil && yield(coleo.Update{Arm: &arm}) {
+				n++
+			}
+			taken <- n
+		}
+	}
+}
+
+func TestASlowReaderIsCutOff(t *testing.T) {
+	t.Parallel()
+	taken := make(chan int, 1)
+	s := newServer(t, &scriptedBrain{subscribe: flood(taken)})
+	s.times.write = 50 * time.Millisecond
+	conn, _, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, conn, `{"type":"subscribe","channel":"arms"}`)
+	select {
+	case n := <-taken: // and not read one message
+		if n > 10000 {
+			t.Errorf("%d messages were taken for a client that reads none", n)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("a client that does not read is served on")
+	}
+}
+
+func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{output: quiet})
+	c := socketClient(t, s)
+	ctx, stop := context.WithCancel(t.Context())
+	path := t.TempDir() + "/second.sock"
+	l, err := ListenSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l, true) }()
+	second, err := NewClient(ClientConfig{Socket: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, done, err := second.connect(t.Context(), "/ws/terminal/a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	stop()
+	if code := closedWith(t, conn); code != websocket.CloseGoingAway {
+		t.Errorf("closed with %d", code)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve = %v", err)
+	}
+	if _, err := c.Health(t.Context()); err != nil {
+		t.Errorf("the other listener: %v", err)
+	}
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"coleo.dev"
+)
+
+type promptBody struct {
+	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
+	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
+	Lease     string `json:"lease,omitempty" doc:"Of who types by hand just now"`
+}
+
+type promptReply struct {
+	Success bool          `json:"success"`
+	Receipt coleo.Receipt `json:"receipt"`
+}
+
+type respondBody struct {
+	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog that is meant; left out: the one that is open"`
+	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
+	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
+	Words  string            `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
+	Lease  string            `json:"lease,omitempty"`
+}
+
+type inputBody struct {
+	Lease string `json:"lease"`
+	Text  string `json:"text,omitempty" doc:"Keys, as text"`
+	Data  []byte `json:"data,omitempty" doc:"Keys, as base64"`
+}
+
+type resizeBody struct {
+	Lease string `json:"lease"`
+	Cols  int    `json:"cols" minimum:"1" maximum:"1000" doc:"Cells; 80 at least are kept"`
+	Rows  int    `json:"rows" minimum:"1" maximum:"1000" doc:"Cells; 24 at least are kept"`
+}
+
+type leaseReply struct {
+	Lease coleo.Lease `json:"lease"`
+}
+
+type doneReply struct {
+	Success bool `json:"success"`
+}
+
+func (s *Server) steerRoutes(d huma.API) {
+	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm", "Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
+	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
+	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)
+	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand", 0}, s.lease)
+	add(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input)
+	add(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0}, s.resize)
+}
+
+func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
+	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt}
+	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
+	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
+}
+
+func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[doneReply], error) {
+	b := in.Body
+	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Words: b.Words}
+	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
+}
+
+func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[doneReply], error) {
+	return done(s.brain.Interrupt(ctx, in.ID))
+}
+
+func (s *Server) lease(ctx context.Context, in *armBody[coleo.LeaseRequest]) (*reply[leaseReply], error) {
+	l, err := s.brain.Lease(ctx, in.ID, in.Body)
+	return &reply[leaseReply]{leaseReply{l}}, err
+}
+
+func (s *Server) input(ctx context.Context, in *armBody[inputBody]) (*reply[doneReply], error) {
+	if in.Body.Text != "" && in.Body.Data != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "keys come as text or as data, not as both")
+	}
+	data := in.Body.Data
+	if in.Body.Text != "" {
+		data = []byte(in.Body.Text)
+	}
+	return done(s.brain.Input(ctx, in.ID, in.Body.Lease, data))
+}
+
+func (s *Server) resize(ctx context.Context, in *armBody[resizeBody]) (*reply[doneReply], error) {
+	return done(s.brain.Resize(ctx, in.ID, in.Body.Lease, in.Body.Cols, in.Body.Rows))
+}
+
+func done(err error) (*reply[doneReply], error) {
+	return &reply[doneReply]{doneReply{err == nil}}, err
+}

@@ -1,0 +1,153 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"coleo.dev"
+)
+
+// pieceBox is how many pieces of output wait for a viewer: enough that fetching
+// and sending overlap.
+const pieceBox = 2
+
+// terminal is one viewer of one arm's terminal. Output goes to it in binary
+// messages, one behind the other; where they begin, the size of the terminal
+// and its end go in text messages. Keys come from it in binary messages, once
+// it holds the lease.
+type terminal struct {
+	*socket
+	brain Brain
+	arm   string
+	lease coleo.Lease
+	taken time.Time
+}
+
+func (s *Server) serveTerminal(w http.ResponseWriter, r *http.Request) {
+	from, err := strconv.ParseInt(orElse(r.URL.Query().Get("from"), "0"), 10, 64)
+	if err != nil {
+		writeError(w, coleo.Errorf(coleo.EInvalid, "from=%q is no offset", r.URL.Query().Get("from")))
+		return
+	}
+	s.sockets.Add(1)
+	defer s.sockets.Done()
+	k, err := s.accept(w, r, pieceBox)
+	if err != nil {
+		return
+	}
+	t := &terminal{socket: k, brain: s.brain, arm: r.PathValue("id")}
+	k.run(t.read, func(ctx context.Context) error { return t.show(ctx, from) })
+	t.letGo(context.WithoutCancel(r.Context()))
+}
+
+func orElse(value, other string) string {
+	if value == "" {
+		return other
+	}
+	return value
+}
+
+// show sends the output from an offset on, then what comes. A slow viewer
+// takes its time: the next piece is fetched when there is room for it.
+func (t *terminal) show(ctx context.Context, from int64) error {
+	cols, rows, next := 0, 0, int64(-1)
+	for ctx.Err() == nil {
+		piece, err := t.brain.Output(ctx, t.arm, from, t.times.poll)
+		if err != nil {
+			if ctx.Err() == nil {
+				t.postError(err)
+			}
+			return errFinished
+		}
+		if piece.Offset != next {
+			t.post(control{Type: "offset", Offset: &piece.Offset})
+		}
+		if piece.Cols != cols || piece.Rows != rows {
+			cols, rows = piece.Cols, piece.Rows
+			t.post(control{Type: "size", Cols: cols, Rows: rows})
+		}
+		next = piece.Offset + int64(len(piece.Data))
+		from = next
+		if len(piece.Data) > 0 {
+			t.push(message{websocket.BinaryMessage, piece.Data})
+		}
+		if piece.End {
+			t.post(control{Type: "end"})
+			return errFinished
+		}
+	}
+	return nil
+}
+
+func (t *terminal) read(kind int, data []byte) {
+	if kind == websocket.BinaryMessage {
+		t.keys(data)
+		return
+	}
+	c, ok := t.parse(data)
+	if !ok {
+		return
+	}
+	switch c.Type {
+	case "ping":
+		t.post(control{Type: "pong"})
+	case "auth":
+		yes := true
+		t.post(control{Type: "auth", Success: &yes})
+	case "lease":
+		t.take(orElse(c.Holder, t.lease.Holder))
+	case "release":
+		t.letGo(t.ctx)
+		t.post(control{Type: "lease"})
+	case "resize":
+		t.check(t.brain.Resize(t.ctx, t.arm, t.lease.ID, c.Cols, c.Rows))
+	default:
+		t.postError(coleo.Errorf(coleo.EInvalid, "there is no message of type %q; there are lease, release, resize and ping, and keys in binary messages", c.Type))
+	}
+}
+
+func (t *terminal) keys(data []byte) {
+	if t.lease.ID == "" {
+		t.postError(coleo.Errorf(coleo.EConflict, "take control first: keys need the lease"))
+		return
+	}
+	if time.Until(t.lease.Until) < t.lease.Until.Sub(t.taken)/2 {
+		t.take(t.lease.Holder)
+	}
+	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
+}
+
+// take takes the lease, or renews it.
+func (t *terminal) take(holder string) {
+	lease, err := t.brain.Lease(t.ctx, t.arm, coleo.LeaseRequest{ID: t.lease.ID, Holder: orElse(holder, "a viewer")})
+	if err != nil {
+		t.lease = coleo.Lease{}
+		t.postError(err)
+		t.post(control{Type: "lease"})
+		return
+	}
+	t.lease, t.taken = lease, time.Now()
+	t.post(control{Type: "lease", Lease: &lease})
+}
+
+// letGo gives the lease back, so that prompts pass again at once.
+func (t *terminal) letGo(ctx context.Context) {
+	if t.lease.ID == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.times.write)
+	defer cancel()
+	_, err := t.brain.Lease(ctx, t.arm, coleo.LeaseRequest{ID: t.lease.ID, Release: true})
+	t.lease = coleo.Lease{}
+	t.check(err)
+}
+
+func (t *terminal) check(err error) {
+	if err != nil {
+		t.postError(err)
+	}
+}
