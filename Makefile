@@ -20,6 +20,15 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 build:
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
+# A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
+# uses the agent CLIs' own logins and models instead, which may cost money.
+up: build agents
+	COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo up --demo $(if $(KEYS),--own-login)
+	@echo '(these commands need: export COLEO_DIR=$(CURDIR)/.coleo PATH=$(CURDIR)/bin:$$PATH)'
+
+down:
+	@if [ -x bin/coleo ]; then COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo down --arms; fi
+
 agents: $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE) $(AGENTS)/aider-$(AIDER)
 
 $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE):

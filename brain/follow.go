@@ -49,7 +49,6 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	if piece.Epoch != epoch && after > 0 { // the host has lost its log and begun a new one
-		after = 0
 		if err := b.Bus.Ask(ctx, id, bus.OpEvents, bus.EventsOrder{}, &piece); err != nil {
 			return false, err
 		}

@@ -26,7 +26,6 @@ type arm struct {
 	reading coleo.Reading
 	calm    coleo.Cursor // of the change into idle, error or dead that holds now; 0: it works
 	run     *coleo.Receipt
-	queued  bool // the run has been taken over from an earlier host agent
 	lease   coleo.Lease
 	dead    chan struct{} // closed when the session has ended
 }

@@ -30,6 +30,7 @@ type CastEvent struct {
 // CastKind is what sort of event it is, by asciicast's code.
 type CastKind string
 
+// The kinds of event.
 const (
 	CastOutput CastKind = "o"
 	CastInput  CastKind = "i"

@@ -124,7 +124,7 @@ const (
 
 // reportMode answers DECRQM.
 func (c *Core) reportMode(number int, ansi bool) {
-	state := modeUnknown
+	var state int
 	if m := modeNumber(number, ansi); m != 0 {
 		state = modeReset
 		if c.modes&m != 0 {

@@ -79,6 +79,7 @@ type Notice struct {
 // NoticeKind is what sort of Notice it is.
 type NoticeKind string
 
+// The kinds of notice.
 const (
 	NoticeStatus       NoticeKind = "status"       // OSC 7501: its payload, "state=working:app=…"
 	NoticeSession      NoticeKind = "session"      // OSC 26: its payload, "Status=running;…"
@@ -93,6 +94,7 @@ const (
 // in coleo.Screen.Modes.
 type Mode string
 
+// The modes.
 const (
 	ModeCursorVisible  Mode = "cursor_visible"     // DECTCEM, 25
 	ModeAppCursor      Mode = "application_cursor" // DECCKM, 1: arrow keys send SS3

@@ -69,7 +69,7 @@ func display(arm coleo.Arm) string {
 		return "Stuck"
 	case coleo.StatusBusy, coleo.StatusRunning, coleo.StatusStarting:
 		return "Busy"
-	case coleo.StatusIdle, coleo.StatusPaused, coleo.StatusStopped:
+	case coleo.StatusIdle, coleo.StatusPaused, coleo.StatusPlanningBlocked, coleo.StatusStopped:
 	}
 	if arm.Runtime.State == coleo.HealthActive {
 		return "Busy"

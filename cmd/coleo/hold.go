@@ -25,11 +25,11 @@ func newHoldCommand() *cobra.Command {
 
 The holder journals every byte below DIR/journal, serves DIR/hold.sock and ends
 when the program does. Arms have one each; coleo starts them by itself.`,
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if stdin {
 				return holder.Serve(os.Stdin, os.Stdout)
 			}
-			return holdProgram(c, dir, args)
+			return holdProgram(dir, args)
 		},
 	}
 	c.Flags().BoolVar(&stdin, "stdin", false, "read what to run from standard input, as JSON")
@@ -38,7 +38,7 @@ when the program does. Arms have one each; coleo starts them by itself.`,
 	return c
 }
 
-func holdProgram(c *cobra.Command, dir string, argv []string) error {
+func holdProgram(dir string, argv []string) error {
 	if dir == "" || len(argv) == 0 {
 		return coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
 	}

@@ -34,7 +34,7 @@ type When struct {
 	Side       Side   `json:"side,omitempty"` // "any" for main and side requests alike
 }
 
-// SideAny, in When, takes main and side requests alike.
+// SideAny is for When: it takes main and side requests alike.
 const SideAny Side = "any"
 
 // LoadScript reads a script from a JSON file. The error names file and entry.

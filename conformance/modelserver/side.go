@@ -75,8 +75,7 @@ func sideReply(t Turn) Reply {
 		return says("chore: apply the scripted change")
 	case SideProbe:
 		return says("#")
-	case SideOther:
-		return says("ok")
+	case SideOther, SideAny:
 	}
 	return says("ok")
 }

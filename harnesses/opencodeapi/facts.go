@@ -12,15 +12,14 @@ import (
 
 // facts is what the server has said of the conversation so far.
 type facts struct {
-	conversation string
-	known        bool   // it has said something
-	status       string // "idle", "busy" or "retry"
-	attempt      int    // with retry
-	message      string // with retry
-	failed       string // how the last turn failed; "" when it did not
-	busied       int    // how often it has become busy
-	tools        map[string]bool
-	asked        []asked // what waits for an answer, oldest first
+	known   bool   // it has said something
+	status  string // "idle", "busy" or "retry"
+	attempt int    // with retry
+	message string // with retry
+	failed  string // how the last turn failed; "" when it did not
+	busied  int    // how often it has become busy
+	tools   map[string]bool
+	asked   []asked // what waits for an answer, oldest first
 }
 
 // asked is a permission or a question that waits.
