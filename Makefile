@@ -71,5 +71,11 @@ bin/golangci-lint-$(GOLANGCI):
 darwin:
 	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/...
 
+# Figures of the speed that Coleo promises, as ratios and differences in one run.
+bench: build agents
+	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
+	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
+	$(GO) test -run '^$$' -bench . ./pty ./store
+
 clean:
 	rm -rf bin

@@ -1,0 +1,260 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/netns"
+	"coleo.dev/holder"
+	"coleo.dev/registry"
+)
+
+// The benchmark's binary is also the holder and the scripted agent CLI.
+const (
+	asHolder = "coleo-bench-hold"
+	asFake   = "coleo-bench-fake"
+	isolated = "COLEO_BENCH_ISOLATED"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asHolder {
+		must(holder.Serve(os.Stdin, os.Stdout))
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == asFake {
+		code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, fakeagent.Config{})
+		must(err)
+		os.Exit(code)
+	}
+	if os.Getenv(isolated) != "" {
+		must(netns.LoopbackUp())
+		os.Exit(m.Run())
+	}
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Env = append(os.Environ(), isolated+"=1")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	netns.Isolate(cmd)
+	must(cmd.Run())
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func ok(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// patience bounds every wait.
+const patience = 2 * time.Minute
+
+// fakeSpec drives the scripted agent CLI.
+const fakeSpec = `
+name = "fake"
+command = "fake"
+[launch.permission]
+ask = ""
+[capabilities]
+interrupt = true
+[keys]
+submit = "ENTER"
+interrupt = "ESCAPE"
+clear = "CTRL_U"
+[timing]
+settle_ms = 100
+paste_gap_ms = 50
+[composer]
+bottom = '^─{10,}'
+top = '^─{10,}'
+first = '^❯ ?'
+empty = '^$'
+[[rule]]
+name = "busy"
+state = "processing"
+when = [{ where = "below composer", pattern = 'esc to interrupt' }]
+[[rule]]
+name = "composer"
+state = "idle"
+when = [{ where = "composer", pattern = '(?s).*' }]
+`
+
+// harness returns the harness of that name, with the fake one among them.
+func harness(b *testing.B, name string) coleo.Harness {
+	b.Helper()
+	dir := b.TempDir()
+	ok(b, os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(fakeSpec), 0o600))
+	reg, err := registry.New(dir, []string{os.Args[0], asHolder})
+	ok(b, err)
+	h, err := reg.Get(name)
+	ok(b, err)
+	return h
+}
+
+// spawn starts an agent CLI against a scripted model and returns it idle.
+func spawn(b *testing.B, h coleo.Harness, endpoint string) coleo.Session {
+	b.Helper()
+	s, err := h.Spawn(b.Context(), config(b, h, endpoint))
+	if coleo.ErrorCode(err) == coleo.ENotInstalled {
+		b.Skip(err)
+	}
+	ok(b, err)
+	b.Cleanup(func() { _ = s.Kill(context.Background()); _ = s.Close() })
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	_, err = coleo.WaitForIdle(ctx, s)
+	ok(b, err)
+	return s
+}
+
+func config(b *testing.B, h coleo.Harness, endpoint string) coleo.SpawnConfig {
+	b.Helper()
+	dir := b.TempDir()
+	work, home := filepath.Join(dir, "work"), filepath.Join(dir, "home")
+	ok(b, os.Mkdir(work, 0o700))
+	ok(b, os.Mkdir(home, 0o700))
+	c := coleo.SpawnConfig{
+		Arm: "bench-" + filepath.Base(dir) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n", Dir: filepath.Join(dir, "hold"),
+		Workdir: work, Home: home, Profile: coleo.ProfileHermetic, Endpoint: endpoint, Model: "mock-1", Environ: os.Environ(),
+	}
+	if agents := os.Getenv("COLEO_AGENTS"); agents != "" {
+		c.Path = []string{filepath.Join(agents, "node_modules", ".bin"), filepath.Join(agents, "aider", "bin")}
+	}
+	if h.Info().Name == "fake" {
+		fake := filepath.Join(dir, "fake")
+		ok(b, os.WriteFile(fake, []byte("#!/bin/sh\nexec "+os.Args[0]+" "+asFake+"\n"), 0o700))
+		c.Binary = fake
+	}
+	return c
+}
+
+// BenchmarkSpawn is from the order to the program's process, through a holder
+// of its own, beside the plain start of the same program.
+func BenchmarkSpawn(b *testing.B) {
+	h := harness(b, "fake")
+	var through, plain []time.Duration
+	for b.Loop() {
+		c := config(b, h, "")
+		start := time.Now()
+		s, err := h.Spawn(b.Context(), c)
+		ok(b, err)
+		through = append(through, time.Since(start))
+		_ = s.Kill(b.Context())
+		_ = s.Close()
+		cmd := exec.Command(c.Binary)
+		start = time.Now()
+		ok(b, cmd.Start())
+		plain = append(plain, time.Since(start))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	b.ReportMetric(millis(at(through, 50)), "spawn-p50-ms")
+	b.ReportMetric(millis(at(through, 95)), "spawn-p95-ms")
+	b.ReportMetric(millis(at(plain, 50)), "plain-p50-ms")
+}
+
+// BenchmarkPrompt is from the order to the proof that the agent CLI took it,
+// less the harness's own gaps: the scripted agent CLI begins at once.
+func BenchmarkPrompt(b *testing.B) {
+	s := spawn(b, harness(b, "fake"), "")
+	const gap = 50 * time.Millisecond // fakeSpec's paste_gap_ms
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		r, err := s.SendPrompt(b.Context(), coleo.Prompt{Text: "say done"})
+		ok(b, err)
+		took = append(took, time.Since(start)-gap)
+		_, err = coleo.WaitForTurn(b.Context(), s, r)
+		ok(b, err)
+	}
+	report(b, took, "prompt")
+}
+
+// BenchmarkPromptToModel is from the order to the model server's first sight
+// of the prompt, through the real agent CLI and its own reaction.
+func BenchmarkPromptToModel(b *testing.B) {
+	model, err := modelserver.Start(modelserver.Config{})
+	ok(b, err)
+	defer model.Close()
+	for _, name := range []string{"claude-code"} {
+		b.Run(name, func(b *testing.B) {
+			s := spawn(b, harness(b, name), model.URL())
+			var took []time.Duration
+			for n := 0; b.Loop(); n++ {
+				text := "say done" + strconv.Itoa(n)
+				start := time.Now()
+				r, err := s.SendPrompt(b.Context(), coleo.Prompt{Text: text})
+				ok(b, err)
+				q, err := model.Wait(b.Context(), func(q modelserver.Request) bool { return q.Prompt == text && q.Side == "" })
+				ok(b, err)
+				took = append(took, q.At.Sub(start))
+				_, err = coleo.WaitForTurn(b.Context(), s, r)
+				ok(b, err)
+			}
+			report(b, took, "model")
+		})
+	}
+}
+
+// BenchmarkIdle is the CPU time that ten idle arms cost, holders and reader
+// together, in thousandths of a core.
+func BenchmarkIdle(b *testing.B) {
+	h := harness(b, "fake")
+	var holders []int
+	for range 10 {
+		s := spawn(b, h, "")
+		holders = append(holders, s.Handle().Holder.PID)
+	}
+	pids := append(holders, os.Getpid())
+	const window = 5 * time.Second
+	for b.Loop() {
+		before := cpuTime(b, pids)
+		time.Sleep(window)
+		b.ReportMetric(float64((cpuTime(b, pids)-before).Microseconds())/float64(window.Microseconds())*1000, "millicores")
+	}
+}
+
+// cpuTime is what processes have used, user and system, in all.
+func cpuTime(b *testing.B, pids []int) time.Duration {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
+	var sum time.Duration
+	for _, pid := range pids {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		ok(b, err)
+		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+		for _, i := range []int{11, 12} {
+			n, err := strconv.Atoi(fields[i])
+			ok(b, err)
+			sum += time.Duration(n) * tick
+		}
+	}
+	return sum
+}
+
+func report(b *testing.B, took []time.Duration, what string) {
+	b.ReportMetric(millis(at(took, 50)), what+"-p50-ms")
+	b.ReportMetric(millis(at(took, 95)), what+"-p95-ms")
+}
+
+func at(list []time.Duration, percent int) time.Duration {
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[(len(sorted)-1)*percent/100]
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
