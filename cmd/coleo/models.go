@@ -24,7 +24,7 @@ func newModelsListCommand() *cobra.Command {
 		Short: "List the available models, the cheapest first",
 		Args:  exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			catalog, err := readCatalog(file)
+			catalog, err := readCatalog(c, file)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func newModelsResolveCommand() *cobra.Command {
 			if err := oneWish(c, args, &model); err != nil {
 				return err
 			}
-			catalog, err := readCatalog(file)
+			catalog, err := readCatalog(c, file)
 			if err != nil {
 				return err
 			}
@@ -74,9 +74,10 @@ func catalogFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "catalog", "", "file with a model catalogue, as the API or an agent CLI publishes it")
 }
 
-func readCatalog(file string) (modelresolver.Catalog, error) {
+// readCatalog reads the file, or asks the server for what it has.
+func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	if file == "" {
-		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable, "no server to ask for the models yet: name a file with --catalog")
+		return askCatalog(c)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -87,6 +88,25 @@ func readCatalog(file string) (modelresolver.Catalog, error) {
 		return modelresolver.Catalog{}, coleo.Errorf(coleo.EInvalid, "read %s: %v", file, err)
 	}
 	return catalog, nil
+}
+
+func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
+	s, err := newSetup()
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	if !s.serves(c.Context()) {
+		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up', or name a file with --catalog")
+	}
+	client, err := s.client()
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	raw, err := client.Providers(c.Context())
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	return modelresolver.ParseCatalog(raw)
 }
 
 func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {

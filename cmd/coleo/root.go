@@ -76,7 +76,7 @@ func newRootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		newUpCommand(), newDownCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
-		newModelsCommand(), newModelserverCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
+		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	return root
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func newServeCommand() *cobra.Command {
-	var addr string
+	var addr, onWait string
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the API, the dashboard and the brain in the foreground",
@@ -32,10 +32,14 @@ func newServeCommand() *cobra.Command {
 			if addr != "" {
 				s.Serve.Addr = addr
 			}
+			if onWait != "" {
+				s.Notify = onWait
+			}
 			return serve(c.Context(), s)
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
+	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm starts to wait for someone (COLEO_ARM_NAME, COLEO_DIALOG)")
 	return c
 }
 

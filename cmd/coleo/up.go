@@ -27,6 +27,7 @@ const (
 
 func newUpCommand() *cobra.Command {
 	var showcase, ownLogin bool
+	var onWait string
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start serve and a host agent in the background",
@@ -35,6 +36,9 @@ func newUpCommand() *cobra.Command {
 			s, err := newSetup()
 			if err != nil {
 				return err
+			}
+			if onWait != "" {
+				s.Notify = onWait
 			}
 			if showcase {
 				return demonstrate(c, s, ownLogin)
@@ -58,6 +62,7 @@ func newUpCommand() *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm starts to wait for someone (COLEO_ARM_NAME, COLEO_DIALOG)")
 	c.Flags().BoolVar(&showcase, "demo", false, "and show two real agent CLIs as arms, with a scripted model unless --own-login is given")
 	c.Flags().BoolVar(&ownLogin, "own-login", false, "with --demo: use the agent CLIs' own logins and models, which may cost money")
 	return c
@@ -84,8 +89,15 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var started []string
+	if other := s.serving(ctx); other != "" && other != version {
+		fmt.Fprintf(os.Stderr, "coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' bring them together; the arms live on\n", other, version)
+	}
 	if !s.serves(ctx) {
-		if err := s.background("serve", "serve"); err != nil {
+		args := []string{"serve"}
+		if s.Notify != "" {
+			args = append(args, "--notify", s.Notify)
+		}
+		if err := s.background("serve", args...); err != nil {
 			return nil, err
 		}
 		if err := s.await(ctx, "serve", s.serves); err != nil {
@@ -106,15 +118,21 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 }
 
 // serves tells whether serve answers.
-func (s setup) serves(ctx context.Context) bool {
+func (s setup) serves(ctx context.Context) bool { return s.serving(ctx) != "" }
+
+// serving returns the version of the serve that answers, "" when none does.
+func (s setup) serving(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	client, err := s.client()
 	if err != nil {
-		return false
+		return ""
 	}
-	_, err = client.Health(ctx)
-	return err == nil
+	found, err := client.Health(ctx)
+	if err != nil {
+		return ""
+	}
+	return found
 }
 
 // hosts tells whether a host agent is live.
