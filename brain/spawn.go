@@ -61,12 +61,6 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 
 // named returns the stopped arm of that name, or a new one.
 func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error) {
-	if name == "" {
-		var err error
-		if name, err = b.freeName(ctx); err != nil {
-			return coleo.Arm{}, false, err
-		}
-	}
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, false, err
 	}

@@ -32,7 +32,7 @@ type agentFlags struct {
 }
 
 func newAgentCommand() *cobra.Command {
-	c := &cobra.Command{Use: "agent", Short: "Run or look at the host agent, which keeps the arms of one machine"}
+	c := group("agent", "Run or look at the host agent, which keeps the arms of one machine")
 	c.AddCommand(newAgentStartCommand(), newAgentStatusCommand())
 	return c
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newArmCommand() *cobra.Command {
-	c := &cobra.Command{Use: "arm", Short: "Start, steer and look at arms"}
+	c := group("arm", "Start, steer and look at arms")
 	c.AddCommand(
 		newArmSpawnCommand(), newArmListCommand(), newArmStatusCommand(), newArmPromptCommand(), newArmWaitCommand(),
 		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,11 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.q.Name == "" {
+		if f.q.Name, err = freeName(c.Context(), client); err != nil {
+			return err
+		}
+	}
 	reply, err := client.Spawn(c.Context(), f.q)
 	if err != nil {
 		return err
@@ -95,6 +101,17 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, reply.Arm.Name)
 	}
 	return say(c, line, reply)
+}
+
+// freeName makes up a name that no arm has.
+func freeName(ctx context.Context, client *api.Client) (string, error) {
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	return coleo.NewName(func(name string) bool {
+		return slices.ContainsFunc(list, func(arm coleo.Arm) bool { return arm.Name == name })
+	}), nil
 }
 
 // complete turns flags into a request.

@@ -15,7 +15,7 @@ import (
 )
 
 func newHarnessCommand() *cobra.Command {
-	c := &cobra.Command{Use: "harness", Short: "List and test what drives the agent CLIs"}
+	c := group("harness", "List and test what drives the agent CLIs")
 	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand())
 	return c
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newModelsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "models", Short: "Say which models can be had, and which one a wish becomes"}
+	c := group("models", "Say which models can be had, and which one a wish becomes")
 	c.AddCommand(newModelsListCommand(), newModelsResolveCommand())
 	return c
 }

@@ -64,12 +64,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 }
 
 func newRootCommand() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "coleo",
-		Short:         "Run many coding agents at once, and know what each of them is doing",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
+	root := group("coleo", "Run many coding agents at once, and know what each of them is doing")
+	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentFlags().Bool("json", false, "print for programs instead of people")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
@@ -111,6 +107,21 @@ func printJSON(c *cobra.Command, v any) error {
 	e := json.NewEncoder(c.OutOrStdout())
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// group makes a verb that only has verbs below it.
+func group(use, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return coleo.Errorf(coleo.EInvalid, "%s has no verb %q (see %s --help)", c.CommandPath(), args[0], c.CommandPath())
+		},
+	}
 }
 
 // exactly makes cobra's argument count a usage error.

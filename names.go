@@ -1,7 +1,7 @@
-package brain
+package coleo
 
 import (
-	"context"
+	"fmt"
 	"math/rand/v2"
 )
 
@@ -15,23 +15,15 @@ var (
 // nameTries is how many names are tried before a number is added.
 const nameTries = 40
 
-// freeName makes up a name that no arm has.
-func (b *Brain) freeName(ctx context.Context) (string, error) {
-	list, err := b.DB.Arms(ctx, true)
-	if err != nil {
-		return "", err
-	}
-	taken := map[string]bool{}
-	for _, arm := range list {
-		taken[arm.Name] = true
-	}
+// NewName makes up a name for an arm that is not taken.
+func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]
 		if try >= nameTries {
-			name += "-" + string(rune('0'+rand.IntN(10))) + string(rune('0'+rand.IntN(10)))
+			name = fmt.Sprintf("%s-%d", name, rand.IntN(1000))
 		}
-		if !taken[name] {
-			return name, nil
+		if !taken(name) {
+			return name
 		}
 	}
 }
