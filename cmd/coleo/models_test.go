@@ -94,7 +94,7 @@ func TestModelsSayWhatIsWrongWithTheCatalogue(t *testing.T) {
 		want string
 		code int
 	}{
-		"none was named":  {nil, "coleo: no server to ask for the models yet: name a file with --catalog\n", 8},
+		"none was named":  {nil, "coleo: Coleo does not run here: start it with 'coleo up', or name a file with --catalog\n", 8},
 		"it is missing":   {[]string{"--catalog", missing}, "coleo: read model catalogue: open " + missing + ": no such file or directory\n", 2},
 		"it is malformed": {[]string{"--catalog", broken}, "coleo: read " + broken + ": model catalogue: all[0]: it has no id\n", 2},
 	} {
