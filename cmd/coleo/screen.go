@@ -41,15 +41,12 @@ FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 	c.Flags().StringVar(&f.size, "size", "", "COLSxROWS instead of the recording's own")
 	c.Flags().Float64Var(&f.at, "at", -1, "seconds into the recording (default: its end)")
 	c.Flags().IntVar(&f.chunk, "chunk", 0, "split the output into writes of so many bytes")
-	c.Flags().StringVar(&f.emulator, "emulator", "core", "core")
+	c.Flags().StringVar(&f.emulator, "emulator", "core", "core, or vt10x to compare with")
 	return c
 }
 
 // render plays a recording up to a moment and returns the screen.
 func render(path string, f screenFlags) (coleo.Screen, error) {
-	if f.emulator != "core" {
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "unknown emulator %q: there is core", f.emulator)
-	}
 	if f.chunk < 0 {
 		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--chunk %d: give a number of bytes", f.chunk)
 	}
@@ -67,7 +64,13 @@ func render(path string, f screenFlags) (coleo.Screen, error) {
 			return coleo.Screen{}, err
 		}
 	}
-	return play(pty.New(cast.Cols, cast.Rows), cast, f), nil
+	switch f.emulator {
+	case "core":
+		return play(pty.New(cast.Cols, cast.Rows), cast, f), nil
+	case "vt10x":
+		return play(pty.NewVT10x(cast.Cols, cast.Rows), cast, f), nil
+	}
+	return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "unknown emulator %q: there are core and vt10x", f.emulator)
 }
 
 var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,3})x([1-9][0-9]{0,3})$`)

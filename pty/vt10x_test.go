@@ -1,0 +1,65 @@
+package pty
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestTheSecondEmulatorAgrees compares the grids of both emulators at the end
+// of each recording without wide characters.
+func TestTheSecondEmulatorAgrees(t *testing.T) {
+	t.Parallel()
+	const least = 0.9 // of the recordings; terminal programs use what vt10x lacks
+	agree, all := 0, 0
+	for _, path := range recordings(t) {
+		cast := readCast(t, path)
+		a, b := New(cast.Cols, cast.Rows), NewVT10x(cast.Cols, cast.Rows)
+		for _, e := range cast.Events {
+			if e.Kind == CastOutput {
+				_, _ = a.Write([]byte(e.Data))
+				_, _ = b.Write([]byte(e.Data))
+			}
+		}
+		all++
+		if slices.Equal(a.View().Lines, b.View().Lines) {
+			agree++
+			continue
+		}
+		t.Logf("%s differs", path)
+	}
+	if float64(agree) < least*float64(all) {
+		t.Fatalf("both emulators show the same at the end of %d of %d recordings, want %.0f %%", agree, all, least*100)
+	}
+	t.Logf("%d of %d recordings end alike", agree, all)
+}
+
+func TestTheFilterDoesNotDependOnHowWritesAreCut(t *testing.T) {
+	t.Parallel()
+	const text = "a\x1b]0;title\x07b\x1b[>1uc\x1b[3bd\x1b[999999999Ie\x1b[38:2::1:2:3mf\u2500g\x1bPq\x1b\\h\x1b(Bi"
+	var whole filter
+	whole.cells = 100
+	want := string(whole.pass([]byte(text)))
+	for _, chunk := range []int{1, 2, 7} {
+		f := filter{cells: 100}
+		var got []byte
+		for i := 0; i < len(text); i += chunk {
+			got = append(got, f.pass([]byte(text[i:min(i+chunk, len(text))]))...)
+		}
+		if string(got) != want {
+			t.Errorf("in pieces of %d: %q, whole: %q", chunk, got, want)
+		}
+	}
+	if want != "abcccc"+"d\x1b[9999Ie\x1b[38mf\u2500gh\x1b(Bi" {
+		t.Errorf("filtered to %q", want)
+	}
+}
+
+func FuzzVT10x(f *testing.F) {
+	f.Add([]byte("\x1b[5;50r\x1b[T\x1b[999999999I\x1b[?1049h"))
+	f.Fuzz(func(_ *testing.T, p []byte) {
+		v := NewVT10x(80, 24)
+		_, _ = v.Write(p)
+		v.View()
+		v.Changed()
+	})
+}
