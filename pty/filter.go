@@ -89,8 +89,13 @@ func (f *filter) sequence(p []byte, out *[]byte) int {
 	for n < len(p) && p[n] >= ' ' && p[n] < '0' { // intermediate bytes
 		n++
 	}
-	if n == len(p) {
+	switch {
+	case n >= mostSequence:
+		return n
+	case n == len(p):
 		return 0
+	case p[n] < ' ' || p[n] >= 0x7f: // no sequence has it: it begins something else
+		return n
 	}
 	*out = append(*out, p[:n+1]...)
 	return n + 1
