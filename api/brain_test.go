@@ -159,8 +159,15 @@ func live(t *testing.T, s *Server) string {
 	return srv.URL
 }
 
+// answer is what is looked at of an answer, beside its body.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+	Cookies    []*http.Cookie // at most one is ever set
+}
+
 // ask sends a request to h and returns the answer with its body.
-func ask(t *testing.T, h http.Handler, method, path, body string, headers ...string) (*http.Response, string) {
+func ask(t *testing.T, h http.Handler, method, path, body string, headers ...string) (answer, string) {
 	t.Helper()
 	var in io.Reader
 	if body != "" {
@@ -177,12 +184,12 @@ func ask(t *testing.T, h http.Handler, method, path, body string, headers ...str
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	resp := w.Result()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
+	cookie, _ := http.ParseSetCookie(w.Header().Get("Set-Cookie"))
+	out := answer{StatusCode: w.Code, Header: w.Header()}
+	if cookie != nil {
+		out.Cookies = append(out.Cookies, cookie)
 	}
-	return resp, string(raw)
+	return out, w.Body.String()
 }
 
 // errorCode decodes the body that every error has.

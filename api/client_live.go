@@ -30,8 +30,9 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 		}
 		return nil, nil, c.unreachable(ctx, err)
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	return conn, func() { stop(); conn.Close() }, nil
+	hangUp := func() { _ = conn.Close() }
+	stop := context.AfterFunc(ctx, hangUp)
+	return conn, func() { stop(); hangUp() }, nil
 }
 
 // Follow yields the arms there are, one after another, and then what happens,
@@ -218,7 +219,4 @@ func (v *Viewer) send(kind int, data []byte) error {
 }
 
 // Close ends the stream.
-func (v *Viewer) Close() error {
-	v.done()
-	return nil
-}
+func (v *Viewer) Close() { v.done() }

@@ -30,7 +30,7 @@ func TestTheFeed(t *testing.T) {
 	t.Parallel()
 	source := make(chan coleo.Update)
 	base := live(t, newServer(t, &scriptedBrain{subscribe: tell(source)}))
-	conn, _, err := open(t, base, "/ws", "X-API-Key", testToken)
+	conn, err := open(t, base, "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}

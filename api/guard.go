@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	_ "embed" // for tokenPage
 	"encoding/hex"
 	"net"
 	"net/http"
@@ -213,18 +214,10 @@ func (s *Server) cookieValue() string {
 func askForToken(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)
-	_, _ = w.Write([]byte(tokenPage))
+	_, _ = w.Write(tokenPage)
 }
 
-const tokenPage = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<title>Coleo</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem}</style>
-<h1>Coleo</h1>
-<p>This page opens with the link that <code>coleo web</code> prints: it carries the token that shows you may.</p>
-<p>If you have just opened that link, <a href="/">go on to the dashboard</a>.</p>
-</html>
-`
+// tokenPage stands by itself: whoever sees it may load nothing else.
+//
+//go:embed token.html
+var tokenPage []byte

@@ -46,7 +46,7 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 				t.Fatalf("status = %d, want %d; body %s", resp.StatusCode, c.status, body)
 			}
 			if c.status == 401 && c.path != "/" && errorCode(t, body) != coleo.EUnauthorized {
-				t.Errorf("body = %s, want code unauthorized", body)
+				t.Errorf("body = %s, want code %s", body, coleo.EUnauthorized)
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func TestALinkIsExchangedForACookie(t *testing.T) {
 	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/" {
 		t.Fatalf("status = %d to %q, want 303 to /", resp.StatusCode, resp.Header.Get("Location"))
 	}
-	cookies := resp.Cookies()
+	cookies := resp.Cookies
 	if len(cookies) != 1 {
 		t.Fatalf("%d cookies, want 1", len(cookies))
 	}
@@ -72,10 +72,10 @@ func TestALinkIsExchangedForACookie(t *testing.T) {
 		t.Errorf("with the cookie: %d %s", resp.StatusCode, body)
 	}
 	resp, body := ask(t, h, "GET", "/?token=wrong", "")
-	if resp.StatusCode != 401 || len(resp.Cookies()) != 0 || !strings.Contains(body, "coleo web") {
-		t.Errorf("a wrong link: %d, %d cookies, %q", resp.StatusCode, len(resp.Cookies()), body)
+	if resp.StatusCode != 401 || len(resp.Cookies) != 0 || !strings.Contains(body, "coleo web") {
+		t.Errorf("a wrong link: %d, %d cookies, %q", resp.StatusCode, len(resp.Cookies), body)
 	}
-	if resp, _ := ask(t, h, "POST", "/?token="+testToken, ""); len(resp.Cookies()) != 0 {
+	if resp, _ := ask(t, h, "POST", "/?token="+testToken, ""); len(resp.Cookies) != 0 {
 		t.Error("a POST was let in")
 	}
 }
@@ -162,7 +162,7 @@ func TestWithoutATokenNobodyGetsInOverTCP(t *testing.T) {
 			t.Errorf("%v: status = %d, want 401", headers, resp.StatusCode)
 		}
 	}
-	if resp, _ := ask(t, h, "GET", "/?token=", ""); len(resp.Cookies()) != 0 {
+	if resp, _ := ask(t, h, "GET", "/?token=", ""); len(resp.Cookies) != 0 {
 		t.Error("an empty token was let in")
 	}
 }

@@ -16,18 +16,21 @@ import (
 
 // open opens a WebSocket of the server at base, as a program does that sends
 // those headers.
-func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, *http.Response, error) {
+func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, error) {
 	t.Helper()
 	h := http.Header{}
 	for i := 0; i+1 < len(headers); i += 2 {
 		h.Set(headers[i], headers[i+1])
 	}
 	conn, resp, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(base, "http")+path, h)
+	if resp != nil {
+		resp.Body.Close()
+	}
 	if err == nil {
-		t.Cleanup(func() { conn.Close() })
+		t.Cleanup(func() { _ = conn.Close() })
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // a test that hangs fails
 	}
-	return conn, resp, err
+	return conn, err
 }
 
 // say sends a text message.
@@ -93,9 +96,9 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 		for _, path := range []string{"/ws", "/ws/terminal/a1"} {
 			t.Run(c.name+path, func(t *testing.T) {
 				t.Parallel()
-				conn, resp, err := open(t, base, path, c.headers...)
+				conn, err := open(t, base, path, c.headers...)
 				if (err != nil) != (c.want == refused) {
-					t.Fatalf("handshake: %v (%v)", err, resp)
+					t.Fatalf("handshake: %v", err)
 				}
 				switch c.want {
 				case asked:
@@ -122,7 +125,7 @@ func quiet(ctx context.Context, from int64) (coleo.Output, error) {
 func TestTheFirstMessageMayShowTheToken(t *testing.T) {
 	t.Parallel()
 	base := live(t, newServer(t, &scriptedBrain{}))
-	conn, _, err := open(t, base, "/ws")
+	conn, err := open(t, base, "/ws")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +134,7 @@ func TestTheFirstMessageMayShowTheToken(t *testing.T) {
 	say(t, conn, `{"type":"ping"}`)
 	hear(t, conn, `pong`)
 
-	wrong, _, err := open(t, base, "/ws")
+	wrong, err := open(t, base, "/ws")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +149,7 @@ func TestWhoShowsNothingIsClosed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.auth = 20 * time.Millisecond
-	conn, _, err := open(t, live(t, s), "/ws")
+	conn, err := open(t, live(t, s), "/ws")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,7 @@ func TestASilentClientIsDropped(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.silent, s.times.ping = 50*time.Millisecond, 10*time.Millisecond
-	conn, _, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +176,7 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.silent, s.times.ping = 400*time.Millisecond, 50*time.Millisecond
-	conn, _, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +211,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	taken := make(chan int, 1)
 	s := newServer(t, &scriptedBrain{subscribe: flood(taken)})
 	s.times.write = 50 * time.Millisecond
-	conn, _, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}

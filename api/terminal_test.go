@@ -40,7 +40,7 @@ func view(t *testing.T, b *scriptedBrain, from int64) *Viewer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { v.Close() })
+	t.Cleanup(v.Close)
 	return v
 }
 
@@ -192,7 +192,7 @@ func TestASlowViewerIsNotBufferedFor(t *testing.T) {
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	if _, _, err := open(t, srv.URL, "/ws/terminal/a1"); err != nil {
+	if _, err := open(t, srv.URL, "/ws/terminal/a1"); err != nil {
 		t.Fatal(err)
 	}
 	select {

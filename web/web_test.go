@@ -45,7 +45,7 @@ func TestServe(t *testing.T) {
 func TestThePageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	elsewhere := regexp.MustCompile(`(?i)(src|href|import|url\()\s*[=(]?\s*["']?(https?:)?//`)
-	inline := regexp.MustCompile(`(?i)<script(?:[^>]*)>\s*\S|\son[a-z]+\s*=\s*"|javascript:`)
+	inline := regexp.MustCompile(`(?i)<script[^>]*>\s*[^<\s]|\son[a-z]+\s*=\s*"|javascript:`)
 	err := fs.WalkDir(files, "static", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

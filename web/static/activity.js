@@ -1,0 +1,65 @@
+// What happened lately with an arm: the newest entries of its log, live.
+
+import { el } from "./dom.js";
+import { armPath, call } from "./http.js";
+
+const most = 60; // entries shown
+const page = 1000; // entries asked for at once
+
+const words = {
+  "arm.spawned": () => "Started",
+  "arm.reattached": () => "Taken up again by its host agent",
+  "arm.stopped": (p) => `Ended${p?.exit_code !== undefined ? `, exit code ${p.exit_code}` : ""}`,
+  "arm.orphaned": (p) => `Something of it is left: ${p?.text ?? ""}`,
+  state: (p) => `${p?.from ? `${p.from} → ` : ""}${p?.reading?.state ?? "?"}`,
+  screen_unrecognised: () => "The screen is not recognised",
+  witness: (p) => p?.note || "A witness changed its word",
+  conversation: (p) => `Conversation ${p?.text ?? ""}`,
+  run_start: (p) => `Prompt: ${p?.text ?? ""}`,
+  run_end: (p) => `Answer: ${p?.answer || `(${p?.status ?? "none"})`}`,
+  prompt_lost: () => "A prompt was lost",
+  approval: (p) => `${p?.decision?.choice ?? "Answered"}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
+};
+
+export class Activity {
+  constructor(arm, store, trouble) {
+    Object.assign(this, { arm, store, trouble });
+    this.list = el("ol", { class: "log" });
+    this.node = el("details", {}, el("summary", { text: "Activity" }), this.list);
+    this.node.addEventListener("toggle", () => this.node.open && this.load());
+    this.hear = (e) => this.node.open && e.detail.arm === this.arm.id && this.add(e.detail);
+    store.addEventListener("log", this.hear);
+  }
+
+  /** Reads the log to its end; only its last page is shown. */
+  async load() {
+    try {
+      let events = [];
+      for (let after = "", more = true; more; ) {
+        const got = await call("GET", armPath(this.arm, `/events?limit=${page}&after=${encodeURIComponent(after)}`));
+        events = events.concat(got.events).slice(-most);
+        more = got.events.length === page && got.next !== after;
+        after = got.next;
+      }
+      this.list.replaceChildren();
+      events.forEach((e) => this.add(e));
+      if (!this.list.children.length) this.list.append(el("li", { class: "muted", text: "Nothing yet." }));
+    } catch (e) {
+      this.list.replaceChildren(el("li", { text: e.message }));
+    }
+  }
+
+  add(event) {
+    const word = words[event.kind];
+    if (!word) return;
+    this.list.querySelector(".muted")?.remove();
+    this.list.prepend(el("li", {},
+      el("time", { datetime: event.time, text: new Date(event.time).toLocaleTimeString() }),
+      el("span", { text: word(event.payload).slice(0, 300) })));
+    while (this.list.children.length > most) this.list.lastElementChild.remove();
+  }
+
+  close() {
+    this.store.removeEventListener("log", this.hear);
+  }
+}

@@ -1,0 +1,157 @@
+// One arm: what it is doing, what may be done with it, its terminal.
+
+import { Activity } from "./activity.js";
+import { DialogPanel } from "./dialog.js";
+import { button, el, enable, setText, show } from "./dom.js";
+import { ago, model, money, tokens } from "./format.js";
+import { armPath, call } from "./http.js";
+import { PromptBox } from "./prompt.js";
+import { display, interrupting, killing, recovery, spawning } from "./rules.js";
+import { TerminalView } from "./terminal.js";
+import { WhyPanel } from "./why.js";
+
+const sure = 4000; // ms in which a second press carries out what cannot be undone
+
+export class ArmView {
+  constructor(main, arm, store, { trouble, leave }) {
+    Object.assign(this, { main, arm, store, trouble, leave, id: arm.id });
+    this.terminal = new TerminalView(arm, { trouble });
+    this.dialog = new DialogPanel((path, body) => this.act(path, body), () => this.terminal.lease);
+    this.prompt = new PromptBox((body) => this.act("/prompt", { ...body, lease: this.terminal.lease || undefined }));
+    this.why = new WhyPanel(arm, trouble);
+    this.activity = new Activity(arm, store, trouble);
+    main.replaceChildren(this.head(), this.dialog.node, this.terminal.node, this.prompt.node,
+      el("div", { class: "more" }, this.why.node, this.activity.node));
+  }
+
+  head() {
+    this.name = el("h1", { tabIndex: -1 });
+    this.word = el("span", { class: "word" });
+    this.dot = el("span", { class: "dot", "aria-hidden": "true" });
+    this.health = el("p", { class: "why" });
+    this.facts = el("dl", { class: "facts" });
+    return el("header", { class: "head" },
+      el("a", { class: "back", href: "#/", "aria-label": "Back to the list of arms", text: "‹ Arms" }),
+      el("div", { class: "title" }, this.dot, this.name, this.word),
+      this.health,
+      this.buttons(),
+      this.facts,
+    );
+  }
+
+  buttons() {
+    this.interrupt = button("Interrupt", () => this.act("/interrupt"));
+    this.recover = button("Recover", () => this.act("/recover"));
+    this.spawn = button("Spawn", () => this.act("/spawn", {}));
+    this.kill = this.careful("Kill", "Press again to kill", () => this.act("/kill"));
+    this.remove = this.careful("Remove", "Press again to remove", () => this.forget());
+    return el("div", { class: "actions", role: "group", "aria-label": "Actions" },
+      this.interrupt, this.recover, this.spawn, this.kill, this.remove);
+  }
+
+  /** A button that asks once more by its own label. */
+  careful(label, again, act) {
+    let timer = 0;
+    const calm = () => {
+      clearTimeout(timer);
+      timer = 0;
+      setText(node, label);
+      node.classList.remove("danger");
+    };
+    const node = button(label, async () => {
+      if (timer) {
+        calm();
+        await act();
+        return;
+      }
+      setText(node, again);
+      node.classList.add("danger");
+      timer = setTimeout(calm, sure);
+    });
+    node.addEventListener("blur", calm);
+    return node;
+  }
+
+  /** Carries something out; what goes wrong is told, and nothing returned. */
+  async act(path, body) {
+    try {
+      this.trouble("");
+      const done = await call("POST", armPath(this.arm, path), body);
+      if (done?.warning) this.trouble(done.warning);
+      if (done?.modelFallback) this.trouble(done.modelFallback);
+      return done ?? {};
+    } catch (e) {
+      this.trouble(e);
+      return null;
+    } finally {
+      this.store.refresh();
+    }
+  }
+
+  async forget() {
+    try {
+      await call("DELETE", armPath(this.arm));
+      this.leave();
+    } catch (e) {
+      this.trouble(e);
+    }
+  }
+
+  update(arm) {
+    const can = this.store.capabilities(arm);
+    const { word, tone } = display(arm);
+    this.arm = arm;
+    this.main.dataset.tone = tone;
+    setText(this.name, arm.name);
+    setText(this.word, word);
+    setText(this.health, [arm.runtime?.state, arm.runtime?.reason].filter(Boolean).join(": "));
+    this.updateButtons(arm, can);
+    this.dialog.update(arm.dialog ?? null);
+    this.prompt.update(arm, can);
+    this.terminal.update(arm);
+    this.why.update(arm);
+    this.tick();
+  }
+
+  updateButtons(arm, capabilities) {
+    const [back, fresh, end, stop] = [recovery(arm), spawning(arm), killing(arm), interrupting(arm, capabilities)];
+    enable(this.interrupt, stop.can, stop.why);
+    setText(this.recover, back.label);
+    enable(this.recover, back.can, back.why);
+    enable(this.spawn, fresh.can, fresh.why);
+    enable(this.kill, end.can, end.why);
+    show(this.kill, end.can);
+    show(this.remove, !end.can);
+  }
+
+  tick() {
+    const a = this.arm;
+    const cost = [money(a.totalCost), a.totalTokens ? `${tokens(a.totalTokens)} tokens` : ""].filter(Boolean).join(", ");
+    this.setFacts([
+      ["Task", a.currentTaskSubject],
+      ["Harness", a.harness],
+      ["Model", model(a)],
+      ["Cost", cost],
+      ["Folder", a.workdir],
+      ["Host", a.host],
+      ["Last output", a.lastOutputAt ? ago(a.lastOutputAt) : ""],
+    ]);
+  }
+
+  setFacts(facts) {
+    const shown = facts.filter(([, value]) => value);
+    const names = shown.map(([name]) => name).join();
+    if (this.facts.dataset.names !== names) {
+      this.facts.dataset.names = names;
+      this.facts.replaceChildren(...shown.map(([name]) => el("div", {}, el("dt", { text: name }), el("dd"))));
+    }
+    shown.forEach(([, value], i) => setText(this.facts.children[i].lastElementChild, value));
+  }
+
+  close() {
+    this.terminal.close();
+    this.activity.close();
+    delete this.main.dataset.tone;
+    this.main.replaceChildren();
+  }
+}

@@ -1,0 +1,83 @@
+// The question that an arm has put, and the answers to it. An answer names the
+// dialog it answers: one that has changed meanwhile is refused by the server.
+
+import { button, el, setText, show } from "./dom.js";
+
+const kinds = {
+  permission: "Asks for permission",
+  question: "Has a question",
+  trust: "Asks whether to trust the folder",
+  login: "Wants you to sign in",
+  plan: "Has a plan",
+  update: "Offers an update",
+  other: "Asks something",
+};
+
+export class DialogPanel {
+  /** respond(path, body) sends an answer; lease() is who types by hand. */
+  constructor(respond, lease) {
+    Object.assign(this, { respond, lease, shown: "" });
+    this.node = el("section", { class: "dialog", hidden: true, "aria-live": "assertive", "aria-label": "Dialog" });
+  }
+
+  update(dialog) {
+    const shown = dialog?.fingerprint ?? "";
+    if (shown === this.shown) return;
+    this.shown = shown;
+    show(this.node, Boolean(dialog));
+    this.node.replaceChildren(...(dialog ? this.parts(dialog) : []));
+  }
+
+  parts(d) {
+    const asks = d.kind === "question" || d.kind === "login" || d.kind === "update" || d.kind === "other";
+    return [
+      el("p", { class: "kind", text: kinds[d.kind] ?? kinds.other }),
+      el("h2", { text: d.title }),
+      d.subject ? el("pre", { class: "subject", tabIndex: 0, "aria-label": "What it is about", text: d.subject }) : null,
+      d.truncated ? el("p", { class: "warn", text: "The screen cuts this off: look at the terminal before you approve." }) : null,
+      this.options(d, asks),
+      asks ? this.words(d) : this.choices(d),
+    ].filter(Boolean);
+  }
+
+  choices(d) {
+    return el("div", { class: "answers", role: "group", "aria-label": "Answer" },
+      button("Approve", () => this.send(d, { choice: "approve" }), { class: "primary" }),
+      button("Approve always", () => this.send(d, { choice: "approve_always" })),
+      button("Deny", () => this.send(d, { choice: "deny" }), { class: "deny" }),
+    );
+  }
+
+  /** The options as the screen has them; each is an answer, too. */
+  options(d, asks) {
+    if (!d.options?.length) return null;
+    const list = el("ol", { class: "options" }, ...d.options.map((text, i) => {
+      const pick = button(text, () => this.send(d, { choice: "answer", option: i + 1 }), { class: "option" });
+      if (i === d.default) pick.dataset.default = "true";
+      return el("li", {}, pick);
+    }));
+    if (asks) return list;
+    return el("details", { class: "as-shown" }, el("summary", { text: "Its own options" }), list);
+  }
+
+  words(d) {
+    const field = el("input", { type: "text", "aria-label": "Answer in words", placeholder: "Answer in words", autocomplete: "off" });
+    const send = button("Answer", () => field.value && this.send(d, { choice: "answer", words: field.value }));
+    field.addEventListener("keydown", (e) => e.key === "Enter" && !e.isComposing && send.click());
+    return el("div", { class: "answers" }, field, send,
+      button("Dismiss", () => this.send(d, { choice: "deny" }), { class: "deny", title: "Answer no, or close the dialog" }));
+  }
+
+  async send(d, answer) {
+    this.lock(true);
+    setText(this.node.firstElementChild, "Answering…");
+    const done = await this.respond("/respond", { dialog: d.fingerprint, ...answer, lease: this.lease() || undefined });
+    if (this.shown !== d.fingerprint) return;
+    setText(this.node.firstElementChild, done ? "Answered" : (kinds[d.kind] ?? kinds.other));
+    if (!done) this.lock(false);
+  }
+
+  lock(yes) {
+    for (const b of this.node.querySelectorAll("button, input")) b.disabled = yes;
+  }
+}

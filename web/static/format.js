@@ -1,0 +1,44 @@
+// How figures are written.
+
+/** Writes seconds as the command line does: 45s, 12m, 3h 4m, 2d 5h. */
+export function age(seconds) {
+  const s = Math.max(0, Math.floor(seconds));
+  if (s < 60) return `${s}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h ${Math.floor(s / 60) % 60}m`;
+  return `${Math.floor(s / 86400)}d ${Math.floor(s / 3600) % 24}h`;
+}
+
+/** Writes how long ago a time was; "never" without one. */
+export function ago(time, now = Date.now()) {
+  if (!time) return "never";
+  return `${age((now - Date.parse(time)) / 1000)} ago`;
+}
+
+/** Writes US dollars; nothing for none. */
+export function money(dollars) {
+  if (!dollars) return "";
+  return dollars < 0.01 ? "< $0.01" : `$${dollars.toFixed(2)}`;
+}
+
+/** Writes a number of tokens: 950, 12.3k, 1.2M. */
+export function tokens(n) {
+  if (n < 1000) return `${n}`;
+  if (n < 1e6) return `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)}k`;
+  return `${(n / 1e6).toFixed(1)}M`;
+}
+
+/** Joins provider and model. */
+export function model(arm) {
+  return [arm.provider, arm.model].filter(Boolean).join("/");
+}
+
+/** The last folder of a path, which tells it apart in a list. */
+export function folder(path) {
+  return (path ?? "").split("/").filter(Boolean).at(-1) ?? "";
+}
+
+/** Writes how many there are of something. */
+export function count(n, one, many = `${one}s`) {
+  return `${n} ${n === 1 ? one : many}`;
+}

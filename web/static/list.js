@@ -1,0 +1,111 @@
+// The list of arms, grouped by what they need.
+
+import { arrange, el, setText, show } from "./dom.js";
+import { ago, count, folder, model, money } from "./format.js";
+import { display, groups } from "./rules.js";
+
+export class List {
+  constructor(nav, hosts, store) {
+    Object.assign(this, { nav, hosts, store });
+    this.rows = new Map();
+    this.sections = groups.map((g) => {
+      const title = el("h2", { text: g.title });
+      const list = el("ul");
+      return { ...g, list, title, node: el("section", { hidden: true }, title, list) };
+    });
+    this.empty = el("p", { class: "empty" });
+    this.nav.append(this.empty, ...this.sections.map((s) => s.node));
+    this.selected = null;
+  }
+
+  /** Marks the row of the arm that is shown. */
+  select(id) {
+    const another = this.selected !== id;
+    this.selected = id;
+    for (const row of this.rows.values()) row.mark(row.id === id);
+    if (another) this.rows.get(id)?.node.scrollIntoView({ block: "nearest" });
+  }
+
+  update() {
+    const arms = [...this.store.arms.values()].sort((a, b) => a.name.localeCompare(b.name));
+    for (const id of this.rows.keys()) if (!this.store.arms.has(id)) this.rows.delete(id);
+    for (const section of this.sections) {
+      const here = arms.filter((a) => section.tones.includes(display(a).tone));
+      arrange(section.list, here.map((a) => this.row(a).node));
+      section.title.dataset.count = here.length;
+      show(section.node, here.length > 0);
+    }
+    show(this.empty, arms.length === 0);
+    setText(this.empty, this.store.known ? "No arms yet. Make one with “New arm”, or with coleo arm spawn." : "Loading the arms…");
+    this.updateHosts();
+  }
+
+  row(arm) {
+    let row = this.rows.get(arm.id);
+    if (!row) this.rows.set(arm.id, (row = new Row(arm.id)));
+    row.update(arm);
+    row.mark(arm.id === this.selected);
+    return row;
+  }
+
+  updateHosts() {
+    const lines = this.store.hosts.map((h) =>
+      el("p", { class: "host", data: { live: String(h.live) } },
+        el("span", { class: "dot", "aria-hidden": "true" }),
+        el("span", { text: h.hostname || h.agentId }),
+        el("span", { class: "muted", text: h.live ? `${h.arms} of ${count(h.maxArms, "arm")}` : "not connected" }),
+      ));
+    if (this.store.known && lines.length === 0) lines.push(el("p", { class: "host muted", text: "No host agent is connected: coleo agent start" }));
+    this.hosts.replaceChildren(...lines);
+  }
+
+  /** Ages grow by themselves. */
+  tick() {
+    for (const row of this.rows.values()) row.tick();
+  }
+}
+
+class Row {
+  constructor(id) {
+    this.id = id;
+    this.name = el("span", { class: "name" });
+    this.word = el("span", { class: "word" });
+    this.health = el("span", { class: "health" });
+    this.reason = el("span", { class: "reason" });
+    this.task = el("p", { class: "task" });
+    this.facts = el("p", { class: "muted" });
+    this.age = el("span", { class: "age", title: "Last output of the terminal" });
+    this.link = el("a", { class: "row" },
+      el("p", { class: "line" }, el("span", { class: "dot", "aria-hidden": "true" }), this.name, this.word),
+      el("p", { class: "why" }, this.health, this.reason, this.age),
+      this.task,
+      this.facts,
+    );
+    this.node = el("li", {}, this.link);
+  }
+
+  update(arm) {
+    const { word, tone } = display(arm);
+    this.arm = arm;
+    this.link.dataset.tone = tone;
+    this.link.setAttribute("href", `#/arm/${encodeURIComponent(arm.name)}`);
+    setText(this.name, arm.name);
+    setText(this.word, word);
+    setText(this.health, arm.runtime?.state ?? "unknown");
+    setText(this.reason, arm.dialog ? arm.dialog.title : (arm.runtime?.reason ?? ""));
+    setText(this.task, arm.currentTaskSubject ?? "");
+    show(this.task, Boolean(arm.currentTaskSubject));
+    setText(this.facts, [model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir)].filter(Boolean).join(" · "));
+    this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
+    this.tick();
+  }
+
+  mark(yes) {
+    if (yes) this.link.setAttribute("aria-current", "true");
+    else this.link.removeAttribute("aria-current");
+  }
+
+  tick() {
+    setText(this.age, this.arm.lastOutputAt ? ago(this.arm.lastOutputAt) : "");
+  }
+}

@@ -1,0 +1,93 @@
+// What may be done with an arm, and how it is called. Pure: no page, no network.
+
+/** What people read for each state of an agent CLI. */
+const words = {
+  initializing: "Starting",
+  idle: "Idle",
+  processing: "Working",
+  executing: "Running a tool",
+  waiting_approval: "Needs you",
+  error: "Error",
+  dead: "Stopped",
+};
+
+/** How an arm is shown: a word, and a tone that the style knows. */
+export function display(arm) {
+  if (arm.status === "stopped" || arm.state === "dead") return { word: "Stopped", tone: "off" };
+  if (arm.state === "waiting_approval") return { word: words.waiting_approval, tone: "ask" };
+  const health = arm.runtime?.state;
+  if (health === "hung") return { word: "Hung", tone: "bad" };
+  if (health === "recoverable" || health === "unknown") return { word: arm.state === "error" ? "Error" : "Lost", tone: "bad" };
+  if (arm.state === "error") return { word: words.error, tone: "bad" };
+  if (arm.status === "starting" || arm.state === "initializing") return { word: words.initializing, tone: "work" };
+  if (working(arm)) return { word: words[arm.state], tone: "work" };
+  if (arm.status === "paused") return { word: "Paused", tone: "idle" };
+  return { word: words[arm.state] ?? arm.state ?? "Unknown", tone: "idle" };
+}
+
+/** The groups of the list, in the order in which they matter. */
+export const groups = [
+  { title: "Needs you", tones: ["ask", "bad"] },
+  { title: "Working", tones: ["work"] },
+  { title: "Idle", tones: ["idle"] },
+  { title: "Stopped", tones: ["off"] },
+];
+
+/** Tells whether the agent CLI is in the middle of a turn. */
+export function working(arm) {
+  return arm.state === "processing" || arm.state === "executing";
+}
+
+/**
+ * The button that brings an arm back: recoverable, and hung ("Recover"),
+ * recoverable or stopped ("Restart").
+ */
+export function recovery(arm) {
+  const { canRecover, state } = arm.runtime ?? {};
+  const label = state === "hung" || !["recoverable", "stopped"].includes(state) ? "Recover" : "Restart";
+  if (!canRecover) return { label, can: false, why: "Nothing is known to bring it back from." };
+  if (!["hung", "recoverable", "stopped"].includes(state)) return { label, can: false, why: `It is ${state ?? "unknown"}: nothing to recover.` };
+  return { label, can: true, why: state === "hung" ? "Prove that it lives, or start it again" : "Bring it back with its conversation" };
+}
+
+/** The button that starts an arm: stopped, in error, or starting without a runtime. */
+export function spawning(arm) {
+  const can = arm.status === "stopped" || arm.status === "error" || (arm.status === "starting" && !arm.runtime?.hasRuntime);
+  return { can, why: can ? "Start it anew" : "It already runs." };
+}
+
+/** Ending it: whatever has a process may be killed. */
+export function killing(arm) {
+  const can = arm.status !== "stopped";
+  return { can, why: can ? "End the agent CLI and all that it started" : "It is stopped." };
+}
+
+/** Stopping the running turn. */
+export function interrupting(arm, capabilities) {
+  if (capabilities && !capabilities.interrupt) return { can: false, why: "This harness cannot interrupt." };
+  if (!working(arm)) return { can: false, why: "No turn is running." };
+  return { can: true, why: "Stop the running turn" };
+}
+
+/**
+ * Whether a prompt may be sent now, or why not. With interrupt, a running turn
+ * is no hindrance.
+ */
+export function prompting(arm, capabilities, interrupt) {
+  if (arm.status === "stopped" || arm.state === "dead") return { can: false, why: "It is stopped. Start it to send a prompt." };
+  switch (arm.state) {
+    case "waiting_approval":
+      return { can: false, why: "It waits for an answer. Answer the dialog first: a prompt typed now could approve it." };
+    case "initializing":
+      return { can: false, why: "It is still starting." };
+    case "processing":
+    case "executing":
+      if (interrupt) return { can: true, why: "" };
+      if (capabilities?.queue) return { can: true, why: "It works; your prompt is queued behind the running turn." };
+      return { can: false, why: "It works, and this harness queues nothing. Interrupt the turn to prompt now." };
+    case "idle":
+    case "error":
+      return { can: true, why: "" };
+  }
+  return { can: false, why: "Its state is not known." };
+}

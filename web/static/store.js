@@ -1,0 +1,125 @@
+// What the page knows: the arms as the server told them last. Parts of the
+// page listen to it.
+
+import { call, socketURL } from "./http.js";
+import { Retry } from "./retry.js";
+
+const refreshEvery = 15000; // ms: health changes by mere time, which no news tells
+
+export class Store extends EventTarget {
+  constructor() {
+    super();
+    this.arms = new Map();
+    this.harnesses = new Map();
+    this.hosts = [];
+    this.link = "connecting"; // "live", "lost" or "refused"
+    this.known = false; // the arms have been told at least once
+    this.retry = new Retry(() => this.connect());
+  }
+
+  start() {
+    this.connect();
+    this.loadFleet();
+    setInterval(() => {
+      if (!document.hidden && this.link === "live") this.refresh();
+    }, refreshEvery);
+  }
+
+  /** The arm with that name or id. */
+  find(name) {
+    return [...this.arms.values()].find((a) => a.name === name) ?? this.arms.get(name);
+  }
+
+  capabilities(arm) {
+    return this.harnesses.get(arm.harness)?.capabilities;
+  }
+
+  connect() {
+    const socket = new WebSocket(socketURL("/ws"));
+    socket.onopen = () => socket.send(JSON.stringify({ type: "subscribe", channel: "all" }));
+    socket.onmessage = (m) => this.hear(JSON.parse(m.data));
+    socket.onclose = () => this.lost();
+  }
+
+  hear(m) {
+    switch (m.event) {
+      case "arms.snapshot":
+        this.retry.reset();
+        this.setLink("live");
+        this.replace(m.data.arms);
+        break;
+      case "arm.created":
+      case "arm.updated":
+        this.put(m.data);
+        break;
+      case "arm.deleted":
+        this.arms.delete(m.data.id);
+        this.changed();
+        break;
+      default:
+        if (m.channel === "arm-events") this.dispatchEvent(new CustomEvent("log", { detail: m.data }));
+    }
+  }
+
+  put(arm) {
+    arm.told = Date.now();
+    this.arms.set(arm.id, arm);
+    this.changed();
+  }
+
+  replace(arms) {
+    const told = Date.now();
+    this.arms = new Map(arms.map((a) => [a.id, { ...a, told }]));
+    this.known = true;
+    this.changed();
+  }
+
+  /** Asks for the arms again; news that overtake the answer are kept. */
+  async refresh() {
+    const asked = Date.now();
+    try {
+      const { arms } = await call("GET", "/api/arms?includeAll=true");
+      const newer = [...this.arms.values()].filter((a) => a.told > asked);
+      this.replace(arms);
+      newer.forEach((a) => this.arms.set(a.id, a));
+      this.loadFleet();
+    } catch (e) {
+      if (e.code === "unauthorized") this.setLink("refused");
+    }
+  }
+
+  async loadFleet() {
+    try {
+      const [{ harnesses }, { agents }] = await Promise.all([call("GET", "/api/harnesses"), call("GET", "/api/agents")]);
+      this.harnesses = new Map(harnesses.map((h) => [h.name, h]));
+      this.hosts = agents;
+      this.changed();
+    } catch {
+      // The link says that something is wrong; what is known stays.
+    }
+  }
+
+  /** A handshake's status is hidden from pages, so it is asked for. */
+  async lost() {
+    this.setLink("lost");
+    try {
+      await call("GET", "/api/agents");
+    } catch (e) {
+      if (e.code === "unauthorized" || e.code === "forbidden") {
+        this.setLink("refused");
+        return;
+      }
+    }
+    this.retry.again();
+  }
+
+  setLink(link) {
+    if (this.link === link) return;
+    this.link = link;
+    this.dispatchEvent(new Event("link"));
+  }
+
+  changed() {
+    this.dispatchEvent(new Event("arms"));
+  }
+}

@@ -1,0 +1,235 @@
+// An arm's terminal, live: xterm.js over a WebSocket that is read by offset,
+// so a broken connection goes on where it broke. Read-only until the viewer
+// takes control; then keys go to the arm, and prompts of others wait.
+
+import { button, el, enable, setText, show } from "./dom.js";
+import { armPath, call, socketURL } from "./http.js";
+import { isFocusReport, load, mute, trim } from "./xterm.js";
+import { Retry } from "./retry.js";
+
+const backlog = 4 << 20; // bytes shown of what came before; xterm reads them in a fraction of a second
+const fonts = { tiny: 4, least: 10.5, most: 14 }; // px
+const least = { cols: 80, rows: 24 }; // cells; the terminal is never smaller
+const pingEvery = 20000; // ms
+
+export class TerminalView {
+  constructor(arm, { trouble }) {
+    Object.assign(this, { arm, trouble, lease: "", at: -backlog, fresh: true, fit: false });
+    this.retry = new Retry(() => this.connect());
+    this.screen = el("div", { class: "screen" });
+    this.frame = el("div", { class: "frame", tabIndex: 0, role: "region", "aria-label": "Terminal" }, this.screen);
+    this.node = el("section", { class: "tty", "aria-label": "Terminal" }, this.bar(), this.frame);
+    this.resized = new ResizeObserver(() => this.scale());
+    this.begin();
+  }
+
+  bar() {
+    this.status = el("p", { class: "status", role: "status", text: "Connecting" });
+    this.size = el("span", { class: "muted" });
+    this.control = button("Take control", () => this.toggleControl(), { title: "Type into the terminal by hand; prompts of others wait meanwhile" });
+    this.match = button("Match window", () => this.matchWindow(), { class: "match", hidden: true, title: "Give the terminal the size of this window" });
+    this.zoom = button("Fit width", () => this.toggleFit(), { "aria-pressed": "false", title: "Show whole lines, however small" });
+    return el("div", { class: "bar" }, this.status, this.size, el("span", { class: "gap" }), this.zoom, this.match, this.control);
+  }
+
+  async begin() {
+    try {
+      this.xterm = await load();
+    } catch {
+      this.missing();
+      return;
+    }
+    if (this.closed) return;
+    this.term = this.xterm.open(this.screen);
+    mute(this.term);
+    this.term.onData((text) => isFocusReport(text) || this.type(new TextEncoder().encode(text)));
+    this.term.onBinary((text) => this.type(Uint8Array.from(text, (c) => c.charCodeAt(0))));
+    this.term.attachCustomKeyEventHandler((e) => this.key(e));
+    this.resized.observe(this.frame);
+    this.connect();
+  }
+
+  missing() {
+    setText(this.status, "No live terminal");
+    for (const b of [this.control, this.zoom]) show(b, false);
+    this.frame.replaceChildren(el("p", { class: "empty" },
+      "This coleo was built without xterm.js, so there is no live terminal here. Build it with ", el("code", { text: "make web build" }),
+      ", or use ", el("code", { text: `coleo arm attach ${this.arm.name}` }), ". Everything else on this page works."));
+  }
+
+  connect() {
+    if (this.closed) return;
+    const socket = new WebSocket(socketURL(`/ws/terminal/${encodeURIComponent(this.arm.id)}?from=${this.at}`));
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    this.ended = false;
+    const ping = setInterval(() => this.say({ type: "ping" }), pingEvery);
+    socket.onmessage = (m) => (typeof m.data === "string" ? this.hear(JSON.parse(m.data)) : this.write(new Uint8Array(m.data)));
+    socket.onclose = () => {
+      clearInterval(ping);
+      if (this.socket !== socket || this.closed) return;
+      this.setLease(null);
+      if (this.ended) return;
+      setText(this.status, "Reconnecting");
+      this.retry.again();
+    };
+  }
+
+  hear(m) {
+    switch (m.type) {
+      case "offset":
+        this.retry.reset();
+        this.startAt(m.offset);
+        break;
+      case "size":
+        this.term.resize(m.cols, m.rows);
+        setText(this.size, `${m.cols} × ${m.rows}`);
+        this.scale();
+        break;
+      case "lease":
+        this.setLease(m.lease ?? null);
+        break;
+      case "end":
+        this.ended = true;
+        setText(this.status, "Ended");
+        break;
+      case "error":
+        this.complain(m.error);
+    }
+  }
+
+  complain(error) {
+    if (error.code === "not_found" || error.code === "exited") {
+      this.ended = true;
+      setText(this.status, "No terminal");
+      return;
+    }
+    if (error.code !== "unavailable") this.trouble(error);
+  }
+
+  /** The server says where the output that follows begins. */
+  startAt(offset) {
+    setText(this.status, "Live");
+    if (offset !== this.at) {
+      this.term.reset();
+      this.fresh = offset > 0;
+      if (this.fresh) this.enterScreen();
+    } else {
+      this.fresh = false;
+    }
+    this.at = offset;
+  }
+
+  /** Begun in the middle, output does not say which screen it is for. */
+  async enterScreen() {
+    try {
+      const { alt } = await call("GET", armPath(this.arm, "/screen"));
+      if (alt && this.term.buffer.active.type === "normal") this.term.write("\x1b[?1049h");
+    } catch {
+      // Then it shows when the program draws the next time.
+    }
+  }
+
+  write(data) {
+    this.at += data.length;
+    const text = this.fresh ? trim(data) : data;
+    if (text.length) this.fresh = false;
+    this.term.write(text, () => this.reveal());
+  }
+
+  /** Where the frame is too low for the terminal, shows its last rows. */
+  reveal() {
+    const cell = this.xterm.cell();
+    if (!cell || this.frame.scrollHeight <= this.frame.clientHeight || this.frame.matches(":hover, :focus")) return;
+    this.frame.scrollTop = Math.max(0, (this.xterm.lastRow() + 1) * cell.height + 8 - this.frame.clientHeight);
+  }
+
+  update(arm) {
+    const again = arm.generation !== this.arm.generation;
+    this.arm = arm;
+    const alive = arm.status !== "stopped";
+    enable(this.control, Boolean(this.lease) || (alive && !this.ended), alive ? this.control.title : "It is stopped.");
+    if (again && this.term) this.restart();
+  }
+
+  /** Another start of the arm has a terminal of its own. */
+  restart() {
+    this.at = 0;
+    this.fresh = false;
+    this.term.reset();
+    this.retry.stop();
+    const old = this.socket;
+    this.connect();
+    old?.close();
+  }
+
+  say(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  type(bytes) {
+    if (this.lease && this.socket?.readyState === WebSocket.OPEN) this.socket.send(bytes);
+  }
+
+  key(e) {
+    if (e.type === "keydown" && e.key === "Escape" && e.shiftKey && this.lease) {
+      this.toggleControl();
+      return false;
+    }
+    return true;
+  }
+
+  toggleControl() {
+    this.say(this.lease ? { type: "release" } : { type: "lease", holder: "the dashboard" });
+  }
+
+  setLease(lease) {
+    clearTimeout(this.lapse);
+    this.lease = lease?.id ?? "";
+    if (!this.term) return;
+    this.term.options.disableStdin = !lease;
+    this.term.options.cursorBlink = Boolean(lease);
+    this.node.dataset.control = String(Boolean(lease));
+    setText(this.control, lease ? "Release control" : "Take control");
+    this.control.title = lease ? "Shift+Esc does it, too" : "Type into the terminal by hand; prompts of others wait meanwhile";
+    show(this.match, Boolean(lease));
+    if (!lease) return;
+    this.term.focus();
+    const left = Date.parse(lease.until) - Date.now();
+    if (left > 0 && left < 2 ** 31) this.lapse = setTimeout(() => this.setLease(null), left);
+  }
+
+  matchWindow() {
+    const fits = this.xterm.proposed();
+    if (fits) this.say({ type: "resize", cols: Math.max(least.cols, fits.cols), rows: Math.max(least.rows, fits.rows) });
+  }
+
+  toggleFit() {
+    this.fit = !this.fit;
+    this.zoom.setAttribute("aria-pressed", String(this.fit));
+    this.scale();
+  }
+
+  /** Chooses the size of letters with which the terminal fits its frame. */
+  scale() {
+    if (!this.term || !this.frame.clientWidth) return;
+    const now = this.term.options.fontSize;
+    const cell = this.xterm.cell();
+    if (!cell) return;
+    const wide = (this.frame.clientWidth - 14) / (this.term.cols * (cell.width / now));
+    const high = (this.frame.clientHeight - 8) / (this.term.rows * (cell.height / now));
+    const best = this.fit ? wide : Math.max(fonts.least, Math.min(wide, high));
+    const size = Math.max(fonts.tiny, Math.floor(Math.min(fonts.most, best) * 2) / 2);
+    if (size !== now) this.term.options.fontSize = size;
+    this.reveal();
+  }
+
+  close() {
+    this.closed = true;
+    this.retry.end();
+    clearTimeout(this.lapse);
+    this.resized.disconnect();
+    this.socket?.close();
+    this.term?.dispose();
+  }
+}
