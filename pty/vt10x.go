@@ -51,7 +51,7 @@ func (v *VT10x) Feed(p []byte) int {
 // Resize changes the size in cells.
 func (v *VT10x) Resize(cols, rows int) {
 	v.Core.Resize(cols, rows)
-	cols, rows = v.Core.Size()
+	cols, rows = v.Size()
 	v.filter.cells = cols * rows
 	v.term.Resize(cols, rows)
 }

@@ -84,7 +84,8 @@ func (p *program) run(ctx context.Context) int {
 	defer cancel()
 	signals := make(chan os.Signal, 4) // one of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
-	defer signal.Stop(signals)
+	// They stay caught to the very end: a second hang-up while it ends would
+	// kill it, and its exit code would not be its own.
 	input, stop := p.read()
 	defer stop()
 
