@@ -15,9 +15,9 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test check lint arch darwin bench clean
+.PHONY: build agents up down test page check lint arch darwin bench clean
 
-build:
+build: web/dist/xterm.mjs
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
@@ -28,6 +28,11 @@ up: build agents
 
 down:
 	@if [ -x bin/coleo ]; then COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo down --arms; fi
+
+# The terminal's code in the page, copied out of its npm packages and embedded.
+web/dist/xterm.mjs: web/package-lock.json
+	@echo 'installing what the page needs (once)'
+	@cd web && npm ci --no-audit --no-fund --loglevel=error && node build.mjs
 
 agents: $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE) $(AGENTS)/aider-$(AIDER)
 
