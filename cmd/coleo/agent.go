@@ -71,6 +71,10 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 		return err
 	}
 	defer db.Close()
+	if err := s.leaveWord("agent", os.Getpid()); err != nil { // the database is this process's alone
+		return err
+	}
+	defer s.takeBack("agent")
 	if err := nameHost(ctx, db, f.id); err != nil {
 		return err
 	}
