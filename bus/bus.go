@@ -17,6 +17,7 @@ import (
 type Conn struct {
 	nc   *nats.Conn
 	lost chan struct{} // room for one: the connection has broken
+	back chan struct{} // room for one: it stands again
 }
 
 // DefaultTimeout bounds a command whose context has no deadline.
@@ -29,15 +30,11 @@ const maxWait = 2 * time.Minute
 // Dial connects to the bus at a NATS URL. name says who it is, to the server's
 // log.
 func Dial(url, token, name string) (*Conn, error) {
-	c := &Conn{lost: make(chan struct{}, 1)}
+	c := &Conn{lost: make(chan struct{}, 1), back: make(chan struct{}, 1)}
 	var err error
 	c.nc, err = nats.Connect(url, nats.Name(name), nats.Token(token), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait), nats.DisconnectErrHandler(func(*nats.Conn, error) {
-			select {
-			case c.lost <- struct{}{}:
-			default:
-			}
-		}))
+		nats.ReconnectWait(reconnectWait), nats.DisconnectErrHandler(func(*nats.Conn, error) { tell(c.lost) }),
+		nats.ReconnectHandler(func(*nats.Conn) { tell(c.back) }))
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %v", url, err)
 	}
@@ -47,9 +44,21 @@ func Dial(url, token, name string) (*Conn, error) {
 // reconnectWait is between two tries to reach a bus that has gone.
 const reconnectWait = 250 * time.Millisecond
 
+// tell leaves a word where there is room for one.
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // Lost receives when the connection has broken; Connected tells whether it
 // stands again.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
+
+// Back receives when the connection stands again. Whoever is at the other end
+// may be new and know nothing of this one.
+func (c *Conn) Back() <-chan struct{} { return c.back }
 
 // Connected tells whether the connection stands now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
