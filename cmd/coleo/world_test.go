@@ -83,6 +83,10 @@ func (w *world) end() {
 	if r := w.run("down", "--arms"); r.code != 0 {
 		w.t.Errorf("down --arms = %v", r)
 	}
+	// A holder whose program ended by itself may still be on its way out.
+	for deadline := time.Now().Add(5 * time.Second); len(w.processes()) > 0 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
 	for _, p := range w.processes() {
 		w.t.Errorf("left behind: process %d %q", p.pid, p.argv)
 		killPID(p.pid)
