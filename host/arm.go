@@ -24,7 +24,7 @@ type arm struct {
 	record  store.ArmRecord
 	session coleo.Session // nil: none is held
 	reading coleo.Reading
-	calm    coleo.Cursor // of the change into idle, error or dead that holds now; 0: it works
+	calm    coleo.Cursor    // of the change into idle, error or dead that holds now; 0: it works
 	run     *coleo.Receipt  // the open run; of several, the newest
 	earlier []coleo.Receipt // open runs before it: their agent CLI took the newest into its queue
 	lease   coleo.Lease
