@@ -17,6 +17,7 @@ import (
 type Conn struct {
 	nc   *nats.Conn
 	lost chan struct{} // room for one: the connection has broken
+	back chan struct{} // room for one: it stands again
 }
 
 // DefaultTimeout bounds a command whose context has no deadline.
@@ -29,15 +30,11 @@ const maxWait = 2 * time.Minute
 // Dial connects to the bus at a NATS URL. name says who it is, to the server's
 // log.
 func Dial(url, token, name string) (*Conn, error) {
-	c := &Conn{lost: make(chan struct{}, 1)}
+	c := &Conn{lost: make(chan struct{}, 1), back: make(chan struct{}, 1)}
 	var err error
 	c.nc, err = nats.Connect(url, nats.Name(name), nats.Token(token), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait), nats.DisconnectErrHandler(func(*nats.Conn, error) {
-			select {
-			case c.lost <- struct{}{}:
-			default:
-			}
-		}))
+		nats.ReconnectWait(reconnectWait), nats.DisconnectErrHandler(func(*nats.Conn, error) { tell(c.lost) }),
+		nats.ReconnectHandler(func(*nats.Conn) { tell(c.back) }))
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %v", url, err)
 	}
@@ -47,9 +44,21 @@ func Dial(url, token, name string) (*Conn, error) {
 // reconnectWait is between two tries to reach a bus that has gone.
 const reconnectWait = 250 * time.Millisecond
 
+// tell leaves a word where there is room for one.
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // Lost receives when the connection has broken; Connected tells whether it
 // stands again.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
+
+// Back receives when the connection stands again. Whoever is at the other end
+// may be new and know nothing of this one.
+func (c *Conn) Back() <-chan struct{} { return c.back }
 
 // Connected tells whether the connection stands now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
@@ -106,7 +115,7 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	msg, err := c.nc.RequestWithContext(ctx, commandSubject(host), payload)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)
+		return unreachable{because: coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time", host, op)
 	case err != nil:
@@ -124,6 +133,19 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	}
 	return json.Unmarshal(r.Data, out)
 }
+
+// unreachable is the error for a host agent that nobody can ask. What a host
+// agent itself cannot reach is another matter, with the same code.
+type unreachable struct{ because *coleo.Error }
+
+// Error says that it cannot be asked.
+func (u unreachable) Error() string { return u.because.Message }
+
+// Unwrap returns the error with its code.
+func (u unreachable) Unwrap() error { return u.because }
+
+// Unreachable tells whether an error says that no host agent listens.
+func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
 // Serve answers the commands to a host with handle, each in a goroutine of its
 // own, until ctx ends.

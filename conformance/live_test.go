@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	os.Exit(runIsolated())
+	os.Exit(netns.RunAgain(os.Environ(), asIsolated+"=1"))
 }
 
 func exitIf(err error) {
@@ -47,22 +45,6 @@ func exitIf(err error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// runIsolated runs this test binary again where there is no network.
-func runIsolated() int {
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Env = append(os.Environ(), asIsolated+"=1")
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	runtime.LockOSThread() // the child ends with this thread
-	netns.Isolate(cmd)
-	if err := cmd.Run(); err != nil {
-		if cmd.ProcessState == nil {
-			fmt.Fprintln(os.Stderr, "run the tests in a network namespace of their own:", err)
-		}
-		return 1
-	}
-	return 0
 }
 
 // agentPath is where `make agents` puts the agent CLIs.

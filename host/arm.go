@@ -24,8 +24,9 @@ type arm struct {
 	record  store.ArmRecord
 	session coleo.Session // nil: none is held
 	reading coleo.Reading
-	calm    coleo.Cursor // of the change into idle, error or dead that holds now; 0: it works
-	run     *coleo.Receipt
+	calm    coleo.Cursor    // of the change into idle, error or dead that holds now; 0: it works
+	run     *coleo.Receipt  // the open run; of several, the newest
+	earlier []coleo.Receipt // open runs before it: their agent CLI took the newest into its queue
 	lease   coleo.Lease
 	dead    chan struct{} // closed when the session has ended
 }
@@ -148,31 +149,40 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// endRun closes the open run once the session is calm behind its prompt.
+// endRun closes the open runs once the session is calm behind the newest
+// prompt. Only that one's answer can be told from the others'.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
-	run, reading := a.run, a.reading
+	run, earlier, reading := a.run, a.earlier, a.reading
 	if run == nil || a.calm <= run.Cursor {
 		a.mu.Unlock()
 		return
 	}
-	a.run, a.record.Run = nil, nil
+	a.run, a.earlier, a.record.Run = nil, nil, nil
 	record := a.record
 	a.mu.Unlock()
+	events := make([]coleo.Event, 0, len(earlier)+1)
+	for _, r := range earlier {
+		events = append(events, runEnd(record.ID, r.ID, coleo.RunEnd{Status: reading.State}))
+	}
 	end := coleo.RunEnd{Status: reading.State}
 	if reading.State != coleo.Dead {
 		if answer, err := s.Answer(ctx, *run); err == nil {
 			end.Answer, end.Source = answer.Text, answer.Source
 		}
 	}
-	e := event(record.ID, coleo.EventRunEnd, end)
-	e.Run = run.ID
-	if err := a.host.append(ctx, e); err != nil {
+	if err := a.host.append(ctx, append(events, runEnd(record.ID, run.ID, end))...); err != nil {
 		a.host.Log.Error("end a run", "arm", record.Name, "error", err)
 	}
 	if err := a.host.DB.PutArm(ctx, record); err != nil {
 		a.host.Log.Error("end a run", "arm", record.Name, "error", err)
 	}
+}
+
+func runEnd(arm, run string, end coleo.RunEnd) coleo.Event {
+	e := event(arm, coleo.EventRunEnd, end)
+	e.Run = run
+	return e
 }
 
 // ended lets go of a session whose agent CLI has ended.

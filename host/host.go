@@ -71,6 +71,8 @@ func (h *Host) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			h.beat()
+		case <-h.Bus.Back(): // to a serve that may have called the roll before
+			h.beat()
 		case <-ctx.Done():
 			h.letGo()
 			return nil

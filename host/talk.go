@@ -47,6 +47,9 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 		return receipt, err
 	}
 	a.mu.Lock()
+	if a.run != nil {
+		a.earlier = append(a.earlier, *a.run)
+	}
 	a.run, a.record.Run = &receipt, &receipt
 	record := a.record
 	a.mu.Unlock()

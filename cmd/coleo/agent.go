@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"runtime"
@@ -71,6 +72,10 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 		return err
 	}
 	defer db.Close()
+	if err := s.leaveWord("agent", os.Getpid()); err != nil { // the database is this process's alone
+		return err
+	}
+	defer s.takeBack("agent")
 	if err := nameHost(ctx, db, f.id); err != nil {
 		return err
 	}
@@ -94,7 +99,7 @@ func nameHost(ctx context.Context, db *store.HostDB, id string) error {
 		if err != nil {
 			return fmt.Errorf("find the host's name: %w", err)
 		}
-		id = prefix + hostname + "-" + db.Host()[:4]
+		id = prefix + hostname + "-" + strings.ToLower(rand.Text()[:4])
 	}
 	if id == "" || id == db.Host() {
 		return nil

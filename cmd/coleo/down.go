@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/holder"
 )
 
 // downTimeout bounds how long serve and the host agent may take to end.
@@ -59,7 +62,7 @@ func newDownCommand() *cobra.Command {
 	return c
 }
 
-// killAll ends every arm.
+// killAll ends every arm. One that cannot be ended does not save the others.
 func killAll(c *cobra.Command, s setup) error {
 	if _, err := s.up(c.Context()); err != nil { // arms can only be ended by their host agent
 		return err
@@ -72,36 +75,34 @@ func killAll(c *cobra.Command, s setup) error {
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, arm := range list {
 		if arm.Status == coleo.StatusStopped {
 			continue
 		}
 		if _, err := client.Kill(c.Context(), arm.ID); err != nil {
-			return err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		fmt.Fprintln(c.ErrOrStderr(), "killed", arm.Name)
 	}
-	return nil
+	return failed
 }
 
 // end tells a background process to end and waits until it has. A pid that
-// another program has by now is left alone.
+// another process has by now is left alone.
 func (s setup) end(ctx context.Context, name string) (bool, error) {
-	raw, err := os.ReadFile(s.pidFile(name))
-	if err != nil {
-		return false, nil
+	id, runs := s.runs(name)
+	if !runs {
+		return false, s.forget(name)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil || !isOurs(pid, name) {
-		return false, os.Remove(s.pidFile(name))
-	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
 	deadline := time.Now().Add(downTimeout)
-	for isOurs(pid, name) {
+	for holder.SameProcess(id) {
 		if time.Now().After(deadline) {
-			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, pid, downTimeout)
+			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, id.PID, downTimeout)
 		}
 		select {
 		case <-ctx.Done():
@@ -109,7 +110,14 @@ func (s setup) end(ctx context.Context, name string) (bool, error) {
 		case <-time.After(upLook):
 		}
 	}
-	return true, os.Remove(s.pidFile(name))
+	return true, s.forget(name)
+}
+
+func (s setup) forget(name string) error {
+	if err := os.Remove(s.pidFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the word of %s: %w", name, err)
+	}
+	return nil
 }
 
 // isOurs tells whether a live process is this program with that verb.

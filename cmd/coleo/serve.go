@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"time"
 
@@ -57,6 +58,10 @@ func serve(ctx context.Context, s setup) error {
 		return err
 	}
 	defer db.Close()
+	if err := s.leaveWord("serve", os.Getpid()); err != nil { // the database is this process's alone
+		return err
+	}
+	defer s.takeBack("serve")
 	server, conn, err := openBus(s)
 	if err != nil {
 		return err

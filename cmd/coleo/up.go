@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -92,29 +93,38 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 	if other := s.serving(ctx); other != "" && other != version {
 		fmt.Fprintf(os.Stderr, "coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' bring them together; the arms live on\n", other, version)
 	}
-	if !s.serves(ctx) {
-		args := []string{"serve"}
-		if s.Notify != "" {
-			args = append(args, "--notify", s.Notify)
+	for _, part := range []struct {
+		name, title string
+		args        []string
+		ready       func(context.Context) bool
+	}{
+		{"serve", "serve", s.serveArgs(), s.serves},
+		{"agent", "a host agent", []string{"agent", "start"}, s.hosts},
+	} {
+		if part.ready(ctx) {
+			continue
 		}
-		if err := s.background("serve", args...); err != nil {
+		var ended <-chan struct{}
+		if _, runs := s.runs(part.name); !runs {
+			started = append(started, part.title)
+			var err error
+			if _, ended, err = s.background(part.name, part.args...); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.await(ctx, part.name, ended, part.ready); err != nil {
 			return nil, err
 		}
-		if err := s.await(ctx, "serve", s.serves); err != nil {
-			return nil, err
-		}
-		started = append(started, "serve")
-	}
-	if !s.hosts(ctx) {
-		if err := s.background("agent", "agent", "start"); err != nil {
-			return started, err
-		}
-		if err := s.await(ctx, "agent", s.hosts); err != nil {
-			return started, err
-		}
-		started = append(started, "a host agent")
 	}
 	return started, nil
+}
+
+// serveArgs is the command line of serve in the background.
+func (s setup) serveArgs() []string {
+	if s.Notify == "" {
+		return []string{"serve"}
+	}
+	return []string{"serve", "--notify", s.Notify}
 }
 
 // serves tells whether serve answers.
@@ -135,52 +145,47 @@ func (s setup) serving(ctx context.Context) string {
 	return found
 }
 
-// hosts tells whether a host agent is live.
+// hosts tells whether the host agent of this machine runs and serve hears it.
 func (s setup) hosts(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	id, runs := s.runs("agent")
 	client, err := s.client()
-	if err != nil {
+	if err != nil || !runs {
 		return false
 	}
 	list, err := client.Hosts(ctx)
-	for _, h := range list {
-		if h.Live {
-			return true
-		}
-	}
-	return err != nil
+	return err == nil && slices.ContainsFunc(list, func(h coleo.HostInfo) bool { return h.Live && h.PID == id.PID })
 }
 
 // background starts one of our own verbs as a process that outlives this one.
-func (s setup) background(name string, args ...string) error {
+// The channel is closed when it has ended.
+func (s setup) background(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := self()
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	log, err := os.OpenFile(s.logFile(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the log: %w", err)
+		return 0, nil, fmt.Errorf("open the log: %w", err)
 	}
 	defer log.Close()
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "COLEO_AGENTS="+os.Getenv("COLEO_AGENTS"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", name, err)
+		return 0, nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	if err := writeFile(s.pidFile(name), fmt.Appendf(nil, "%d\n", cmd.Process.Pid)); err != nil {
-		return err
-	}
-	return cmd.Process.Release()
+	done := make(chan struct{})
+	go func() { defer close(done); _ = cmd.Wait() }()
+	return cmd.Process.Pid, done, nil
 }
 
 func (s setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
-func (s setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
-// await waits until a background process is ready.
-func (s setup) await(ctx context.Context, name string, ready func(context.Context) bool) error {
+// await waits until a background process is ready. One that has ended before
+// it was is an error, unless another one came before it.
+func (s setup) await(ctx context.Context, name string, ended <-chan struct{}, ready func(context.Context) bool) error {
 	deadline := time.Now().Add(upTimeout)
 	for !ready(ctx) {
 		if time.Now().After(deadline) {
@@ -189,6 +194,11 @@ func (s setup) await(ctx context.Context, name string, ready func(context.Contex
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-ended:
+			if _, runs := s.runs(name); !runs {
+				return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
+			}
+			ended = nil
 		case <-time.After(upLook):
 		}
 	}

@@ -80,12 +80,15 @@ func (s setup) scriptedModel(ctx context.Context) (scriptedModel, error) {
 	if err := os.Remove(word); err != nil && !os.IsNotExist(err) {
 		return m, fmt.Errorf("start the scripted model: %w", err)
 	}
-	err := s.background("modelserver", "modelserver", "--isolated", "--json",
+	pid, ended, err := s.background("modelserver", "modelserver", "--isolated", "--json",
 		"--control", filepath.Join(s.State, "model.sock"), "--log", filepath.Join(s.State, "model.jsonl"))
 	if err != nil {
 		return m, err
 	}
-	return m, s.await(ctx, "modelserver", read)
+	if err := s.leaveWord("modelserver", pid); err != nil {
+		return m, err
+	}
+	return m, s.await(ctx, "modelserver", ended, read)
 }
 
 func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness string, model scriptedModel, step func(string, ...any)) error {

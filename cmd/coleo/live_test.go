@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/netns"
+)
+
+// live is an arm with a real agent CLI that talks to a scripted model.
+type live struct {
+	*world
+	model   *modelserver.Server
+	name    string
+	workdir string
+	pid     int
+
+	mu     sync.Mutex
+	bodies []string // of the requests to the model
+}
+
+// newLive starts an arm with Claude Code, idle, in its hermetic profile.
+// Without it the test is skipped, unless COLEO_REQUIRE names it.
+func newLive(t *testing.T) *live {
+	t.Helper()
+	needClaude(t)
+	l := &live{world: newWorld(t, ""), name: "real"}
+	l.model = startModel(t)
+	endpoint := overhear(t, l.model.URL(), func(body string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.bodies = append(l.bodies, body)
+	})
+	l.workdir = l.workdirOf(l.name)
+	reply := decode[coleo.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir, "--harness", "claude-code",
+		"--profile", "hermetic", "--home", l.home, "--endpoint", endpoint, "--model", "mock-1")
+	if reply.Arm.State != coleo.Idle {
+		t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)
+	}
+	l.pid = reply.PID
+	return l
+}
+
+func needClaude(t *testing.T) {
+	t.Helper()
+	if !netns.Isolated() {
+		t.Fatal("real agent CLIs must not run where there is a network")
+	}
+	agents := filepath.Join(os.Getenv("COLEO_AGENTS"), "node_modules", ".bin", "claude")
+	if _, err := os.Stat(agents); err == nil {
+		return
+	}
+	if _, err := exec.LookPath("claude"); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "claude-code") {
+		t.Fatal("claude-code is required and not installed")
+	}
+	t.Skip("claude-code is not installed: make agents")
+}
+
+// overhear puts a server before the model's and hands every body that goes to
+// the model to hear.
+func overhear(t *testing.T, model string, hear func(body string)) string {
+	t.Helper()
+	to, err := url.Parse(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.FlushInterval = -1 // at once: answers are streams
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		hear(string(body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func startModel(t *testing.T) *modelserver.Server {
+	t.Helper()
+	model, err := modelserver.Start(modelserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	return model
+}
+
+// workdirOf makes a repository to work in.
+func (w *world) workdirOf(name string) string {
+	w.t.Helper()
+	dir := w.path("work-" + name)
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		w.t.Fatalf("git init: %v: %s", err, out)
+	}
+	return dir
+}
+
+// heard tells whether one request to the model had all these words in it.
+func (l *live) heard(words ...string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.bodies, func(body string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(body, word) })
+	})
+}
+
+// asked returns how often the model was asked for a reply of a turn.
+func (l *live) asked() int {
+	n := 0
+	for _, q := range l.model.Record() {
+		if q.Prompt != "" && q.Side == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// asks makes the agent CLI ask whether it may write a file.
+func (l *live) asks(file string) coleo.Dialog {
+	l.t.Helper()
+	l.must("arm", "prompt", l.name, "write "+file+" with Hello, then say done")
+	return *l.wait(l.name, coleo.WaitingApproval).Dialog
+}
+
+func (l *live) wrote(file string) bool {
+	_, err := os.Stat(filepath.Join(l.workdir, file))
+	return err == nil
+}
+
+// answers sends a prompt and checks that its answer comes back.
+func (l *live) answers() {
+	l.t.Helper()
+	nonce := conformance.Nonce()
+	end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", "say "+nonce)
+	if end.Answer != nonce || end.Status != coleo.Idle {
+		l.t.Fatalf("the answer to say %s is %+v", nonce, end)
+	}
+}
+
+func TestARealAgentCLIAtADialogGetsNothingThatWasNotDecided(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	dialog := l.asks("refused.txt")
+	asked := l.asked()
+	for _, text := range []string{"1", "yes", "y\n", "hello there"} {
+		e := l.fails(6, "arm", "prompt", l.name, text)
+		if e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Fingerprint != dialog.Fingerprint {
+			t.Errorf("prompt %q: error = %+v, want %s with the dialog", text, e, coleo.EBlocked)
+		}
+	}
+	if now := l.arm(l.name); now.Dialog == nil || now.Dialog.Fingerprint != dialog.Fingerprint {
+		t.Errorf("the dialog is %+v now, want it unchanged", now.Dialog)
+	}
+	if l.wrote("refused.txt") || l.asked() != asked {
+		t.Errorf("after refused prompts: file written %v, %d requests to the model, want %d", l.wrote("refused.txt"), l.asked(), asked)
+	}
+	l.must("arm", "deny", l.name)
+	l.wait(l.name, coleo.Idle)
+	if l.wrote("refused.txt") {
+		t.Error("the file of a denied edit was written")
+	}
+
+	second := l.asks("wanted.txt")
+	if e := l.fails(12, "arm", "approve", l.name, "--dialog", string(dialog.Fingerprint)); e.Code != coleo.EStale {
+		t.Errorf("stale approval: %+v, want %s", e, coleo.EStale)
+	}
+	if now := l.arm(l.name); now.Dialog == nil || now.Dialog.Fingerprint != second.Fingerprint || l.wrote("wanted.txt") {
+		t.Errorf("after a stale approval the dialog is %+v, the file written: %v", now.Dialog, l.wrote("wanted.txt"))
+	}
+	l.must("arm", "approve", l.name)
+	l.wait(l.name, coleo.Idle)
+	if !l.wrote("wanted.txt") {
+		t.Error("the file of an approved edit was not written")
+	}
+	l.asks("third.txt")
+	l.must("arm", "answer", l.name, "3")
+	l.wait(l.name, coleo.Idle)
+	if l.wrote("third.txt") {
+		t.Error("option 3 is No, and the file was written")
+	}
+	l.answers()
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/conformance/netns"
+)
+
+// isolated is set in the environment of the test binary that runs the tests:
+// it is in a network namespace with loopback alone, as is all that they start.
+const isolated = "COLEO_TEST_ISOLATED"
+
+// TestMain makes the test binary the program itself, or the fake agent CLI,
+// when it is called so: the program starts itself as serve, host agent and
+// holder.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "coleo":
+		main()
+	case "fakeagent":
+		os.Exit(playFake(os.Args[1:]))
+	}
+	if os.Getenv(isolated) == "" {
+		os.Exit(netns.RunAgain(os.Environ(), isolated+"=1"))
+	}
+	if err := netns.LoopbackUp(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// Files of the fake agent CLI in its work folder.
+const (
+	fakeScript  = ".fake.json"
+	fakeRecord  = ".fake.jsonl"
+	fakeEnviron = ".fake.env"
+)
+
+// playFake is the fake agent CLI: its argument is the work folder, in which it
+// leaves its record and the environment that it got.
+func playFake(args []string) int {
+	if len(args) != 1 {
+		fmt.Println("fakeagent: want the work folder, got", args)
+		return 2
+	}
+	c := fakeagent.Config{Record: filepath.Join(args[0], fakeRecord)}
+	env, err := json.Marshal(os.Environ())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(args[0], fakeEnviron), env, 0o600)
+	}
+	if err == nil {
+		c.Script, err = fakeagent.LoadScript(filepath.Join(args[0], fakeScript))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Println("fakeagent:", err)
+		return 2
+	}
+	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, c)
+	if err != nil {
+		fmt.Println("fakeagent:", err)
+	}
+	return code
+}

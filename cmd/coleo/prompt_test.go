@@ -1,0 +1,109 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+)
+
+func TestAPromptAtADialogIsRefusedAndNothingIsTyped(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	dialog := f.asks("rm -rf build")
+	before := f.got()
+	for _, args := range [][]string{
+		{"arm", "prompt", f.name, "1"},
+		{"arm", "prompt", f.name, "say yes\n"},
+		{"arm", "prompt", f.name, "--wait", "hello"},
+	} {
+		e := f.fails(6, args...)
+		if e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Fingerprint != dialog.Fingerprint || e.Dialog.Subject != "rm -rf build" {
+			t.Errorf("%v: error = %+v, want %s with the dialog", args, e, coleo.EBlocked)
+		}
+	}
+	if r := f.run("arm", "prompt", f.name, "hello"); r.code != 6 || !strings.Contains(r.err, "rm -rf build") {
+		t.Errorf("%v\nwant exit 6 and the subject", r)
+	}
+	if got := f.got(); got != before {
+		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
+	}
+	f.must("arm", "deny", f.name)
+	f.wait(f.name, coleo.Idle)
+	f.answers("again")
+}
+
+func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	first := f.asks("make")
+	f.must("arm", "approve", f.name, "--dialog", string(first.Fingerprint))
+	f.wait(f.name, coleo.Idle)
+	second := f.asks("make") // it says the same, and is another question
+	if second.Fingerprint == first.Fingerprint {
+		t.Fatalf("two dialogs have one fingerprint, %s", first.Fingerprint)
+	}
+	before := f.got()
+	for _, verb := range []string{"approve", "deny"} {
+		e := f.fails(12, "arm", verb, f.name, "--dialog", string(first.Fingerprint))
+		if e.Code != coleo.EStale || e.Dialog == nil || e.Dialog.Fingerprint != second.Fingerprint {
+			t.Errorf("%s: error = %+v, want %s with the present dialog", verb, e, coleo.EStale)
+		}
+	}
+	if got := f.got(); got != before {
+		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
+	}
+	f.must("arm", "deny", f.name, "--dialog", string(second.Fingerprint))
+	f.wait(f.name, coleo.Idle)
+	before = f.got()
+	if e := f.fails(12, "arm", "approve", f.name, "--dialog", string(second.Fingerprint)); e.Code != coleo.EStale {
+		t.Errorf("approval without a dialog = %+v, want %s", e, coleo.EStale)
+	}
+	if e := f.fails(12, "arm", "approve", f.name); e.Code != coleo.EStale {
+		t.Errorf("approval of nothing = %+v, want %s", e, coleo.EStale)
+	}
+	if got := f.got(); got != before {
+		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
+	}
+}
+
+func TestApproveDenyAndAnswerChooseWhatTheySay(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"approve"}, "Yes"},
+		{[]string{"approve", "--always"}, "Yes, and do not ask again"},
+		{[]string{"deny"}, "No"},
+		{[]string{"answer", "2"}, "Yes, and do not ask again"},
+		{[]string{"answer", "3"}, "No"},
+	} {
+		f.asks("touch it")
+		before := len(f.texts(fakeagent.Chosen))
+		f.must(slices.Concat([]string{"arm", c.args[0], f.name}, c.args[1:])...)
+		if got := f.texts(fakeagent.Chosen)[before:]; !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%v chose %q, want %q", c.args, got, c.want)
+		}
+		f.wait(f.name, coleo.Idle)
+	}
+	f.asks("touch it")
+	before := f.got()
+	for _, option := range []string{"0", "4", "-1", "yes"} {
+		if e := f.fails(2, "arm", "answer", "--", f.name, option); e.Code != coleo.EInvalid {
+			t.Errorf("answer %s: %+v, want %s", option, e, coleo.EInvalid)
+		}
+	}
+	if e := f.fails(2, "arm", "deny", f.name, "--words", "do it otherwise"); e.Code != coleo.EUnsupported {
+		t.Errorf("words: %+v, want %s", e, coleo.EUnsupported)
+	}
+	if got := f.got(); got != before {
+		t.Errorf("wrong answers typed %q", strings.TrimPrefix(got, before))
+	}
+	if n := len(f.events(f.name, coleo.EventDecision)); n != 5 {
+		t.Errorf("%d decisions are in the log, want 5", n)
+	}
+}

@@ -1,0 +1,28 @@
+package netns
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// RunAgain runs the command line of this process again, with one more
+// variable in its environment, in a network namespace of its own, and returns
+// its exit code. Test binaries do so: what they start has no network then.
+func RunAgain(environ []string, variable string) int {
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Env = append(environ, variable)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	runtime.LockOSThread() // the child ends with this thread
+	Isolate(cmd)
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, "run in a network namespace of its own:", err)
+		return 1
+	}
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		return code
+	}
+	return 1 // by a signal
+}
