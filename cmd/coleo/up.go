@@ -89,6 +89,11 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 	if err := s.Ensure(); err != nil {
 		return nil, err
 	}
+	unlock, err := s.oneAtATime()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	var started []string
 	if other := s.serving(ctx); other != "" && other != version {
 		fmt.Fprintf(os.Stderr, "coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' bring them together; the arms live on\n", other, version)
@@ -107,7 +112,6 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 		var ended <-chan struct{}
 		if _, runs := s.runs(part.name); !runs {
 			started = append(started, part.title)
-			var err error
 			if _, ended, err = s.background(part.name, part.args...); err != nil {
 				return nil, err
 			}
@@ -117,6 +121,19 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 		}
 	}
 	return started, nil
+}
+
+// oneAtATime waits until no other process is starting something here.
+func (s setup) oneAtATime() (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(s.State, "up.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("take turns: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("take turns: %w", err)
+	}
+	return func() { f.Close() }, nil
 }
 
 // serveArgs is the command line of serve in the background.
