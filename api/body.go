@@ -33,18 +33,16 @@ func usualTimes() times {
 }
 
 // boundBodies reads each body, bounded in size and time, before its route is
-// asked. The deadline must be off again then: what is left of it on the
-// connection would end requests that take longer than their body.
+// asked. net/http takes the deadline off the connection when it has seen the
+// body's end, so that the work itself may take longer.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
-		conn := http.NewResponseController(w)
-		_ = conn.SetReadDeadline(time.Now().Add(s.times.body))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-		_ = conn.SetReadDeadline(time.Time{})
 		if err != nil {
 			refuseBody(w, err)
 			return

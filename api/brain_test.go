@@ -22,6 +22,7 @@ type scriptedBrain struct {
 	Brain
 	fail      error // of every call, when set
 	prompt    func(ctx context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error)
+	interrupt func(ctx context.Context) error
 	respond   func(dialog coleo.Fingerprint, d coleo.Decision) error
 	spawn     func(r coleo.SpawnRequest) (coleo.SpawnReply, error)
 	output    func(ctx context.Context, from int64) (coleo.Output, error)
@@ -70,6 +71,9 @@ func (b *scriptedBrain) Remove(ctx context.Context, arm string) error {
 }
 
 func (b *scriptedBrain) Interrupt(ctx context.Context, arm string) error {
+	if b.interrupt != nil {
+		return b.interrupt(ctx)
+	}
 	_, err := b.Arm(ctx, arm)
 	return err
 }

@@ -34,9 +34,9 @@ type armBody[T any] struct {
 	Body T
 }
 
-// add puts a route in place. The time that a body may take is bounded
-// elsewhere: huma leaves its deadline on the connection, which would cancel
-// every request that takes longer than its body.
+// add puts a route in place. Bodies are bounded before (boundBodies): a
+// deadline that huma put on the connection after that would stay there, and
+// cancel every request that takes longer.
 func add[I, O any](described huma.API, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")

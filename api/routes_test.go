@@ -249,19 +249,22 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 	}
 }
 
-// The time that a body may take must not end the work that it asks for.
+// The time that a body may take must not end the work that it asks for: not
+// where the body counts, and not where there need be none.
 func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 	t.Parallel()
 	const body = 30 * time.Millisecond
-	b := &scriptedBrain{prompt: func(ctx context.Context, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
+	work := func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
-			return coleo.Receipt{}, ctx.Err()
+			return ctx.Err()
 		case <-time.After(5 * body):
-			return coleo.Receipt{ID: "r"}, nil
+			return nil
 		}
-	}}
-	s := newServer(t, b)
+	}
+	s := newServer(t, &scriptedBrain{interrupt: work, prompt: func(ctx context.Context, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
+		return coleo.Receipt{ID: "r"}, work(ctx)
+	}})
 	s.times.body = body
 	c, err := NewClient(ClientConfig{URL: live(t, s), Token: testToken})
 	if err != nil {
@@ -269,6 +272,20 @@ func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 	}
 	if r, err := c.Prompt(t.Context(), "a1", coleo.Prompt{Text: "x"}, ""); err != nil || r.ID != "r" {
 		t.Errorf("Prompt = %+v, %v", r, err)
+	}
+	if err := c.call(t.Context(), post, armPath("a1", "/interrupt"), struct{}{}, nil); err != nil {
+		t.Errorf("interrupt with a body = %v", err)
+	}
+}
+
+func TestAnArmIsNotMadeBlindly(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{fail: coleo.Errorf(coleo.EUnavailable, "no host answers")}
+	h := newServer(t, b).Handler(true)
+	for _, path := range []string{"/api/arms", "/api/arms/octavia/spawn"} {
+		if resp, body := ask(t, h, "POST", path, `{"name":"octavia"}`); resp.StatusCode != 503 {
+			t.Errorf("%s: %d %s, want 503: whether there is such an arm is not known", path, resp.StatusCode, body)
+		}
 	}
 }
 

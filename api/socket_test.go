@@ -5,7 +5,9 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,7 +212,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()
 	taken := make(chan int, 1)
 	s := newServer(t, &scriptedBrain{subscribe: flood(taken)})
-	s.times.write = 50 * time.Millisecond
+	s.times.write = time.Minute // it is the box that is full
 	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
@@ -228,25 +230,33 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 
 func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, &scriptedBrain{output: quiet})
-	c := socketClient(t, s)
-	ctx, stop := context.WithCancel(t.Context())
-	path := t.TempDir() + "/second.sock"
+	var released atomic.Bool
+	s := newServer(t, &scriptedBrain{output: quiet, lease: func(r coleo.LeaseRequest) (coleo.Lease, error) {
+		if r.Release {
+			<-time.After(20 * time.Millisecond) // a host that is not the quickest
+			released.Store(true)
+		}
+		return coleo.Lease{ID: "l1"}, nil
+	}})
+	path := filepath.Join(t.TempDir(), "s.sock")
 	l, err := ListenSocket(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l, true) }()
-	second, err := NewClient(ClientConfig{Socket: path})
+	client, err := NewClient(ClientConfig{Socket: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, done, err := second.connect(t.Context(), "/ws/terminal/a1")
+	conn, done, err := client.connect(t.Context(), "/ws/terminal/a1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer done()
+	say(t, conn, `{"type":"lease"}`)
+	hear(t, conn, `"l1"`)
 	stop()
 	if code := closedWith(t, conn); code != websocket.CloseGoingAway {
 		t.Errorf("closed with %d", code)
@@ -254,7 +264,7 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve = %v", err)
 	}
-	if _, err := c.Health(t.Context()); err != nil {
-		t.Errorf("the other listener: %v", err)
+	if !released.Load() {
+		t.Error("Serve returned before its viewers were done")
 	}
 }
