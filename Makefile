@@ -51,6 +51,11 @@ $(AGENTS)/aider-$(AIDER):
 
 test: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -race -shuffle=on -p 2 -timeout 20m ./...
+	COLEO_AGENTS=$(AGENTS) web/test/run.sh
+
+# The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
+page: build agents
+	COLEO_AGENTS=$(AGENTS) web/test/run.sh $(if $(SHOT),--shot $(SHOT))
 
 # Harnesses whose agent CLI must be there: a missing one is a failure then,
 # not a skip.

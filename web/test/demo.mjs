@@ -1,0 +1,71 @@
+// Steers the demonstration (`coleo up --demo`) through the dashboard, in a
+// browser:
+//
+//   node web/test/demo.mjs BASE_URL TOKEN [--shot FILE.png]
+//
+// It approves one arm's file and denies the other's, kills an agent CLI with
+// -9 and brings the arm back, all by the page's own buttons. What happened is
+// read from the file system and the process table, not from the page.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { chromium } from "playwright-core";
+import { Report } from "./report.mjs";
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { shot: { type: "string" } } });
+const [base, token] = positionals;
+if (!base || !token) {
+  console.error("usage: node web/test/demo.mjs BASE_URL TOKEN [--shot FILE.png]");
+  process.exit(2);
+}
+const patience = { timeout: 60000 }; // ms: real agent CLIs start slowly
+const report = new Report();
+const arm = async (name) => {
+  const answer = await fetch(`${base}/api/arms/${name}`, { headers: { "X-API-Key": token } });
+  return (await answer.json()).arm;
+};
+
+async function show(page, name) {
+  await page.goto(`${base}/#/arm/${name}`);
+  await page.waitForFunction((n) => document.querySelector(".head h1")?.textContent === n, name, patience);
+}
+
+const word = (page, text) => page.waitForFunction((t) => document.querySelector(".head .word")?.textContent === t, text, patience);
+
+async function answer(page, name, button, written) {
+  await show(page, name);
+  await page.waitForSelector(".dialog:not([hidden])", patience);
+  await page.waitForFunction(() => document.querySelector(".xterm-rows")?.textContent.includes("hello"), null, patience);
+  if (values.shot && written) await page.screenshot({ path: values.shot });
+  const file = join((await arm(name)).workdir, "hello.txt");
+  report.yes(`${name} has written nothing before the answer`, !existsSync(file));
+  await page.click(`.dialog .answers >> text="${button}"`);
+  await word(page, "Idle");
+  report.same(`${name}'s file after ${button}`, existsSync(file) && readFileSync(file, "utf8").trim(), written && `Hello from ${name}`);
+}
+
+async function recover(page, name) {
+  const before = await arm(name);
+  process.kill(before.pid, "SIGKILL");
+  await show(page, name);
+  await word(page, "Stopped");
+  await page.click(".actions >> text=Restart");
+  await word(page, "Idle");
+  const after = await arm(name);
+  report.yes(`${name} runs in a new process`, after.pid && after.pid !== before.pid);
+  report.same(`${name}'s conversation`, after.sessionId, before.sessionId);
+  report.same(`${name}'s generation`, after.generation, before.generation + 1);
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+try {
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
+  await page.goto(`${base}/?token=${token}`);
+  await page.waitForSelector("[data-link=live]", { state: "attached" });
+  await answer(page, "claude", "Approve", true);
+  await answer(page, "opencode", "Deny", false);
+  await recover(page, "claude");
+} finally {
+  await browser.close();
+}
+process.exit(report.end());
