@@ -15,6 +15,7 @@ const (
 	EventReattached   EventKind = "arm.reattached"      // Handle
 	EventStopped      EventKind = "arm.stopped"         // Reading
 	EventOrphaned     EventKind = "arm.orphaned"        // Note: what is left
+	EventBlocked      EventKind = "arm.blocked"         // Note: why its output cannot be kept, so that it stands still; "" when it goes on
 	EventRemoved      EventKind = "arm.removed"         // nothing
 	EventState        EventKind = "state"               // Change
 	EventUnrecognised EventKind = "screen_unrecognised" // Change

@@ -59,6 +59,7 @@ type ArmReport struct {
 	Attached     bool          `json:"attached"` // the host agent holds a live session
 	Proof        Proof         `json:"proof"`
 	Process      ProcessState  `json:"process"`
+	Blocked      string        `json:"blocked,omitempty"` // why the arm's journal cannot be written: its agent CLI stands still
 	LastOutput   time.Time     `json:"last_output,omitzero"`
 	LastActivity time.Time     `json:"last_activity,omitzero"`
 	Lease        coleo.Lease   `json:"lease,omitzero"`

@@ -28,6 +28,7 @@ type arm struct {
 	run     *coleo.Receipt  // the open run; of several, the newest
 	earlier []coleo.Receipt // open runs before it: their agent CLI took the newest into its queue
 	lease   coleo.Lease
+	blocked string        // what keeps the holder from writing the journal
 	dead    chan struct{} // closed when the session has ended
 }
 
@@ -226,27 +227,43 @@ func (a *arm) report() bus.ArmReport {
 	if r.Handle == nil {
 		return r
 	}
-	r.Proof = prove(*r.Handle)
+	r.Proof, r.Blocked = prove(*r.Handle)
 	r.Process = bus.ProcessState(holder.Look(r.Handle.Process))
 	return r
 }
 
-// prove asks whoever listens in the arm's folder who it is.
-func prove(h coleo.Handle) bus.Proof {
+// prove asks whoever listens in the arm's folder who it is, and what keeps it
+// from writing its journal, "" for nothing.
+func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	switch coleo.ErrorCode(err) {
 	case "":
 	case coleo.EUnavailable:
-		return bus.Gone
+		return bus.Gone, ""
 	default:
-		return bus.Unproven
+		return bus.Unproven, ""
 	}
 	defer client.Close()
 	s, err := client.Status()
 	if err != nil || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
-		return bus.Unproven
+		return bus.Unproven, ""
 	}
-	return bus.Proven
+	return bus.Proven, s.Blocked
+}
+
+// noteBlocked writes down when the arm's journal can no longer be written, and
+// when it can again: its agent CLI stands still meanwhile.
+func (a *arm) noteBlocked(ctx context.Context, why string) {
+	a.mu.Lock()
+	same, id := a.blocked == why, a.record.ID
+	a.blocked = why
+	a.mu.Unlock()
+	if same {
+		return
+	}
+	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
+		a.host.Log.Error("write down that the journal is blocked", "arm", a.record.Name, "blocked", why, "error", err)
+	}
 }
 
 // removeFiles deletes journals and everything else of the arm.

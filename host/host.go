@@ -142,7 +142,11 @@ func (h *Host) beat() {
 		StartedAt: h.StartedAt, Capabilities: h.capabilities(), MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(),
 	}
 	for _, a := range h.all() {
-		if r := a.report(); r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
+		r := a.report()
+		if r.Proof == bus.Proven {
+			a.noteBlocked(h.ctx, r.Blocked)
+		}
+		if r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
 			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, LastOutput: r.LastOutput})
 		}
 	}

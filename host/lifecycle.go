@@ -121,7 +121,7 @@ func (a *arm) clear() error {
 	if handle == nil {
 		return nil
 	}
-	if prove(*handle) == bus.Proven && holder.Look(handle.Process) != holder.Dead {
+	if proof, _ := prove(*handle); proof == bus.Proven && holder.Look(handle.Process) != holder.Dead {
 		return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.record.Name)
 	}
 	if left := holder.Sweep(a.record.ID); len(left) > 0 {
@@ -245,7 +245,8 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	if record.Handle == nil {
 		return nil
 	}
-	switch prove(*record.Handle) {
+	proof, _ := prove(*record.Handle)
+	switch proof {
 	case bus.Unproven:
 		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone", record.Name)
 	case bus.Proven:

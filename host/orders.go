@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -102,16 +103,21 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head()}, nil
 }
 
-func explain(_ context.Context, a *arm) (any, error) {
+func explain(ctx context.Context, a *arm) (any, error) {
 	s, err := a.live()
 	if err != nil {
 		return nil, err
 	}
-	e, ok := s.(coleo.Explainer)
-	if !ok {
-		return coleo.Explanation{Reading: s.State()}, nil
+	x := coleo.Explanation{Reading: s.State()}
+	if e, ok := s.(coleo.Explainer); ok {
+		x = e.Explain()
 	}
-	return e.Explain(), nil
+	r := a.report()
+	a.noteBlocked(ctx, r.Blocked) // somebody looks: no need to wait for the next beat
+	if r.Blocked != "" {
+		x.Witnesses = append(x.Witnesses, coleo.Witness{Name: "journal", Rule: r.Blocked, Time: time.Now()})
+	}
+	return x, nil
 }
 
 func screen(_ context.Context, a *arm) (any, error) {

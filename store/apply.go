@@ -41,7 +41,7 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	case coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
-	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached:
+	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached, coleo.EventBlocked:
 	}
 	return arm
 }

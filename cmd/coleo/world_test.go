@@ -27,6 +27,8 @@ type world struct {
 	dir  string // COLEO_DIR, and bin/, home/ and the work folders
 	home string
 	env  []string // of the command lines; without what the test inherited
+
+	ending []func() // when nothing runs any more
 }
 
 // newWorld makes the folders and config.toml; more is appended to that.
@@ -95,6 +97,9 @@ func (w *world) end() {
 		if text := w.read("state/logs/" + log + ".log"); strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:") {
 			w.t.Errorf("%s.log:\n%s", log, text)
 		}
+	}
+	for _, f := range w.ending {
+		f()
 	}
 	_ = os.RemoveAll(w.dir)
 }

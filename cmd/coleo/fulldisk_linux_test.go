@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+)
+
+// smallDisk puts a file system of that size under the arms' folder. It goes
+// with the world.
+func (w *world) smallDisk(size string) {
+	w.t.Helper()
+	dir := w.path("state/arms")
+	w.check(os.MkdirAll(dir, 0o700))
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size="+size); err != nil {
+		w.t.Skip("no file system of our own can be mounted here: ", err)
+	}
+	w.ending = append(w.ending, func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+}
+
+func (w *world) growDisk(size string) {
+	w.t.Helper()
+	w.check(syscall.Mount("tmpfs", w.path("state/arms"), "tmpfs", syscall.MS_REMOUNT, "mode=700,size="+size))
+}
+
+func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.smallDisk("256k")
+	f := w.spawnFake("one")
+	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "flood 2\nsay the-end")
+	var full coleo.Witness
+	until(t, "explain tells of the full disk", func() bool {
+		x := decode[coleo.Explanation](w, "arm", "explain", f.name)
+		i := slices.IndexFunc(x.Witnesses, func(v coleo.Witness) bool { return v.Name == "journal" })
+		if i >= 0 {
+			full = x.Witnesses[i]
+		}
+		return i >= 0
+	})
+	if !strings.Contains(full.Rule, "no space left on device") {
+		t.Errorf("explain says %q", full.Rule)
+	}
+	if n := len(w.events(f.name, coleo.EventBlocked)); n != 1 {
+		t.Errorf("%d events about the full disk, want 1", n)
+	}
+	if now := w.arm(f.name); now.State != coleo.Processing || !runs(f.pid) {
+		t.Errorf("the arm is %s, its agent CLI runs: %v", now.State, runs(f.pid))
+	}
+	w.growDisk("64m")
+	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {
+		t.Errorf("the run ended with %+v", end)
+	}
+	// flood writes 32768 lines of 64 bytes for 2 MiB.
+	if n := strings.Count(w.must("arm", "logs", f.name, "-n", "100000000"), "flood flo\r\n"); n != 2*16*1024 {
+		t.Errorf("%d lines of 32768 are in the journal", n)
+	}
+	w.must("arm", "explain", f.name)
+	if n := len(w.events(f.name, coleo.EventBlocked)); n != 2 {
+		t.Errorf("%d events about the disk, want one that it is full and one that it is not", n)
+	}
+	f.answers("again")
+}
