@@ -26,6 +26,7 @@ type scriptedBrain struct {
 	respond   func(dialog coleo.Fingerprint, d coleo.Decision) error
 	spawn     func(r coleo.SpawnRequest) (coleo.SpawnReply, error)
 	output    func(ctx context.Context, from int64) (coleo.Output, error)
+	waited    func(d time.Duration) // told how long Output may wait
 	input     func(lease string, data []byte) error
 	resize    func(cols, rows int) error
 	lease     func(r coleo.LeaseRequest) (coleo.Lease, error)
@@ -94,7 +95,10 @@ func (b *scriptedBrain) Screen(context.Context, string) (coleo.Screen, error) {
 	return coleo.Screen{Cols: 80, Rows: 24, Lines: []string{"hello"}}, b.fail
 }
 
-func (b *scriptedBrain) Output(ctx context.Context, _ string, from int64, _ time.Duration) (coleo.Output, error) {
+func (b *scriptedBrain) Output(ctx context.Context, _ string, from int64, wait time.Duration) (coleo.Output, error) {
+	if b.waited != nil {
+		b.waited(wait)
+	}
 	return b.output(ctx, from)
 }
 

@@ -52,11 +52,13 @@ func orElse(value, other string) string {
 }
 
 // show sends the output from an offset on, then what comes. A slow viewer
-// takes its time: the next piece is fetched when there is room for it.
+// takes its time: the next piece is fetched when there is room for it. The
+// first one is not waited for, so that the viewer soon knows where it is.
 func (t *terminal) show(ctx context.Context, from int64) error {
-	cols, rows, next := 0, 0, int64(-1)
+	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
-		piece, err := t.brain.Output(ctx, t.arm, from, t.times.poll)
+		piece, err := t.brain.Output(ctx, t.arm, from, wait)
+		wait = t.times.poll
 		if err != nil {
 			if ctx.Err() == nil {
 				t.postError(err)

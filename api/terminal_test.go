@@ -66,6 +66,19 @@ func TestATerminalIsReadByOffset(t *testing.T) {
 	}
 }
 
+func TestAViewerSoonKnowsWhereItIs(t *testing.T) {
+	t.Parallel()
+	waits := make(chan time.Duration, 2)
+	v := view(t, &scriptedBrain{
+		waited: func(d time.Duration) { waits <- d },
+		output: pieces(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new there
+	}, 7)
+	expect(t, v, "offset 7", func(p Piece) bool { return p.Offset != nil && *p.Offset == 7 })
+	if first, then := <-waits, <-waits; first != 0 || then <= 0 {
+		t.Errorf("waits %s for the first piece, %s for the next", first, then)
+	}
+}
+
 func TestATerminalThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	v := view(t, &scriptedBrain{output: func(context.Context, int64) (coleo.Output, error) {

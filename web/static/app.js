@@ -86,6 +86,7 @@ store.addEventListener("arms", () => {
 store.addEventListener("link", () => {
   setText(byId("link"), links[store.link]);
   byId("link").dataset.link = store.link;
+  if (store.link === "live") view?.wake();
   if (store.link === "refused") trouble("This page is signed out: open the link that “coleo web” prints.");
 });
 addEventListener("hashchange", route);

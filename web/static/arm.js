@@ -148,6 +148,11 @@ export class ArmView {
     shown.forEach(([, value], i) => setText(this.facts.children[i].lastElementChild, value));
   }
 
+  /** The server is there again. */
+  wake() {
+    this.terminal.retry.soon();
+  }
+
   close() {
     this.terminal.close();
     this.activity.close();

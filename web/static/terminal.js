@@ -172,7 +172,7 @@ export class TerminalView {
   }
 
   key(e) {
-    if (e.type === "keydown" && e.key === "Escape" && e.shiftKey && this.lease) {
+    if (e.type === "keydown" && e.ctrlKey && e.altKey && e.code === "KeyX" && this.lease) {
       this.toggleControl();
       return false;
     }
@@ -191,7 +191,7 @@ export class TerminalView {
     this.term.options.cursorBlink = Boolean(lease);
     this.node.dataset.control = String(Boolean(lease));
     setText(this.control, lease ? "Release control" : "Take control");
-    this.control.title = lease ? "Shift+Esc does it, too" : "Type into the terminal by hand; prompts of others wait meanwhile";
+    this.control.title = lease ? "Ctrl+Alt+X does it, too" : "Type into the terminal by hand; prompts of others wait meanwhile";
     show(this.match, Boolean(lease));
     if (!lease) return;
     this.term.focus();

@@ -44,7 +44,7 @@ async function control(page, report, api) {
   await page.waitForSelector(".tty[data-control=true]", patience);
   await page.keyboard.type("echo-by-hand");
   await page.waitForFunction(() => document.querySelector(".xterm-rows").textContent.replace(/\s/g, "").includes("echo-by-hand"), null, patience);
-  await page.keyboard.press("Shift+Escape");
+  await page.keyboard.press("Control+Alt+KeyX");
   await page.waitForSelector(".tty[data-control=false]", patience);
   report.same("what the button says then", await page.textContent(".tty .bar button:last-child"), "Take control");
   const { cols } = await api(`/api/arms/${name}/output?from=-1`);
