@@ -23,7 +23,7 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := b.Bus.Ask(ctx, arm.AgentID, op, in, out)
-	if coleo.ErrorCode(err) == coleo.EUnavailable {
+	if coleo.ErrorCode(err) == coleo.EUnavailable && ctx.Err() == nil { // not because nobody waits any more
 		b.gone(arm.AgentID)
 	}
 	return err
