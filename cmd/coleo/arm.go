@@ -90,7 +90,15 @@ func newArmRemoveCommand() *cobra.Command {
 
 // waitArm waits for an arm's state, for so long.
 func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration, states ...coleo.State) (coleo.Arm, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return client.WaitArm(ctx, name, states...)
+	arm, err := client.WaitArm(bounded, name, states...)
+	if coleo.ErrorCode(err) != coleo.ETimeout || bounded.Err() == nil {
+		return arm, err
+	}
+	now, lookErr := client.Arm(ctx, name)
+	if lookErr != nil {
+		return arm, err
+	}
+	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }

@@ -60,17 +60,23 @@ func needClaude(t *testing.T) {
 	if !netns.Isolated() {
 		t.Fatal("real agent CLIs must not run where there is a network")
 	}
-	agents := filepath.Join(os.Getenv("COLEO_AGENTS"), "node_modules", ".bin", "claude")
-	if _, err := os.Stat(agents); err == nil {
-		return
-	}
-	if _, err := exec.LookPath("claude"); err == nil {
+	if claudePath() != "" {
 		return
 	}
 	if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "claude-code") {
 		t.Fatal("claude-code is required and not installed")
 	}
 	t.Skip("claude-code is not installed: make agents")
+}
+
+// claudePath returns where Claude Code is, "" when it is not installed.
+func claudePath() string {
+	path := filepath.Join(os.Getenv("COLEO_AGENTS"), "node_modules", ".bin", "claude")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	path, _ = exec.LookPath("claude")
+	return path
 }
 
 // overhear puts a server before the model's and hands every body that goes to

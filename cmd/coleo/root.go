@@ -71,7 +71,7 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	root.AddCommand(
-		newUpCommand(), newDownCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
+		newUpCommand(), newDownCommand(), newWebCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
 		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	return root

@@ -20,6 +20,9 @@ import (
 const (
 	// upTimeout bounds how long serve and the host agent may take to be ready.
 	upTimeout = 30 * time.Second
+	// rivalTime is how long after the end of a process that was started another
+	// one, which took its place first, may take to leave word of itself.
+	rivalTime = time.Second
 	// upLook is how often they are looked at meanwhile.
 	upLook = 50 * time.Millisecond
 	// probeTimeout bounds one look at serve's socket.
@@ -201,10 +204,15 @@ func (s setup) background(name string, args ...string) (pid int, ended <-chan st
 func (s setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
 // await waits until a background process is ready. One that has ended before
-// it was is an error, unless another one came before it.
+// it was is an error, unless another one has come before it.
 func (s setup) await(ctx context.Context, name string, ended <-chan struct{}, ready func(context.Context) bool) error {
 	deadline := time.Now().Add(upTimeout)
+	var over time.Time // when it had ended; zero: it has not
 	for !ready(ctx) {
+		_, runs := s.runs(name)
+		if !over.IsZero() && !runs && time.Since(over) > rivalTime {
+			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
+		}
 		if time.Now().After(deadline) {
 			return coleo.Errorf(coleo.EUnavailable, "%s was not ready within %s; the end of its log %s:\n%s", name, upTimeout, s.logFile(name), tail(s.logFile(name)))
 		}
@@ -212,10 +220,7 @@ func (s setup) await(ctx context.Context, name string, ended <-chan struct{}, re
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ended:
-			if _, runs := s.runs(name); !runs {
-				return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
-			}
-			ended = nil
+			over, ended = time.Now(), nil
 		case <-time.After(upLook):
 		}
 	}

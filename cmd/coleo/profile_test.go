@@ -1,0 +1,136 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+)
+
+// allowed are the names of variables that an agent CLI may get from the user,
+// beside those that its harness sets itself.
+var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TERM", "COLEO_ARM", "FAKE_API_KEY"}
+
+func TestTheAgentCLIGetsTheVariablesThatItMayHaveAndNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.env = append(w.env, "FAKE_API_KEY=its-own", "ANTHROPIC_API_KEY=of-another", "COLEO_API_KEY=ours", "COLEO_API_URL=http://127.0.0.1:1")
+	f := w.spawnFake("one")
+	env := f.environ()
+	for name, value := range env {
+		if !slices.Contains(allowed, name) || value == "leaked" {
+			t.Errorf("the agent CLI got %s=%s", name, value)
+		}
+	}
+	if env["FAKE_API_KEY"] != "its-own" || env["HOME"] != w.home || !strings.HasPrefix(env["COLEO_ARM"], "arm-") {
+		t.Errorf("the agent CLI got %v", env)
+	}
+}
+
+// seedHome fills HOME with files as agent CLIs have them, and returns their
+// hashes by path.
+func (w *world) seedHome() map[string]string {
+	w.t.Helper()
+	for name, text := range map[string]string{
+		".claude.json": `{"hasCompletedOnboarding":true,"mine":1}`, ".claude/settings.json": `{"theme":"dark"}`, ".claude/projects/x/y.jsonl": "{}\n",
+		".config/opencode/opencode.json": `{"mine":2}`, ".aider.conf.yml": "dark-mode: true\n", ".gitconfig": "[user]\n\tname = Me\n", ".codex/config.toml": "x = 1\n",
+	} {
+		path := filepath.Join(w.home, name)
+		w.check(os.MkdirAll(filepath.Dir(path), 0o700))
+		w.check(os.WriteFile(path, []byte(text), 0o600))
+	}
+	return w.hashes()
+}
+
+func (w *world) hashes() map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	w.check(filepath.WalkDir(w.home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			out[path] = "folder"
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		sum := sha256.Sum256(raw)
+		out[path] = hex.EncodeToString(sum[:])
+		return err
+	}))
+	return out
+}
+
+func equalHashes(a, b map[string]string) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
+
+// TestColeoWritesNothingIntoTheUsersHome has the fake agent CLI, which writes
+// nothing there itself, take the place of the real one, so that every change
+// would be Coleo's.
+func TestColeoWritesNothingIntoTheUsersHome(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"claude-code", "opencode", "aider"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			before := w.seedHome()
+			dir := w.workdir("one", fakeagent.Script{})
+			command := map[string]string{"claude-code": "claude"}[name]
+			if command == "" {
+				command = name
+			}
+			// Found before any real one: bin/ comes first.
+			w.check(os.WriteFile(w.path("bin/"+command), []byte("#!/bin/sh\nexec "+w.path("bin/fakeagent")+" "+dir+"\n"), 0o700))
+			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", name, "--endpoint", "http://127.0.0.1:1", "--no-wait")
+			f := &fake{world: w, name: "one", workdir: dir}
+			until(t, "the agent CLI runs", func() bool { return len(f.texts(fakeagent.InState)) > 0 })
+			w.must("arm", "kill", "one")
+			w.must("arm", "remove", "one")
+			if after := w.hashes(); !equalHashes(before, after) {
+				t.Errorf("HOME was\n%v\nand is\n%v", before, after)
+			}
+			for variable, value := range f.environ() {
+				if value == "leaked" {
+					t.Errorf("the agent CLI got %s", variable)
+				}
+			}
+		})
+	}
+}
+
+func TestARealAgentCLIInTheUsersOwnProfile(t *testing.T) {
+	t.Parallel()
+	needClaude(t)
+	w := newWorld(t, "")
+	w.env = append(w.env, "ANTHROPIC_AUTH_TOKEN=none")
+	before := w.seedHome()
+	model, dir := startModel(t), w.workdirOf("real")
+	real := w.path("bin/claude") // says what HOME was before the agent CLI wrote a thing
+	script := "#!/bin/sh\ncp -a \"$HOME\" " + w.path("seen") + "\nexec \"" + claudePath() + "\" \"$@\"\n"
+	w.check(os.WriteFile(real, []byte(script), 0o700))
+	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint", model.URL(), "--model", "mock-1")
+	if d := reply.Arm.Dialog; reply.Arm.State != coleo.WaitingApproval || d == nil || d.Kind != coleo.DialogTrust {
+		t.Fatalf("the arm is %s with %+v, want the question for trust", reply.Arm.State, d)
+	}
+	home := w.home
+	w.home = w.path("seen")
+	seen := map[string]string{}
+	for path, sum := range w.hashes() {
+		seen[strings.Replace(path, w.home, home, 1)] = sum
+	}
+	w.home = home
+	if !equalHashes(before, seen) {
+		t.Errorf("HOME was\n%v\nand when the agent CLI started\n%v", before, seen)
+	}
+	w.must("arm", "approve", "real")
+	w.wait("real", coleo.Idle)
+	w.must("arm", "kill", "real")
+}

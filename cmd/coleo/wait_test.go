@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+func TestNotifyRunsOncePerDialog(t *testing.T) {
+	t.Parallel()
+	told := t.TempDir() + "/told"
+	w := newWorld(t, `notify = 'echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+told+"'\n")
+	f := w.spawnFake("one")
+	lines := func() []string {
+		raw, _ := os.ReadFile(told)
+		return slices.Collect(strings.Lines(string(raw)))
+	}
+	const line = "one: Do you want to proceed? (permission)\n"
+	for n := 1; n <= 2; n++ {
+		f.asks("make")
+		until(t, "the command has run", func() bool { return len(lines()) >= n })
+		// Looks and refused prompts publish the arm again; it is the same dialog.
+		f.fails(6, "arm", "prompt", f.name, "hello")
+		f.must("arm", "approve", f.name)
+		f.wait(f.name, coleo.Idle)
+		f.answers("between")
+		if got := lines(); len(got) != n || got[n-1] != line {
+			t.Errorf("after dialog %d the command has said %q", n, got)
+		}
+	}
+}
+
+func TestWaitReturnsAtTheFirstOfItsStatesOrInTime(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.asks("make")
+	if out := f.must("arm", "wait", f.name, "--state", "idle,waiting_approval"); out != "waiting_approval\n" {
+		t.Errorf("wait printed %q", out)
+	}
+	start := time.Now()
+	e := f.fails(9, "arm", "wait", f.name, "--state", "idle,dead", "--timeout", "300ms")
+	if e.Code != coleo.ETimeout || !strings.Contains(e.Message, "arm one is still waiting_approval") {
+		t.Errorf("wait = %+v, want %s and the state", e, coleo.ETimeout)
+	}
+	if took := time.Since(start); took < 300*time.Millisecond || took > 10*time.Second {
+		t.Errorf("a time-out of 300 ms took %s", took)
+	}
+	if e := f.fails(2, "arm", "wait", f.name, "--state", "resting"); e.Code != coleo.EInvalid {
+		t.Errorf("wait for no state = %+v", e)
+	}
+	if e := f.fails(6, "arm", "prompt", f.name, "--wait", "x"); e.Code != coleo.EBlocked {
+		t.Errorf("prompt --wait = %+v", e)
+	}
+	f.must("arm", "kill", f.name)
+	if e := f.fails(13, "arm", "wait", f.name, "--state", "idle"); e.Code != coleo.EExited {
+		t.Errorf("wait for a stopped arm = %+v", e)
+	}
+}
+
+func TestPromptWaitEndsAtADialogAndInTime(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	e := f.fails(6, "arm", "prompt", f.name, "--wait", "dialog make")
+	if e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Subject != "make" {
+		t.Errorf("prompt --wait = %+v, want %s with the dialog", e, coleo.EBlocked)
+	}
+	f.must("arm", "approve", f.name)
+	f.wait(f.name, coleo.Idle)
+	if e := f.fails(9, "arm", "prompt", f.name, "--wait", "--timeout", "300ms", "pause 60s"); e.Code != coleo.ETimeout {
+		t.Errorf("prompt --wait = %+v, want %s", e, coleo.ETimeout)
+	}
+}
+
+// lines collects what a command prints.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) shows(words ...string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.buf.String()
+	for _, word := range words {
+		_, after, ok := strings.Cut(text, word)
+		if !ok {
+			return false
+		}
+		text = after
+	}
+	return true
+}
+
+func TestWatchWithoutATerminalPrintsALineForEachState(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	watch := f.command("arm", "watch", f.name)
+	var out lines
+	watch.Stdout, watch.Stderr = &out, &out
+	f.check(watch.Start())
+	until(t, "the first line", func() bool { return out.shows(" one idle\n") })
+	f.must("arm", "prompt", f.name, "pause 1s\ndialog make")
+	until(t, "work and a question", func() bool {
+		return out.shows(" one processing\n", " one waiting_approval: Do you want to proceed?\n")
+	})
+	f.must("arm", "deny", f.name)
+	until(t, "idle again", func() bool { return out.shows("waiting_approval", " one idle\n") })
+	f.must("arm", "kill", f.name)
+	if err := watch.Wait(); err != nil || !out.shows(" one dead\n") {
+		t.Errorf("watch ended with %v after\n%s", err, out.buf.String())
+	}
+}
