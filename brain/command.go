@@ -123,7 +123,9 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 	if err != nil {
 		return err
 	}
-	return b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
+	err = b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
+	b.catchUp(ctx, arm.AgentID) // a host agent writes down what it sees when it looks
+	return err
 }
 
 // Output returns a piece of terminal output from an offset on (below 0:
