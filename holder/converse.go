@@ -82,6 +82,7 @@ func (s *server) answer(q request) response {
 		}
 		return response{}
 	case askStop:
+		s.stopOnce.Do(func() { close(s.stopping) })
 		left := s.endTree(q.Grace)
 		if len(left) == 0 {
 			<-s.exited

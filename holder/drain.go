@@ -3,6 +3,7 @@ package holder
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -107,7 +108,8 @@ func (s *server) readOnce(buf []byte) (int, error) {
 }
 
 // keep puts output into the journal, however long the disk is full: nothing is
-// read meanwhile, so the kernel blocks the writer and nothing is lost.
+// read meanwhile, so the kernel blocks the writer and nothing is lost, unless
+// somebody ends the arm.
 func (s *server) keep(p []byte) {
 	for {
 		n, err := s.journal.Append(p, time.Now())
@@ -117,6 +119,10 @@ func (s *server) keep(p []byte) {
 			return
 		}
 		s.blocked = "the journal cannot be written: " + err.Error()
+		if s.isStopping() { // who ends the arm now gives up what it still has to say
+			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", len(p))
+			return
+		}
 		s.mu.Unlock()
 		time.Sleep(retryFull)
 		s.mu.Lock()
@@ -133,7 +139,20 @@ func (s *server) waitForReader() {
 		if near {
 			return
 		}
-		<-advanced
+		select {
+		case <-advanced:
+		case <-s.stopping:
+			return
+		}
+	}
+}
+
+func (s *server) isStopping() bool {
+	select {
+	case <-s.stopping:
+		return true
+	default:
+		return false
 	}
 }
 

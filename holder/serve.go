@@ -50,6 +50,8 @@ type server struct {
 	blocked  string
 	exit     *Exit
 	exited   chan struct{}
+	stopping chan struct{} // closed when somebody ends the arm
+	stopOnce sync.Once
 	met      bool          // somebody has been connected
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
@@ -111,7 +113,7 @@ func open(l Launch) (*server, net.Listener, error) {
 	}
 	s := &server{
 		launch: l, journal: journal, cols: l.Cols, rows: l.Rows,
-		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}),
+		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
 	}
 	if err := s.start(); err != nil {
 		journal.Close()
@@ -216,6 +218,7 @@ func (s *server) stopOnTerm(ctx context.Context) {
 	defer signal.Stop(told)
 	select {
 	case <-told:
+		s.stopOnce.Do(func() { close(s.stopping) })
 		s.endTree(termGrace)
 	case <-ctx.Done():
 	}

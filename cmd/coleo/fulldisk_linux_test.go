@@ -32,7 +32,7 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 	w := newWorld(t, "")
 	w.smallDisk("256k")
 	f := w.spawnFake("one")
-	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "flood 2\nsay the-end")
+	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "pause 300ms\nflood 2\nsay the-end")
 	var full coleo.Witness
 	until(t, "explain tells of the full disk", func() bool {
 		x := decode[coleo.Explanation](w, "arm", "explain", f.name)
@@ -64,4 +64,20 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 		t.Errorf("%d events about the disk, want one that it is full and one that it is not", n)
 	}
 	f.answers("again")
+}
+
+func TestAnArmThatAFullDiskHoldsUpCanBeKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.smallDisk("256k")
+	f := w.spawnFake("one")
+	w.must("arm", "prompt", f.name, "pause 300ms\nflood 2")
+	until(t, "explain tells of the full disk", func() bool {
+		x := decode[coleo.Explanation](w, "arm", "explain", f.name)
+		return slices.ContainsFunc(x.Witnesses, func(v coleo.Witness) bool { return v.Name == "journal" })
+	})
+	w.must("arm", "kill", f.name)
+	if runs(f.pid) {
+		t.Error("the agent CLI still runs")
+	}
 }
