@@ -127,6 +127,22 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
+// End ends an arm's whole process tree by Stop, or by a Sweep when its holder
+// has ended already. Processes that are left are an error.
+func (c *Client) End(arm string, grace time.Duration) error {
+	left, err := c.Stop(grace)
+	if coleo.ErrorCode(err) == coleo.EUnavailable {
+		left, err = Sweep(arm), nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return coleo.Errorf(coleo.EInternal, "processes %v of arm %s could not be ended", left, arm)
+	}
+	return nil
+}
+
 // Close ends the connection. The holder goes on.
 func (c *Client) Close() error { return c.conn.Close() }
 

@@ -255,8 +255,8 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 			return err
 		}
 		defer client.Close()
-		if left, err := client.Stop(killGrace); err != nil || len(left) > 0 {
-			return coleo.Errorf(coleo.EInternal, "end arm %s: processes %v are left (%v)", record.Name, left, err)
+		if err := client.End(record.ID, killGrace); err != nil {
+			return err
 		}
 	case bus.Gone:
 		if left := holder.Sweep(record.ID); len(left) > 0 {

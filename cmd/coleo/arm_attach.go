@@ -22,24 +22,13 @@ import (
 const detachKey = 0x1d
 
 func newArmAttachCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "attach NAME",
-		Short: "Use the arm's own terminal by hand; Ctrl-] lets go",
-		Args:  exactly(1, "the name of an arm"),
-		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			arm, err := client.Arm(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if arm.Status == coleo.StatusStopped {
-				return noSession(arm)
-			}
+	return onLiveArm("attach", "Use the arm's own terminal by hand; Ctrl-] lets go",
+		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			if !term.IsTerminal(int(os.Stdin.Fd())) {
 				return coleo.Errorf(coleo.EInvalid, "attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
 			return attach(c, client, arm)
-		}),
-	}
+		})
 }
 
 func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {

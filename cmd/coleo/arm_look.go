@@ -86,7 +86,22 @@ func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, f
 	}
 }
 
-// noSession is the error of verbs that need a live session.
-func noSession(arm coleo.Arm) error {
-	return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' takes it up again", arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
+// onLiveArm is an arm verb that needs a live session: without one it names the
+// verb that brings it back.
+func onLiveArm(use, short string, do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   use + " NAME",
+		Short: short,
+		Args:  exactly(1, "the name of an arm"),
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			arm, err := client.Arm(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if arm.Status == coleo.StatusStopped {
+				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' takes it up again", arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
+			}
+			return do(c, client, arm)
+		}),
+	}
 }

@@ -14,24 +14,13 @@ import (
 )
 
 func newArmWatchCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "watch NAME",
-		Short: "Follow an arm's state and screen; Ctrl-C ends it",
-		Args:  exactly(1, "the name of an arm"),
-		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			arm, err := client.Arm(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if arm.Status == coleo.StatusStopped {
-				return noSession(arm)
-			}
+	return onLiveArm("watch", "Follow an arm's state and screen; Ctrl-C ends it",
+		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			if term.IsTerminal(int(os.Stdout.Fd())) && !wantsJSON(c) {
 				return watchScreen(c, client, arm)
 			}
 			return watchStates(c, client, arm)
-		}),
-	}
+		})
 }
 
 // others returns every state but one.

@@ -237,15 +237,8 @@ func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[cole
 
 // Kill ends the whole process tree.
 func (s *session) Kill(context.Context) error {
-	left, err := s.client.Stop(stopGrace)
-	if coleo.ErrorCode(err) == coleo.EUnavailable { // the holder has ended already
-		left, err = holder.Sweep(s.Handle().Arm), nil
-	}
-	if err != nil {
+	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
-	}
-	if len(left) > 0 {
-		return coleo.Errorf(coleo.EInternal, "processes %v of arm %s could not be ended", left, s.Handle().Arm)
 	}
 	s.work.Wait()
 	return nil

@@ -89,24 +89,30 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 		}
 	}
 	facts.Conversation = handle.Conversation
-	client, err := holder.Dial(handle.Dir, handle.Nonce)
+	status, err := Prove(handle)
 	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	status, err := client.Status()
-	if err != nil {
-		return nil, err
-	}
-	if err := Prove(handle, status); err != nil {
 		return nil, err
 	}
 	return h.open(handle, facts, status, false)
 }
 
-// Prove compares a handle with what a holder says of itself and with the
-// processes that are there. What fails is EUnproven.
-func Prove(h coleo.Handle, s holder.Status) error {
+// Prove compares a handle with what its holder says of itself and with the
+// processes that are there, and returns the holder's account. What fails is
+// EUnproven; a holder that is not there is EUnavailable.
+func Prove(h coleo.Handle) (holder.Status, error) {
+	client, err := holder.Dial(h.Dir, h.Nonce)
+	if err != nil {
+		return holder.Status{}, err
+	}
+	defer client.Close()
+	s, err := client.Status()
+	if err != nil {
+		return s, err
+	}
+	return s, compare(h, s)
+}
+
+func compare(h coleo.Handle, s holder.Status) error {
 	switch {
 	case s.Arm != h.Arm || s.Generation != h.Generation || s.Nonce != h.Nonce:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir, s.Arm, s.Generation, h.Arm, h.Generation)

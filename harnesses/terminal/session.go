@@ -160,16 +160,8 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 
 // Kill ends the whole process tree.
 func (s *session) Kill(context.Context) error {
-	left, err := s.client.Stop(stopGrace)
-	if err != nil && coleo.ErrorCode(err) == coleo.EUnavailable { // the holder has ended already
-		left = holder.Sweep(s.Handle().Arm)
-		err = nil
-	}
-	if err != nil {
+	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
-	}
-	if len(left) > 0 {
-		return coleo.Errorf(coleo.EInternal, "processes %v of arm %s could not be ended", left, s.Handle().Arm)
 	}
 	<-s.done
 	return nil
