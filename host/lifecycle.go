@@ -160,7 +160,20 @@ func (a *arm) adopt(ctx context.Context) error {
 		return err
 	}
 	a.hold(s)
+	a.awaitReading(ctx, s)
 	return nil
+}
+
+// readingTimeout bounds how long an arm that is taken up may take until its
+// screen is read: a settling time, but for one that still starts.
+const readingTimeout = 2 * time.Second
+
+// awaitReading returns when the session has been read, so that who hears that
+// the arm is there again can use it.
+func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
+	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
+	defer cancel()
+	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
 }
 
 // lost writes down that a session cannot be taken up. What is left of an arm

@@ -1,0 +1,79 @@
+package brain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/registry"
+)
+
+// withHosts is a brain that has heard of these hosts, each so long ago.
+func withHosts(t *testing.T, heard map[time.Duration]bus.Beat) *Brain {
+	t.Helper()
+	reg, err := registry.New("", []string{"none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	b := New(Config{Registry: reg, Now: func() time.Time { return now }})
+	for ago, beat := range heard {
+		b.hosts[beat.ID] = &member{beat: beat, seen: now.Add(-ago)}
+	}
+	return b
+}
+
+func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
+	t.Parallel()
+	beat := func(id string, arms, most int, can ...string) bus.Beat {
+		return bus.Beat{ID: id, Arms: make([]bus.ArmBeat, arms), MaxArms: most, Capabilities: can}
+	}
+	for name, c := range map[string]struct {
+		heard       map[time.Duration]bus.Beat
+		asked, last string
+		want        string
+		code        coleo.Code
+		words       string
+	}{
+		"nobody is there":               {nil, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
+		"the only one has gone silent":  {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9, "aider")}, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
+		"the one with the fewest arms":  {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "aider")}, "", "", "h2", "", ""},
+		"the one that had it":           {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "aider")}, "", "h1", "h1", "", ""},
+		"not the one that lacks it":     {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "opencode")}, "", "h2", "h1", "", ""},
+		"not the one that is full":      {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 1, "aider")}, "", "h2", "h1", "", ""},
+		"all are full":                  {map[time.Duration]bus.Beat{1: beat("h1", 1, 1, "aider")}, "", "", "", coleo.EConflict, "number of arms"},
+		"it is installed nowhere":       {map[time.Duration]bus.Beat{1: beat("h1", 0, 9, "opencode")}, "", "", "", coleo.ENotInstalled, "install it with: pipx install aider-chat"},
+		"the one that was asked for":    {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "aider")}, "h1", "h2", "h1", "", ""},
+		"who was asked for is not here": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider")}, "h9", "", "", coleo.EUnavailable, "h9 is not there"},
+	} {
+		got, err := withHosts(t, c.heard).place("aider", c.asked, c.last)
+		if got.ID != c.want || coleo.ErrorCode(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: placed on %q, %v; want %q, %s %q", name, got.ID, err, c.want, c.code, c.words)
+		}
+	}
+}
+
+func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
+	t.Parallel()
+	only := map[time.Duration]bus.Beat{1: {ID: "h1", Capabilities: []string{"aider"}}}
+	two := map[time.Duration]bus.Beat{1: {ID: "h1", Capabilities: []string{"aider", "opencode"}}}
+	for name, c := range map[string]struct {
+		heard      map[time.Duration]bus.Beat
+		asked, own string
+		want       string
+		code       coleo.Code
+	}{
+		"asked for":             {two, "aider", "opencode", "aider", ""},
+		"the arm's own":         {two, "", "opencode", "opencode", ""},
+		"the only one":          {only, "", "", "aider", ""},
+		"none is installed":     {nil, "", "", "", coleo.ENotInstalled},
+		"one that nobody knows": {only, "nope", "", "", coleo.EInvalid},
+	} {
+		got, err := withHosts(t, c.heard).harness(c.asked, c.own)
+		if err == nil && got != c.want || coleo.ErrorCode(err) != c.code {
+			t.Errorf("%s: %q, %v; want %q, %s", name, got, err, c.want, c.code)
+		}
+	}
+}
