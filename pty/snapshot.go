@@ -1,0 +1,224 @@
+package pty
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"unicode/utf8"
+)
+
+// CoreVersion is what Core makes of a program's output, by number: it is
+// raised with every change of what a Core keeps or of how it reads, so that no
+// screen is half one emulator's and half another's.
+const CoreVersion = 1
+
+// A snapshot is snapshotMagic, CoreVersion as two bytes and the IEEE CRC-32 of
+// the rest as four, both big-endian, and the state as tape writes it, deflated.
+const (
+	snapshotMagic  = "coleo screen\n"
+	snapshotHeader = len(snapshotMagic) + 2 + 4
+)
+
+// ErrSnapshotVersion is Restore's error for a snapshot of another CoreVersion.
+var ErrSnapshotVersion = errors.New("the snapshot is of another emulator version")
+
+// errSnapshot is for what no Core wrote.
+var errSnapshot = errors.New("the snapshot is damaged")
+
+// Snapshot is the complete state, a sequence that is half read and replies and
+// notices not fetched yet included; only what Changed compares with is left
+// out. It is for Restore of the same CoreVersion.
+func (c *Core) Snapshot() []byte {
+	return sealSnapshot(c.body())
+}
+
+// body is what tape writes of c.
+func (c *Core) body() []byte {
+	t := &tape{}
+	c.walk(t)
+	return t.out
+}
+
+// sealSnapshot deflates body and puts the header before it.
+func sealSnapshot(body []byte) []byte {
+	var out bytes.Buffer
+	out.Write(make([]byte, snapshotHeader))
+	w, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err == nil { // always: the level is a constant
+		_, _ = w.Write(body)
+		_ = w.Close()
+	}
+	data := out.Bytes()
+	copy(data, snapshotMagic)
+	binary.BigEndian.PutUint16(data[len(snapshotMagic):], CoreVersion)
+	binary.BigEndian.PutUint32(data[len(snapshotMagic)+2:], crc32.ChecksumIEEE(data[snapshotHeader:]))
+	return data
+}
+
+// Restore is the screen that Snapshot was called on: what is written to it
+// next shows as it would have there. Its first Changed is everything. The
+// error is ErrSnapshotVersion for a snapshot of another CoreVersion, and
+// another one for what is cut, damaged or no snapshot; memory stays within
+// what a screen may take.
+func Restore(data []byte) (*Core, error) {
+	if len(data) < snapshotHeader || string(data[:len(snapshotMagic)]) != snapshotMagic {
+		return nil, errors.New("restore screen: no snapshot")
+	}
+	head, body := data[len(snapshotMagic):snapshotHeader], data[snapshotHeader:]
+	if v := binary.BigEndian.Uint16(head); v != CoreVersion {
+		return nil, fmt.Errorf("restore screen: %w: %d, not %d", ErrSnapshotVersion, v, CoreVersion)
+	}
+	if binary.BigEndian.Uint32(head[2:]) != crc32.ChecksumIEEE(body) {
+		return nil, fmt.Errorf("restore screen: %w: its checksum differs", errSnapshot)
+	}
+	c := &Core{props: loadProperties()}
+	t := &tape{in: bufio.NewReader(flate.NewReader(bytes.NewReader(body)))}
+	c.walk(t)
+	if _, err := t.in.ReadByte(); t.err == nil && !errors.Is(err, io.EOF) {
+		t.err = errSnapshot // there is more, or the end is missing
+	}
+	if t.err != nil {
+		return nil, fmt.Errorf("restore screen: %w", t.err)
+	}
+	return c, nil
+}
+
+// walk takes all fields of c past t, which writes or reads them.
+func (c *Core) walk(t *tape) {
+	number(t, &c.cols, minCols, maxSize)
+	number(t, &c.rows, minRows, maxSize)
+	c.parser.walk(t)
+	texts(t, &c.clusters, charMask, maxCluster+utf8.UTFMax)
+	texts(t, &c.links, maxLinks, maxLinkTarget)
+	number(t, &c.clusterLimit, 0, 2*charMask)
+	number(t, &c.linkPatience, 0, maxLinks)
+	number(t, &c.modes, 0, 1<<len(modeTable)-1)
+	c.buf = &c.main
+	c.main.walk(t, c)
+	if c.modes&modeAltScreen != 0 {
+		c.buf = &c.alt
+		c.alt.walk(t, c)
+	}
+	c.history.walk(t)
+	c.pen.walk(t)
+	number(t, &c.gl, 0, int64(len(c.charsets))-1)
+	for i := range c.charsets {
+		number(t, &c.charsets[i], 0, math.MaxUint8)
+	}
+	list(t, &c.tabs, maxSize, t.flag)
+	t.check(len(c.tabs) >= c.cols)
+	number(t, &c.before.kind, 0, kindPictograph)
+	number(t, &c.before.width, 0, 2)
+	t.text(&c.title, maxTitle)
+	list(t, &c.titles, maxTitles, func(s *string) { t.text(s, maxTitle) })
+	t.bytes(&c.replies, maxReplies)
+	list(t, &c.notices, maxNotices, func(n *Notice) {
+		t.text((*string)(&n.Kind), maxNoticeText)
+		t.text(&n.Text, maxNoticeText)
+	})
+	number(t, &c.frames, 0, math.MaxInt64)
+}
+
+func (p *parser) walk(t *tape) {
+	number(t, &p.state, int64(ground), int64(skipText))
+	number(t, &p.need, 0, utf8.UTFMax-1)
+	number(t, &p.low, 0, 0x10000)
+	number(t, &p.char, 0, 1<<21-1)
+	t.flag(&p.dcs)
+	number(t, &p.prefix, 0, math.MaxUint8)
+	for i := range p.inter {
+		number(t, &p.inter[i], 0, math.MaxUint8)
+	}
+	number(t, &p.inters, 0, math.MaxInt64/2)
+	for i := range p.param {
+		number(t, &p.param[i], -1, maxParam)
+	}
+	number(t, &p.given, 0, maxParams+1)
+	number(t, &p.subs, 0, math.MaxUint32)
+	t.bytes(&p.str, maxString)
+	t.flag(&p.tooLong)
+	number(t, &p.lastStr, 0, math.MaxUint8)
+	t.flag(&p.bell)
+}
+
+// walk takes a screen of c past t.
+func (b *buffer) walk(t *tape, c *Core) {
+	number(t, &b.x, 0, int64(c.cols))
+	number(t, &b.y, 0, int64(c.rows)-1)
+	number(t, &b.bottom, 0, int64(c.rows)-1)
+	number(t, &b.top, 0, int64(b.bottom))
+	number(t, &b.saved.x, 0, maxSize)
+	number(t, &b.saved.y, 0, maxSize)
+	b.saved.pen.walk(t)
+	number(t, &b.saved.charset, 0, math.MaxUint8)
+	t.flag(&b.saved.origin)
+	list(t, &b.keyboard, maxKeyboard, func(f *uint8) { number(t, f, 0, 31) })
+	for _, rows := range []*[]row{&b.rows, &b.above, &b.below} {
+		list(t, rows, maxSize, func(r *row) { r.walk(t) })
+	}
+	t.check(len(b.rows) == c.rows)
+	for i := range b.rows {
+		t.check(len(b.rows[i].cells) == c.cols && b.rows[i].whole())
+	}
+}
+
+func (r *row) walk(t *tape) {
+	t.flag(&r.wrapped)
+	t.cells(&r.cells)
+	t.cells(&r.full)
+	t.check(len(r.cells) >= minCols && (r.full == nil || len(r.full) > len(r.cells)))
+	if t.in != nil {
+		r.dirty = true
+	}
+}
+
+// whole reports whether each wide character has both its halves.
+func (r *row) whole() bool {
+	after := false
+	for i := range r.cells {
+		if (r.cells[i].ch&filler != 0) != after {
+			return false
+		}
+		after = r.cells[i].ch&wide != 0
+	}
+	return !after
+}
+
+func (s *style) walk(t *tape) {
+	number(t, &s.fg, 0, math.MaxUint32)
+	number(t, &s.bg, 0, math.MaxUint32)
+	number(t, &s.attr, 0, math.MaxUint16)
+	number(t, &s.link, 0, maxLinks)
+}
+
+// maxLine bounds a line of the history, in bytes: a row of clusters.
+const maxLine = maxSize * (maxCluster + utf8.UTFMax)
+
+// mostChunks is above what the bounds of the history come to: all chunks but
+// the last are full.
+const mostChunks = historyLines/chunkLines + historyBytes/historyChunk + 8
+
+func (h *history) walk(t *tape) {
+	list(t, &h.chunks, mostChunks, func(ch *chunk) {
+		t.bytes(&ch.text, historyChunk+maxLine)
+		last := uint32(0)
+		list(t, &ch.ends, chunkLines, func(end *uint32) {
+			number(t, end, int64(last), int64(len(ch.text)))
+			last = *end
+		})
+		t.check(int(last) == len(ch.text))
+	})
+	if t.in != nil {
+		for i := range h.chunks {
+			h.lines += len(h.chunks[i].ends)
+			h.bytes += len(h.chunks[i].text)
+		}
+	}
+	t.check(h.bytes <= historyBytes+historyChunk+maxLine && h.lines < historyLines+chunkLines)
+}

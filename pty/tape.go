@@ -1,0 +1,173 @@
+package pty
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+// A tape writes the values it is shown, or reads them back in the same order.
+// What is read is within the bounds given, or zero once err is set.
+type tape struct {
+	out []byte
+	in  *bufio.Reader // nil: writing
+	err error         // of reading
+}
+
+// check refuses what is read unless it holds together.
+func (t *tape) check(ok bool) {
+	if t.in != nil && t.err == nil && !ok {
+		t.err = errSnapshot
+	}
+}
+
+// uvarint is one number.
+func (t *tape) uvarint(v uint64) uint64 {
+	if t.in == nil {
+		t.out = binary.AppendUvarint(t.out, v)
+		return v
+	}
+	if t.err != nil {
+		return 0
+	}
+	v, err := binary.ReadUvarint(t.in)
+	if err != nil {
+		t.err = errSnapshot
+		return 0
+	}
+	return v
+}
+
+type integer interface {
+	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// number is p, from low to high.
+func number[T integer](t *tape, p *T, low, high int64) {
+	v := t.uvarint(uint64(int64(*p) - low))
+	if t.in == nil {
+		return
+	}
+	if t.check(low <= high && v <= uint64(high-low)); t.err == nil {
+		*p = T(int64(v) + low)
+	}
+}
+
+func (t *tape) flag(p *bool) {
+	var v uint8
+	if *p {
+		v = 1
+	}
+	number(t, &v, 0, 1)
+	*p = v == 1
+}
+
+// list is p's length, at most most, and each element.
+func list[T any](t *tape, p *[]T, most int, each func(*T)) {
+	n := len(*p)
+	number(t, &n, 0, int64(most))
+	for i := 0; i < n && t.err == nil; i++ {
+		if t.in != nil {
+			var zero T
+			*p = append(*p, zero) // no faster than the input has them
+		}
+		each(&(*p)[i])
+	}
+}
+
+// bytes is p, which is at most most bytes long.
+func (t *tape) bytes(p *[]byte, most int) {
+	n := len(*p)
+	number(t, &n, 0, int64(most))
+	if t.in == nil {
+		t.out = append(t.out, *p...)
+		return
+	}
+	if n == 0 || t.err != nil {
+		return
+	}
+	*p = make([]byte, n)
+	if _, err := io.ReadFull(t.in, *p); err != nil {
+		t.err = errSnapshot
+	}
+}
+
+func (t *tape) text(p *string, most int) {
+	b := []byte(*p)
+	if t.in != nil {
+		b = nil
+	}
+	t.bytes(&b, most)
+	if t.in != nil {
+		*p = string(b)
+		t.check(utf8.ValidString(*p))
+	}
+}
+
+// texts is an internTable, which has nothing twice.
+func texts(t *tape, p *internTable, most, length int) {
+	strings := p.list
+	list(t, &strings, most, func(s *string) {
+		t.text(s, length)
+		if t.in != nil && t.err == nil {
+			had := len(p.list)
+			p.id(*s)
+			t.check(len(p.list) > had)
+		}
+	})
+}
+
+// cells is a row's cells: their number, and runs of one style, each its length
+// and style, and then the characters.
+func (t *tape) cells(p *[]cell) {
+	n := len(*p)
+	number(t, &n, 0, maxSize)
+	if t.in != nil && n > 0 && t.err == nil {
+		*p = make([]cell, n)
+	}
+	for rest := *p; len(rest) > 0 && t.err == nil; {
+		first := rest[0].style
+		run := slices.IndexFunc(rest, func(x cell) bool { return x.style != first })
+		if run < 0 {
+			run = len(rest)
+		}
+		number(t, &run, 1, int64(len(rest)))
+		first.walk(t)
+		for i := range rest[:max(run, 0)] {
+			t.char(&rest[i].ch)
+			rest[i].style = first
+		}
+		rest = rest[run:]
+	}
+}
+
+// char is what stands in a cell. Its flags go last: small numbers are short.
+func (t *tape) char(ch *uint32) {
+	const flags = 3
+	v := bits.RotateLeft32(*ch, flags)
+	if t.in == nil {
+		t.uvarint(uint64(v))
+		return
+	}
+	*ch = bits.RotateLeft32(uint32(t.uvarint(uint64(v))), -flags)
+	t.check(soundChar(*ch))
+}
+
+// soundChar reports whether a cell can hold ch.
+func soundChar(ch uint32) bool {
+	r := ch & charMask
+	switch {
+	case ch&^(cluster|wide|filler|charMask) != 0:
+		return false
+	case ch&cluster != 0:
+		return ch&filler == 0
+	case ch&filler != 0:
+		return ch == filler
+	case ch == 0:
+		return true
+	}
+	return r >= ' ' && (r < 0x7f || r >= 0xa0) && utf8.ValidRune(rune(r))
+}
