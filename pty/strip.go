@@ -1,0 +1,130 @@
+package pty
+
+import "unicode/utf8"
+
+// Strip is the text of a program's output: without escape sequences, control
+// characters other than line feed and tab, and what is not UTF-8. Where a
+// program placed words by moving the cursor the text runs together; a Screen
+// shows what it meant.
+func Strip(p []byte) []byte {
+	var s Stripper
+	return s.Strip(p)
+}
+
+// Stripper is Strip for output that comes in pieces. What it returns, put
+// together, does not depend on where the pieces were cut. The zero value is
+// ready; it is used by one goroutine at a time and keeps a few bytes.
+type Stripper struct {
+	state parseState
+	held  [utf8.UTFMax]byte // an incomplete character
+	n     int               // bytes of it
+	last  byte              // of a string, to find U+009C
+}
+
+// Strip is the text of the next piece.
+func (s *Stripper) Strip(p []byte) []byte {
+	out := make([]byte, 0, len(p))
+	for i := 0; i < len(p); {
+		run := i
+		for s.state == ground && s.n == 0 && run < len(p) && p[run]-' ' < 0x5f {
+			run++
+		}
+		if out = append(out, p[i:run]...); run == len(p) {
+			break
+		}
+		out = s.step(out, p[run])
+		i = run + 1
+	}
+	return out
+}
+
+// step takes one byte and appends what it completes to out.
+func (s *Stripper) step(out []byte, b byte) []byte {
+	switch {
+	case b == 0x1b: // also ends a string
+		s.state, s.n = escape, 0
+		return out
+	case b == 0x18 || b == 0x1a: // CAN and SUB
+		s.state, s.n = ground, 0
+		return out
+	case s.state == oscText || s.state == skipText:
+		s.text(b)
+		return out
+	case b >= utf8.RuneSelf:
+		return s.high(out, b)
+	}
+	s.n = 0
+	switch {
+	case b == '\n' || b == '\t': // also within a sequence
+		return append(out, b)
+	case b < ' ' || b == 0x7f:
+	case s.state == ground:
+		return append(out, b)
+	default:
+		s.sequence(b)
+	}
+	return out
+}
+
+// text takes a byte of a string.
+func (s *Stripper) text(b byte) {
+	if b == 0x07 && s.state == oscText || b == 0x9c && s.last == 0xc2 {
+		s.state = ground
+	}
+	s.last = b
+}
+
+// sequence takes a printable byte after ESC or CSI.
+func (s *Stripper) sequence(b byte) {
+	switch {
+	case s.state == params:
+		if b >= '@' {
+			s.state = ground
+		}
+	case b < '0':
+		s.state = escapeMore
+	case s.state == escapeMore:
+		s.state = ground
+	default:
+		s.introduce(b)
+	}
+}
+
+// introduce takes the byte that says what sort of sequence it is.
+func (s *Stripper) introduce(b byte) {
+	s.last = 0
+	switch b {
+	case '[':
+		s.state = params
+	case ']':
+		s.state = oscText
+	case 'P', 'X', '^', '_': // DCS with its parameters, SOS, PM, APC
+		s.state = skipText
+	default:
+		s.state = ground
+	}
+}
+
+// high takes a byte of a character that is not ASCII.
+func (s *Stripper) high(out []byte, b byte) []byte {
+	s.held[s.n] = b
+	s.n++
+	if !utf8.FullRune(s.held[:s.n]) {
+		return out
+	}
+	r, n := utf8.DecodeRune(s.held[:s.n])
+	had := s.n
+	s.n = 0
+	switch {
+	case r == utf8.RuneError && n < had: // cut short: b may begin another
+		return s.high(out, b)
+	case r == utf8.RuneError && n == 1 || r == 0xfeff:
+	case r < 0xa0: // a C1 control is ESC and a letter in one
+		s.introduce(byte(r - 0x40))
+	case s.state == ground:
+		return utf8.AppendRune(out, r)
+	default:
+		s.state = ground // no sequence contains it
+	}
+	return out
+}
