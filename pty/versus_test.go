@@ -1,0 +1,128 @@
+package pty
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hinshun/vt10x"
+)
+
+// BenchmarkVersus compares Core with vt10x, behind the filter and without it,
+// on the same writes, taking turns, so that a busy machine slows all of them
+// alike. It reports each one's ns/byte, and theirs divided by Core's: above 1
+// Core is faster. Core does more meanwhile: history, wide characters, replies.
+func BenchmarkVersus(b *testing.B) {
+	for _, x := range []struct {
+		name   string
+		writes [][]byte
+	}{
+		{"agent-traffic", agentTraffic(b)},
+		{"plain-text", plainText()},
+		{"SGR", colouredText()},
+	} {
+		b.Run(x.name, func(b *testing.B) { versus(b, x.writes) })
+	}
+}
+
+// plainText is 256 KiB of ASCII lines in writes of 4 KiB.
+func plainText() [][]byte {
+	line := "the quick brown fox jumps over the lazy dog 0123456789\r\n"
+	return pieces(strings.Repeat(line, 256<<10/len(line)))
+}
+
+// colouredText is 256 KiB of words, each in another colour.
+func colouredText() [][]byte {
+	var all strings.Builder
+	for i := 0; all.Len() < 256<<10; i++ {
+		fmt.Fprintf(&all, "\x1b[1;38;5;%dmword\x1b[0m \x1b[38;2;%d;90;7mword\x1b[39m ", i%256, i%200)
+		if i%8 == 7 {
+			all.WriteString("\r\n")
+		}
+	}
+	return pieces(all.String())
+}
+
+func pieces(s string) [][]byte {
+	const write = 4 << 10 // what a read of a terminal gives at most
+	var out [][]byte
+	for p := []byte(s); len(p) > 0; p = p[min(write, len(p)):] {
+		out = append(out, bytes.Clone(p[:min(write, len(p))]))
+	}
+	return out
+}
+
+func versus(b *testing.B, writes [][]byte) {
+	core := New(DefaultCols, DefaultRows)
+	plain := vt10x.New(vt10x.WithSize(DefaultCols, DefaultRows))
+	behind := vt10x.New(vt10x.WithSize(DefaultCols, DefaultRows))
+	f := filter{cells: DefaultCols * DefaultRows}
+	emulators := []struct {
+		name  string
+		write func([]byte)
+		took  time.Duration
+	}{
+		{name: "core", write: func(p []byte) { _, _ = core.Write(p) }},
+		{name: "filter+vt10x", write: func(p []byte) { _, _ = behind.Write(f.pass(p)) }},
+		{name: "vt10x", write: func(p []byte) { _, _ = plain.Write(p) }},
+	}
+	for b.Loop() {
+		for i := range emulators {
+			e := &emulators[i]
+			start := time.Now()
+			for _, w := range writes {
+				e.write(w)
+			}
+			e.took += time.Since(start)
+		}
+		core.Replies()
+		core.Notices()
+	}
+	b.ReportMetric(0, "ns/op") // of all together: says nothing
+	for _, e := range emulators {
+		b.ReportMetric(float64(e.took.Nanoseconds())/float64(b.N)/float64(size(writes)), e.name+"-ns/byte")
+		if e.name != "core" {
+			b.ReportMetric(float64(e.took)/float64(emulators[0].took), e.name+"/core-ratio")
+		}
+	}
+}
+
+// BenchmarkSnapshot is the cost of keeping and restoring a screen with and
+// without a full history.
+func BenchmarkSnapshot(b *testing.B) {
+	full := New(DefaultCols, DefaultRows)
+	_, _ = full.Write(bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog, again and again\r\n"), historyLines))
+	drawn := New(DefaultCols, DefaultRows)
+	for _, w := range agentTraffic(b)[:200] {
+		_, _ = drawn.Write(w)
+	}
+	for name, c := range map[string]*Core{"drawn": drawn, "10k-lines": full} {
+		data := c.Snapshot()
+		b.Run(name+"/keep", func(b *testing.B) {
+			for b.Loop() {
+				_ = c.Snapshot()
+			}
+			b.ReportMetric(float64(len(data)), "bytes")
+		})
+		b.Run(name+"/restore", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Restore(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkStrip(b *testing.B) {
+	writes := agentTraffic(b)
+	b.SetBytes(int64(size(writes)))
+	var s Stripper
+	for b.Loop() {
+		for _, w := range writes {
+			_ = s.Strip(w)
+		}
+	}
+}
