@@ -93,7 +93,11 @@ func versus(b *testing.B, writes [][]byte) {
 // without a full history.
 func BenchmarkSnapshot(b *testing.B) {
 	full := New(DefaultCols, DefaultRows)
-	_, _ = full.Write(bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog, again and again\r\n"), historyLines))
+	for full.history.lines < historyLines { // what agent CLIs print, not one line again and again
+		for _, w := range agentTraffic(b) {
+			_, _ = full.Write(bytes.ReplaceAll(Strip(w), []byte("\n"), []byte("\r\n")))
+		}
+	}
 	drawn := New(DefaultCols, DefaultRows)
 	for _, w := range agentTraffic(b)[:200] {
 		_, _ = drawn.Write(w)
