@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/pty"
 )
 
 func newArmScreenCommand() *cobra.Command {
@@ -46,19 +47,35 @@ func newArmExplainCommand() *cobra.Command {
 }
 
 func newArmLogsCommand() *cobra.Command {
-	var follow bool
+	var follow, plain bool
 	var bytes int64
 	c := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Print the terminal's output as the agent CLI wrote it",
 		Args:  exactly(1, "the name of an arm"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			return copyOutput(c, client, args[0], -bytes, follow, c.OutOrStdout())
+			out := c.OutOrStdout()
+			if plain {
+				out = &plainWriter{to: out}
+			}
+			return copyOutput(c, client, args[0], -bytes, follow, out)
 		}),
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as it writes")
+	c.Flags().BoolVar(&plain, "plain", false, "text alone, without what moves and colours it")
 	c.Flags().Int64VarP(&bytes, "bytes", "n", 64<<10, "how much of the past, in bytes")
 	return c
+}
+
+// plainWriter writes the text of what it is given.
+type plainWriter struct {
+	to       io.Writer
+	stripper pty.Stripper
+}
+
+func (w *plainWriter) Write(p []byte) (int, error) {
+	_, err := w.to.Write(w.stripper.Strip(p))
+	return len(p), err
 }
 
 // logWait is how long one question for more output waits.
