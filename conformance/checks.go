@@ -95,9 +95,14 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
+// mostStale is how often in a turn a dialog may be refused because the agent
+// CLI drew it anew meanwhile.
+const mostStale = 3
+
 // approveAll approves every dialog of a turn until the turn ends, and returns
 // how many there were. first is called before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
+	stale := 0
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
@@ -109,7 +114,13 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() er
 			}
 		}
 		r.Cursor = cursorOf(t.Session)
-		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve}); err != nil {
+		err = t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
+		if coleo.ErrorCode(err) == coleo.EStale && stale < mostStale {
+			stale++ // it was drawn anew while it was read: nothing was typed, and it is read again
+			n--
+			continue
+		}
+		if err != nil {
 			return n, err
 		}
 	}
