@@ -95,14 +95,9 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mostStale is how often in a turn a dialog may be refused because the agent
-// CLI drew it anew meanwhile.
-const mostStale = 3
-
 // approveAll approves every dialog of a turn until the turn ends, and returns
 // how many there were. first is called before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
-	stale := 0
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
@@ -113,28 +108,11 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() er
 				return n, err
 			}
 		}
-		r.Cursor = cursorOf(t.Session)
-		err = t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
-		if coleo.ErrorCode(err) == coleo.EStale && stale < mostStale {
-			stale++ // it was drawn anew while it was read: nothing was typed, and it is read again
-			n--
-			continue
-		}
-		if err != nil {
+		r.Cursor = coleo.NewestCursor(t.Session)
+		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve}); err != nil {
 			return n, err
 		}
 	}
-}
-
-// cursorOf returns the position behind the newest change of a session.
-func cursorOf(s coleo.Session) coleo.Cursor {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // what is there is yielded, then the end
-	var last coleo.Cursor
-	for change := range s.Changes(ctx, 0) {
-		last = change.Cursor
-	}
-	return last
 }
 
 func interrupt(ctx context.Context, t *Trial) error {

@@ -98,8 +98,10 @@ func (s *session) emptyComposer(ctx context.Context) error {
 		return err
 	}
 	for range clearTries {
+		if err := s.present(ctx); err != nil {
+			return err
+		}
 		s.mu.Lock()
-		s.lookLocked(time.Now())
 		err, empty := s.mayPrompt(s.frame, s.verdict), s.frame.composer != nil && s.frame.composer.empty
 		s.mu.Unlock()
 		if err != nil || empty {

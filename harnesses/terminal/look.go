@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -13,9 +14,45 @@ import (
 // wakes it, so this only keeps the timer from firing.
 const idleLook = time.Hour
 
-// lookLocked reads the screen, brings the reading up to date and returns when
-// to look again if no output comes.
+const (
+	// quiet is how long output must pause before a picture counts as whole,
+	// where the agent CLI does not say so by DEC 2026.
+	quiet = 15 * time.Millisecond
+	// restless is how old output that never pauses may become before it is
+	// looked at all the same.
+	restless = 100 * time.Millisecond
+	// unclosed is how long a synchronized update may stay open before what
+	// there is of it is looked at. Terminals wait as long.
+	unclosed = time.Second
+)
+
+// paint is how far the agent CLI is with painting its next picture.
+type paint struct {
+	begun time.Time // when output came that no look has seen; zero: all is seen
+	whole bool      // that output ends with the end of a synchronized update
+}
+
+// halfDone returns how long to wait until the screen counts as a whole
+// picture, 0 when it does. What is read of half a picture is wrong: an old
+// dialog's buttons beside new text.
+func (s *session) halfDone(now time.Time) time.Duration {
+	switch p := s.paint; {
+	case p.begun.IsZero() || p.whole:
+		return 0
+	case s.screen.Frame().Open:
+		return max(0, unclosed-now.Sub(p.begun))
+	default:
+		return max(0, min(quiet-now.Sub(s.output), restless-now.Sub(p.begun)))
+	}
+}
+
+// lookLocked reads the screen, unless it is half painted, brings the reading
+// up to date and returns when to look again if no output comes.
 func (s *session) lookLocked(now time.Time) time.Duration {
+	if wait := s.halfDone(now); wait > 0 {
+		return wait
+	}
+	s.paint = paint{}
 	s.frame = newFrame(s.screen.View(), &s.h.spec.Composer)
 	s.verdict = s.h.spec.read(s.frame)
 	if s.verdict.dialog != nil {
@@ -29,6 +66,30 @@ func (s *session) lookLocked(now time.Time) time.Duration {
 	next := s.judge(now)
 	s.wakeLookers()
 	return next
+}
+
+// present brings the reading up to date with the newest whole picture.
+func (s *session) present(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		now := time.Now()
+		s.lookLocked(now)
+		wait, looked := s.halfDone(now), s.looked
+		s.mu.Unlock()
+		if wait == 0 {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-looked:
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
 }
 
 func (s *session) wakeLookers() {

@@ -30,8 +30,10 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		}
 		return nil
 	}
+	if err := s.present(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	s.lookLocked(time.Now())
 	v, age := s.verdict, time.Since(s.dialogs.since)
 	err := same(nil, v)
 	s.mu.Unlock()
@@ -164,10 +166,10 @@ func (s *session) moveTo(ctx context.Context, same check, n int) error {
 func (s *session) Interrupt(ctx context.Context) error {
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	s.mu.Lock()
-	s.lookLocked(time.Now())
-	reading := s.reading
-	s.mu.Unlock()
+	if err := s.present(ctx); err != nil {
+		return err
+	}
+	reading := s.State()
 	if !s.h.spec.Capabilities.Interrupt {
 		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.h.spec.Title)
 	}

@@ -13,11 +13,6 @@ import (
 )
 
 const (
-	// quiet is how long output must pause before a picture counts as whole,
-	// where the agent CLI does not say so by DEC 2026.
-	quiet = 15 * time.Millisecond
-	// busyLook is how often a screen is looked at while output never pauses.
-	busyLook = 100 * time.Millisecond
 	// stopGrace is between hang-up and KILL. Agent CLIs save what they have
 	// within a second.
 	stopGrace = 2 * time.Second
@@ -40,8 +35,9 @@ type session struct {
 	mu       sync.Mutex
 	handle   coleo.Handle
 	screen   pty.Screen
-	end      int64         // of the output that the screen shows
-	output   time.Time     // when some came last
+	end      int64     // of the output that the screen shows
+	output   time.Time // when some came last
+	paint    paint
 	looked   chan struct{} // closed and replaced at each look
 	frame    *frame        // the last picture looked at
 	verdict  verdict
@@ -83,6 +79,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(), fresh: fresh,
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
 	}
+	s.frame = newFrame(s.screen.View(), &h.spec.Composer)
 	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
 	go s.follow(stream, replay)
 	return s, nil
@@ -200,7 +197,6 @@ func (s *session) follow(stream *holder.Stream, r replay) {
 func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	lastLook := time.Now()
 	for {
 		select {
 		case chunk, ok := <-chunks:
@@ -212,41 +208,36 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 				s.ended(chunk.Exit.Code, chunk.Exit.String())
 				return
 			}
-			whole := s.feed(chunk.Data, &r)
-			if r.behind(s.end) {
+			if s.feed(chunk.Data, &r); r.behind(s.end) {
 				continue
 			}
-			if whole && len(chunks) == 0 || time.Since(lastLook) > busyLook {
-				lastLook = time.Now()
-				timer.Reset(s.look(lastLook))
-				continue
-			}
-			timer.Reset(quiet)
+			timer.Reset(s.look(time.Now()))
 		case <-timer.C:
-			lastLook = time.Now()
-			timer.Reset(s.look(lastLook))
+			timer.Reset(s.look(time.Now()))
 		}
 	}
 }
 
 // feed writes output to the screen, looks at each frame that is completed in
-// the middle of it, and answers the queries in it. It tells whether the output
-// ends with a whole frame.
-func (s *session) feed(p []byte, r *replay) bool {
+// the middle of it, and answers the queries in it.
+func (s *session) feed(p []byte, r *replay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	whole := false
+	now := time.Now()
 	if !r.behind(s.end) {
-		s.output = time.Now()
+		s.output = now
 	}
 	for len(p) > 0 {
 		frames := s.screen.Frame().Count
 		n := s.screen.Feed(p[:r.next(s.end, len(p))])
 		s.end += int64(n)
 		p = p[n:]
-		whole = s.screen.Frame().Count != frames
-		if whole && len(p) > 0 && !r.behind(s.end) {
-			s.lookLocked(time.Now())
+		if s.paint.begun.IsZero() {
+			s.paint.begun = now
+		}
+		s.paint.whole = s.screen.Frame().Count != frames
+		if s.paint.whole && len(p) > 0 && !r.behind(s.end) {
+			s.lookLocked(now)
 		}
 		for _, n := range s.screen.Notices() {
 			s.status.take(n, time.Now())
@@ -254,7 +245,6 @@ func (s *session) feed(p []byte, r *replay) bool {
 		s.reply(s.screen.Replies(), r)
 		r.resize(s.end, s.screen)
 	}
-	return whole
 }
 
 // reply answers what the program asked its terminal, once: what an earlier
