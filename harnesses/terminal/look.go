@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -35,113 +34,82 @@ type paint struct {
 // halfDone returns how long to wait until the screen counts as a whole
 // picture, 0 when it does. What is read of half a picture is wrong: an old
 // dialog's buttons beside new text.
-func (s *session) halfDone(now time.Time) time.Duration {
-	switch p := s.paint; {
+func (r *reader) halfDone(now time.Time) time.Duration {
+	switch p := r.paint; {
 	case p.begun.IsZero() || p.whole:
 		return 0
-	case s.screen.Frame().Open:
+	case r.screen.Frame().Open:
 		return max(0, unclosed-now.Sub(p.begun))
 	default:
-		return max(0, min(quiet-now.Sub(s.output), restless-now.Sub(p.begun)))
+		return max(0, min(quiet-now.Sub(r.fed), restless-now.Sub(p.begun)))
 	}
 }
 
-// lookLocked reads the screen, unless it is half painted, brings the reading
-// up to date and returns when to look again if no output comes.
-func (s *session) lookLocked(now time.Time) time.Duration {
-	if wait := s.halfDone(now); wait > 0 {
+// look reads the screen, unless it is half painted, brings the reading up to
+// date and returns when to look again if no output comes.
+func (r *reader) look(now time.Time) time.Duration {
+	if wait := r.halfDone(now); wait > 0 {
 		return wait
 	}
-	s.paint = paint{}
-	s.frame = newFrame(s.screen.View(), &s.h.spec.Composer)
-	s.verdict = s.h.spec.read(s.frame)
-	if s.verdict.dialog != nil {
-		s.verdict.dialog.Fingerprint = s.dialogs.fingerprint(s.verdict.dialog, now)
-	} else if s.verdict.state != "" {
-		s.dialogs.gone()
+	r.paint = paint{}
+	r.frame = newFrame(r.screen.View(), &r.spec.Composer)
+	r.verdict = r.spec.read(r.frame)
+	if r.verdict.dialog != nil {
+		r.verdict.dialog.Fingerprint = r.dialogs.fingerprint(r.verdict.dialog, now)
+	} else if r.verdict.state != "" {
+		r.dialogs.gone()
 	}
-	if s.verdict.state.Working() || s.verdict.dialog != nil {
-		s.worked++
+	if r.verdict.state.Working() || r.verdict.dialog != nil {
+		r.worked++
 	}
-	next := s.judge(now)
-	s.wakeLookers()
-	return next
-}
-
-// present brings the reading up to date with the newest whole picture.
-func (s *session) present(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		now := time.Now()
-		s.lookLocked(now)
-		wait, looked := s.halfDone(now), s.looked
-		s.mu.Unlock()
-		if wait == 0 {
-			return nil
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-looked:
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *session) wakeLookers() {
-	close(s.looked)
-	s.looked = make(chan struct{})
+	return r.judge(now)
 }
 
 // judge combines the witnesses and returns when to judge again.
-func (s *session) judge(now time.Time) time.Duration {
-	again := s.recognise(now)
-	if s.verdict.state == "" && !s.status.speaks() {
+func (r *reader) judge(now time.Time) time.Duration {
+	again := r.recognise(now)
+	if r.verdict.state == "" && !r.status.speaks() {
 		return again
 	}
-	note, lapses := s.status.weigh(s.verdict.state, now)
+	note, lapses := r.status.weigh(r.verdict.state, now)
 	if note != "" {
-		s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: s.reading, Note: note})
+		r.tell(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: r.reading, Note: note})
 	}
 	again = min(again, lapses)
-	next := coleo.Reading{State: s.verdict.state, Rule: s.verdict.rule, Detail: s.verdict.detail, Dialog: s.verdict.dialog}
-	if w := s.status.state(); w != "" && coleo.MoreCautious(next.State, w) != next.State {
-		next.State, next.Rule = w, s.status.rule()
+	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
+	if w := r.status.state(); w != "" && coleo.MoreCautious(next.State, w) != next.State {
+		next.State, next.Rule = w, r.status.rule()
 	}
 	if next.State == "" {
 		return again
 	}
-	next.Known = s.verdict.state != ""
-	return min(again, s.settle(now, next))
+	next.Known = r.verdict.state != ""
+	return min(again, r.settle(now, next))
 }
 
 // recognise keeps account of a screen that no rule knows.
-func (s *session) recognise(now time.Time) time.Duration {
-	if s.verdict.state != "" {
-		s.unknown, s.reported = time.Time{}, false
+func (r *reader) recognise(now time.Time) time.Duration {
+	if r.verdict.state != "" {
+		r.unknown, r.reported = time.Time{}, false
 		return idleLook
 	}
-	if s.unknown.IsZero() {
-		s.unknown = now
+	if r.unknown.IsZero() {
+		r.unknown = now
 	}
-	s.reading.Known = false
-	bound := ms(s.h.spec.Timing.Unknown)
-	if s.reading.State == coleo.Initializing {
-		bound = ms(s.h.spec.Timing.Start)
+	r.reading.Known = false
+	bound := ms(r.spec.Timing.Unknown)
+	if r.reading.State == coleo.Initializing {
+		bound = ms(r.spec.Timing.Start)
 	}
-	if left := bound - now.Sub(s.unknown); left > 0 {
+	if left := bound - now.Sub(r.unknown); left > 0 {
 		return left
 	}
-	if !s.reported {
-		s.reported = true
-		view := s.screen.View()
-		s.log.Add(coleo.Change{
-			Time: now, Kind: coleo.ChangeUnrecognised, Reading: s.reading, Screen: &view,
-			Note: fmt.Sprintf("no rule of %s knows this screen since %s", s.h.spec.Name, coleo.Age(now.Sub(s.unknown))),
+	if !r.reported {
+		r.reported = true
+		view := r.screen.View()
+		r.tell(coleo.Change{
+			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
+			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name, coleo.Age(now.Sub(r.unknown))),
 		})
 	}
 	return idleLook
@@ -149,46 +117,43 @@ func (s *session) recognise(now time.Time) time.Duration {
 
 // settle lets work and questions through at once, and idle and error only when
 // they have held for the settling time and no prompt is on its way.
-func (s *session) settle(now time.Time, next coleo.Reading) time.Duration {
-	if s.fresh && s.reading.State == coleo.Initializing && next.State.Working() {
+func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
+	if r.fresh && r.reading.State == coleo.Initializing && next.State.Working() {
 		return idleLook // some agent CLIs look busy while they start
 	}
 	calm := next.State == coleo.Idle || next.State == coleo.Failed
-	if !calm || next.State == s.reading.State {
-		s.pending = time.Time{}
-		s.become(now, next, "", nil)
+	if !calm || next.State == r.reading.State {
+		r.pending = time.Time{}
+		r.become(now, next, "", nil)
 		return idleLook
 	}
-	if s.hold {
-		s.pending = time.Time{}
+	if r.hold {
+		r.pending = time.Time{}
 		return idleLook
 	}
-	if s.pending.IsZero() {
-		s.pending = now
+	if r.pending.IsZero() {
+		r.pending = now
 	}
-	if left := ms(s.h.spec.Timing.Settle) - now.Sub(s.pending); left > 0 {
+	if left := ms(r.spec.Timing.Settle) - now.Sub(r.pending); left > 0 {
 		return left
 	}
-	s.pending = time.Time{}
-	s.become(now, next, "", nil)
+	r.pending = time.Time{}
+	r.become(now, next, "", nil)
 	return idleLook
 }
 
 // become takes a new reading and tells of it when it says something new.
-func (s *session) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
-	last := s.reading
+func (r *reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
+	last := r.reading
 	next.Since = last.Since
 	if next.State != last.State {
 		next.Since = now
 	}
-	s.reading = next
+	r.reading = next
 	if next.State == last.State && next.Detail == last.Detail && fingerprintOf(next.Dialog) == fingerprintOf(last.Dialog) {
 		return
 	}
-	s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
-	if next.State == coleo.Idle && last.State != coleo.Initializing {
-		go s.findConversation()
-	}
+	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
 func fingerprintOf(d *coleo.Dialog) coleo.Fingerprint {

@@ -9,7 +9,6 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
-	"coleo.dev/pty"
 )
 
 const (
@@ -32,24 +31,11 @@ type session struct {
 
 	typing sync.Mutex // one writer at a time
 
-	mu       sync.Mutex
-	handle   coleo.Handle
-	screen   pty.Screen
-	end      int64     // of the output that the screen shows
-	output   time.Time // when some came last
-	paint    paint
-	looked   chan struct{} // closed and replaced at each look
-	frame    *frame        // the last picture looked at
-	verdict  verdict
-	reading  coleo.Reading
-	pending  time.Time // since when a calm verdict that must settle has held
-	unknown  time.Time // since when no rule knows the screen; zero: it is known
-	reported bool      // that it is unknown
-	status   inband
-	hold     bool // a prompt was submitted and has not shown yet
-	worked   int  // how many looks saw it working or asking
-	fresh    bool // spawned by us, and no prompt was sent yet: it cannot be working
-	dialogs  dialogCounter
+	mu     sync.Mutex
+	handle coleo.Handle
+	*reader
+	output time.Time     // when the agent CLI wrote last while we watched
+	looked chan struct{} // closed and replaced at each look
 }
 
 var (
@@ -76,13 +62,19 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
 		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}),
-		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(), fresh: fresh,
-		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
 	}
-	s.frame = newFrame(s.screen.View(), &h.spec.Composer)
-	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	s.reader = newReader(h.spec, replay.cols, replay.rows, time.Now(), s.changed)
+	s.end, s.fresh = replay.from, fresh
 	go s.follow(stream, replay)
 	return s, nil
+}
+
+// changed takes what the reader tells.
+func (s *session) changed(c coleo.Change) {
+	s.log.Add(c)
+	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
+		go s.findConversation()
+	}
 }
 
 // Handle returns what finds this session again.
@@ -228,19 +220,9 @@ func (s *session) feed(p []byte, r *replay) {
 		s.output = now
 	}
 	for len(p) > 0 {
-		frames := s.screen.Frame().Count
-		n := s.screen.Feed(p[:r.next(s.end, len(p))])
-		s.end += int64(n)
-		p = p[n:]
-		if s.paint.begun.IsZero() {
-			s.paint.begun = now
-		}
-		s.paint.whole = s.screen.Frame().Count != frames
+		p = p[s.reader.feed(p[:r.next(s.end, len(p))], now):]
 		if s.paint.whole && len(p) > 0 && !r.behind(s.end) {
 			s.lookLocked(now)
-		}
-		for _, n := range s.screen.Notices() {
-			s.status.take(n, time.Now())
 		}
 		s.reply(s.screen.Replies(), r)
 		r.resize(s.end, s.screen)
@@ -262,6 +244,44 @@ func (s *session) look(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookLocked(now)
+}
+
+// lookLocked is look for callers that hold mu.
+func (s *session) lookLocked(now time.Time) time.Duration {
+	next := s.reader.look(now)
+	if s.halfDone(now) == 0 {
+		s.wakeLookers()
+	}
+	return next
+}
+
+// present brings the reading up to date with the newest whole picture.
+func (s *session) present(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		now := time.Now()
+		s.lookLocked(now)
+		wait, looked := s.halfDone(now), s.looked
+		s.mu.Unlock()
+		if wait == 0 {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-looked:
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *session) wakeLookers() {
+	close(s.looked)
+	s.looked = make(chan struct{})
 }
 
 func (s *session) ended(code int, how string) {
