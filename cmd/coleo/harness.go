@@ -16,7 +16,7 @@ import (
 
 func newHarnessCommand() *cobra.Command {
 	c := group("harness", "List and test what drives the agent CLIs")
-	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand())
+	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand(), newHarnessReadCommand(), newHarnessReplayCommand(), newHarnessExplainCommand())
 	return c
 }
 

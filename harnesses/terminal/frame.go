@@ -8,10 +8,16 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/pty"
 )
 
 // cursorEdge, as a composer's lower edge, stands for the cursor's own row.
 const cursorEdge = "cursor"
+
+// pasteMode is the mode by which some agent CLIs show that they take input. One
+// that was never switched on is not known to be off: the terminal may not have
+// been there when it was, or the recording may have left it out.
+const pasteMode = string(pty.ModeBracketedPaste)
 
 // region names a part of the screen that a condition looks at:
 //
@@ -19,7 +25,8 @@ const cursorEdge = "cursor"
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
 //	title             the window title
-//	modes             the names of the terminal modes that are on, a row each
+//	modes             the names of the terminal modes that are on, a row each;
+//	                  "bracketed_paste?" where nobody knows whether that one is
 //	composer          the composer's text
 //	below composer    the rows below it
 //	above composer N  the last N rows above it that are not blank
@@ -111,6 +118,9 @@ func (f *frame) modes() []string {
 		}
 	}
 	slices.Sort(on)
+	if _, known := f.screen.Modes[pasteMode]; !known {
+		on = append(on, pasteMode+"?")
+	}
 	return on
 }
 

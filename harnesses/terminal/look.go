@@ -52,7 +52,7 @@ func (r *reader) look(now time.Time) time.Duration {
 		return wait
 	}
 	r.paint = paint{}
-	r.frame = newFrame(r.screen.View(), &r.spec.Composer)
+	r.frame = newFrame(r.view(), &r.spec.Composer)
 	r.verdict = r.spec.read(r.frame)
 	if r.verdict.dialog != nil {
 		r.verdict.dialog.Fingerprint = r.dialogs.fingerprint(r.verdict.dialog, now)
@@ -63,6 +63,16 @@ func (r *reader) look(now time.Time) time.Duration {
 		r.worked++
 	}
 	return r.judge(now)
+}
+
+// view is the screen, without the mode of which nothing is known yet.
+func (r *reader) view() coleo.Screen {
+	v := r.screen.View()
+	r.pastes = r.pastes || v.Modes[pasteMode]
+	if !r.pastes {
+		delete(v.Modes, pasteMode)
+	}
+	return v
 }
 
 // judge combines the witnesses and returns when to judge again.

@@ -18,6 +18,7 @@ type reader struct {
 	screen   pty.Screen
 	end      int64     // of the output that the screen shows
 	fed      time.Time // when some came last
+	pastes   bool      // bracketed paste was on at least once
 	paint    paint
 	frame    *frame // the last picture looked at
 	verdict  verdict
@@ -28,6 +29,7 @@ type reader struct {
 	status   inband
 	hold     bool // a prompt was submitted and has not shown yet
 	worked   int  // how many looks saw it working or asking
+	deaf     bool // the program's own word does not count
 	fresh    bool // spawned by us, and no prompt was sent yet: it cannot be working
 	dialogs  dialogCounter
 }
@@ -54,7 +56,18 @@ func (r *reader) feed(p []byte, now time.Time) int {
 	}
 	r.paint.whole = r.screen.Frame().Count != frames
 	for _, n := range r.screen.Notices() {
-		r.status.take(n, now)
+		if !r.deaf {
+			r.status.take(n, now)
+		}
 	}
 	return n
+}
+
+// explain returns the evidence behind the reading.
+func (r *reader) explain(now time.Time) coleo.Explanation {
+	witnesses := []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule, Time: now}}
+	if r.status.seen() {
+		witnesses = append(witnesses, r.status.witness())
+	}
+	return coleo.Explanation{Reading: r.reading, Witnesses: witnesses, Rows: r.verdict.rows, Screen: r.screen.View()}
 }

@@ -114,11 +114,7 @@ func (s *session) LastOutput() time.Time {
 func (s *session) Explain() coleo.Explanation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	witnesses := []coleo.Witness{{Name: "screen", State: s.verdict.state, Rule: s.verdict.rule, Time: time.Now()}}
-	if s.status.seen() {
-		witnesses = append(witnesses, s.status.witness())
-	}
-	return coleo.Explanation{Reading: s.reading, Witnesses: witnesses, Rows: s.verdict.rows, Screen: s.screen.View()}
+	return s.explain(time.Now())
 }
 
 // Output yields the terminal's bytes from an offset on, then live ones.
