@@ -12,9 +12,11 @@ import (
 )
 
 // stillHeader is the line before a rendered screen that says what its text
-// cannot: cursor, buffer, title and modes.
+// cannot: cursor, buffer, title and modes. stillFooter is a line after it, of
+// less.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
+	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)
 	stillModes  = regexp.MustCompile(` modes=(\{.*?\})`)
 )
 
@@ -33,8 +35,8 @@ var stillModeNames = map[string]Mode{
 
 // ReadStill takes text that is a screen already: lines without a control
 // character, after a header line or without one. It is false for anything
-// else, such as a recording. Without a header the modes are nil, which is
-// unknown, and the cursor is taken to stand behind the last text.
+// else, such as a recording. Without a header the modes are nil and the cursor
+// is at -1, -1: unknown.
 func ReadStill(p []byte) (coleo.Screen, bool) {
 	first, rest, _ := bytes.Cut(p, []byte("\n"))
 	header := stillHeader.FindSubmatch(first)
@@ -47,13 +49,16 @@ func ReadStill(p []byte) (coleo.Screen, bool) {
 	if _, cast := castHeader(first); cast {
 		return coleo.Screen{}, false
 	}
-	s := coleo.Screen{CursorVisible: true, Lines: strings.Split(strings.TrimSuffix(string(p), "\n"), "\n")}
+	footer := stillFooter.FindSubmatchIndex(p)
+	s := coleo.Screen{Cursor: [2]int{-1, -1}, CursorVisible: true}
+	if footer != nil {
+		readStillFooter(&s, p, footer)
+		p = p[:footer[0]]
+	}
+	s.Lines = strings.Split(strings.TrimSuffix(string(p), "\n"), "\n")
 	for y, line := range s.Lines {
 		s.Lines[y] = strings.TrimRight(line, " ")
 		s.Cols = max(s.Cols, cellsOf(line))
-		if s.Lines[y] != "" {
-			s.Cursor = [2]int{cellsOf(s.Lines[y]), y}
-		}
 	}
 	s.Rows = len(s.Lines)
 	if header != nil {
@@ -77,6 +82,13 @@ func readStillHeader(s *coleo.Screen, header [][]byte, line []byte) {
 			s.Modes[string(stillModeNames[name])] = on
 		}
 	}
+}
+
+func readStillFooter(s *coleo.Screen, p []byte, at []int) {
+	field := func(n int) string { return string(p[at[2*n]:at[2*n+1]]) }
+	s.Title, s.Alt = field(1), field(2) == "alternate"
+	s.Cursor[0], _ = strconv.Atoi(field(3))
+	s.Cursor[1], _ = strconv.Atoi(field(4))
 }
 
 // cellsOf returns how many cells a line of text takes on a screen.

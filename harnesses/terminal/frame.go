@@ -14,6 +14,13 @@ import (
 // cursorEdge, as a composer's lower edge, stands for the cursor's own row.
 const cursorEdge = "cursor"
 
+// Where a composer's cursor must be. An overlay takes it away, and so does the
+// end of the agent CLI, which leaves the composer's picture behind.
+const (
+	cursorInside     = "inside"
+	cursorNotOutside = "not outside"
+)
+
 // pasteMode is the mode by which some agent CLIs show that they take input. One
 // that was never switched on is not known to be off: the terminal may not have
 // been there when it was, or the recording may have left it out.
@@ -103,11 +110,35 @@ func (f *frame) region(r region) ([]string, bool) {
 }
 
 func (f *frame) cursorRow() string {
-	y := f.screen.Cursor[1]
-	if y < 0 || y >= len(f.rows) {
-		return ""
+	if y := f.cursorY(); y < len(f.rows) {
+		return f.rows[y]
 	}
-	return f.rows[y]
+	return ""
+}
+
+// cursorY is the cursor's row; the last one with text where nobody knows it.
+func (f *frame) cursorY() int {
+	if y := f.screen.Cursor[1]; y >= 0 {
+		return y
+	}
+	for y := len(f.rows) - 1; y > 0; y-- {
+		if f.rows[y] != "" {
+			return y
+		}
+	}
+	return 0
+}
+
+// allows tells whether the cursor is where the composer wants it.
+func (c *Composer) allows(f *frame, top, bottom int) bool {
+	y := f.screen.Cursor[1]
+	if c.Cursor == "" || y < 0 {
+		return true
+	}
+	if !f.screen.CursorVisible {
+		return c.Cursor == cursorNotOutside
+	}
+	return top <= y && y < bottom
 }
 
 func (f *frame) modes() []string {
@@ -149,7 +180,7 @@ func (c *Composer) find(f *frame) *composerView {
 	if top < 0 || top >= bottom {
 		return nil
 	}
-	if c.first != nil && !c.first.MatchString(f.rows[top]) {
+	if c.first != nil && !c.first.MatchString(f.rows[top]) || !c.allows(f, top, bottom) {
 		return nil
 	}
 	v := &composerView{top: top, bottom: bottom, text: c.text(f.rows[top:bottom])}
@@ -160,7 +191,7 @@ func (c *Composer) find(f *frame) *composerView {
 // findBottom returns the row behind the composer's last, -1 without one.
 func (c *Composer) findBottom(f *frame) int {
 	if c.Bottom == cursorEdge {
-		return min(f.screen.Cursor[1]+1, len(f.rows))
+		return min(f.cursorY()+1, len(f.rows))
 	}
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		if c.bottom.MatchString(f.rows[i]) {

@@ -23,6 +23,10 @@ const (
 	// unclosed is how long a synchronized update may stay open before what
 	// there is of it is looked at. Terminals wait as long.
 	unclosed = time.Second
+	// dialogSettle is how long a dialog must have said the same before it is
+	// told what it says: some agent CLIs draw the subject after the box. That
+	// there is one is told at once.
+	dialogSettle = 150 * time.Millisecond
 )
 
 // paint is how far the agent CLI is with painting its next picture.
@@ -54,6 +58,9 @@ func (r *reader) look(now time.Time) time.Duration {
 	r.paint = paint{}
 	r.frame = newFrame(r.view(), &r.spec.Composer)
 	r.verdict = r.spec.read(r.frame)
+	if r.verdict.state == coleo.Dead && !r.alone {
+		r.verdict = verdict{} // it says goodbye; that it has ended is for its process to show
+	}
 	if r.verdict.dialog != nil {
 		r.verdict.dialog.Fingerprint = r.dialogs.fingerprint(r.verdict.dialog, now)
 	} else if r.verdict.state != "" {
@@ -87,6 +94,9 @@ func (r *reader) judge(now time.Time) time.Duration {
 	}
 	again = min(again, lapses)
 	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
+	if left := dialogSettle - now.Sub(r.dialogs.since); next.Dialog != nil && left > 0 && !r.over {
+		next.Dialog, again = nil, min(again, left)
+	}
 	if w := r.status.state(); w != "" && coleo.MoreCautious(next.State, w) != next.State {
 		next.State, next.Rule = w, r.status.rule()
 	}
@@ -128,8 +138,8 @@ func (r *reader) recognise(now time.Time) time.Duration {
 // settle lets work and questions through at once, and idle and error only when
 // they have held for the settling time and no prompt is on its way.
 func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
-	if r.fresh && r.reading.State == coleo.Initializing && next.State.Working() {
-		return idleLook // some agent CLIs look busy while they start
+	if r.fresh && r.reading.State == coleo.Initializing && r.verdict.late && next.Rule == r.verdict.rule {
+		return idleLook
 	}
 	calm := next.State == coleo.Idle || next.State == coleo.Failed
 	if !calm || next.State == r.reading.State {

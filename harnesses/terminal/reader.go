@@ -30,7 +30,9 @@ type reader struct {
 	hold     bool // a prompt was submitted and has not shown yet
 	worked   int  // how many looks saw it working or asking
 	deaf     bool // the program's own word does not count
-	fresh    bool // spawned by us, and no prompt was sent yet: it cannot be working
+	alone    bool // nobody else knows when the program ends
+	over     bool // no more output will come
+	fresh    bool // seen from its start on, and no prompt was sent yet
 	dialogs  dialogCounter
 }
 

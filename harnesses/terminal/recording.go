@@ -29,7 +29,7 @@ func Since(moment time.Time) time.Duration { return moment.Sub(RecordingStart())
 func (h *Harness) Replay(rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	start := RecordingStart()
 	p := &player{reader: newReader(h.spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(idleLook)}
-	p.deaf = rec.ScreenOnly
+	p.deaf, p.alone, p.fresh = rec.ScreenOnly, true, true
 	last := time.Duration(0)
 	for _, e := range rec.Cast.Events {
 		if rec.Until >= 0 && e.At > rec.Until {
@@ -81,6 +81,7 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 // as it is, but for an update that is still open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
+	p.over = true
 	if !p.screen.Frame().Open {
 		p.paint.whole = true
 	}

@@ -95,6 +95,7 @@ type Composer struct {
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
+	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
@@ -116,6 +117,7 @@ type Cond struct {
 type Rule struct {
 	Name  string `toml:"name"`
 	State string `toml:"state"`
+	Late  bool   `toml:"late"` // says nothing of an agent CLI that still starts
 	When  []Cond `toml:"when"`
 }
 
@@ -276,6 +278,9 @@ func (c *compiler) composer(b *Composer) {
 	b.top, b.row, b.first = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First)
 	b.strip, b.empty, b.held = c.regexp(b.Strip), c.regexp(b.Empty), c.regexp(b.Held)
 	b.refuse, b.trap = c.regexp(b.Refuse), c.regexp(b.Trap)
+	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
+		c.fail(b.Cursor, "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
+	}
 	if b.Bottom == "" {
 		c.fail("[composer]", "composer.bottom is missing: without it nothing can be typed safely")
 	}
