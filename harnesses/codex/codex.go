@@ -1,0 +1,9 @@
+// Package codex drives what its harness.toml describes.
+package codex
+
+import _ "embed"
+
+// Spec is the harness's description as TOML.
+//
+//go:embed harness.toml
+var Spec []byte
