@@ -10,6 +10,8 @@ export CGO_ENABLED = 1
 # Versions of what the tests and the demonstration install by themselves.
 CLAUDE_CODE  := 2.1.329
 OPENCODE     := 1.18.33
+CODEX        := 0.169.0
+GEMINI       := 0.61.0
 AIDER        := 0.86.2
 GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
@@ -34,13 +36,16 @@ web/dist/xterm.mjs: web/package-lock.json
 	@echo 'installing what the page needs (once)'
 	@cd web && npm ci --no-audit --no-fund --loglevel=error && node build.mjs
 
-agents: $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE) $(AGENTS)/aider-$(AIDER)
+NPM_AGENTS   := @anthropic-ai/claude-code@$(CLAUDE_CODE) opencode-ai@$(OPENCODE) @openai/codex@$(CODEX) @google/gemini-cli@$(GEMINI)
+NPM_DONE     := $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE)-$(CODEX)-$(GEMINI)
 
-$(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE):
-	@echo 'installing Claude Code $(CLAUDE_CODE) and OpenCode $(OPENCODE) into .agents (once)'
+agents: $(NPM_DONE) $(AGENTS)/aider-$(AIDER)
+
+$(NPM_DONE):
+	@echo 'installing Claude Code $(CLAUDE_CODE), OpenCode $(OPENCODE), Codex $(CODEX) and Gemini CLI $(GEMINI) into .agents (once)'
 	@mkdir -p $(AGENTS)
 	@cd $(AGENTS) && { [ -f package.json ] || echo '{"private":true}' > package.json; } && \
-	  npm install --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@$(CLAUDE_CODE) opencode-ai@$(OPENCODE)
+	  npm install --no-audit --no-fund --loglevel=error $(NPM_AGENTS)
 	@touch $@
 
 $(AGENTS)/aider-$(AIDER):
@@ -59,7 +64,7 @@ page: build agents
 
 # Harnesses whose agent CLI must be there: a missing one is a failure then,
 # not a skip.
-REQUIRE ?= claude-code,opencode,aider
+REQUIRE ?= claude-code,opencode,codex,gemini,aider
 
 check: arch lint darwin
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

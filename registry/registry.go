@@ -33,8 +33,8 @@ func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
-		{"codex", codex.Spec, terminal.Hooks{}},
-		{"gemini", gemini.Spec, terminal.Hooks{}},
+		{"codex", codex.Spec, codex.Hooks()},
+		{"gemini", gemini.Spec, gemini.Hooks()},
 		{"opencode", opencode.Spec, terminal.Hooks{}},
 	}
 }

@@ -6,6 +6,8 @@ import "strings"
 const (
 	AnthropicMessages = "anthropic-messages"
 	OpenAIChat        = "openai-chat"
+	OpenAIResponses   = "openai-responses"
+	GeminiContent     = "gemini-content"
 )
 
 // Turn is one request to the model, in words that no dialect owns.
@@ -34,6 +36,7 @@ type Turn struct {
 	Side Side `json:"side,omitempty"`
 
 	maxTokens  int
+	form       schema // of the answer, with SideForm
 	wantsUsage bool   // a chat stream ends with usage only if asked to
 	added      string // what the agent CLI put among the user's texts
 	size       int    // of the request, in bytes
@@ -43,7 +46,9 @@ type Turn struct {
 type Tool struct {
 	Name string `json:"name"`
 
-	schema schema
+	schema    schema
+	custom    bool   // takes plain text instead of arguments
+	namespace string // that it is called in, or ""
 }
 
 // recordedSystem bounds the system text kept per request, in bytes: enough to
