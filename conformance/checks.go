@@ -50,16 +50,6 @@ func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	return nil
 }
 
-// asked tells whether the model got a prompt, byte for byte.
-func asked(m *modelserver.Server, prompt string) bool {
-	for _, q := range m.Record() {
-		if q.Side == "" && q.Prompt == prompt {
-			return true
-		}
-	}
-	return false
-}
-
 func fileCreation(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

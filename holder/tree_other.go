@@ -35,3 +35,5 @@ func (s *server) endTree(grace time.Duration) []int {
 
 // Sweep finds nothing here: another process's environment cannot be read.
 func Sweep(string) []int { return nil }
+
+func marked(string) []int { return nil }

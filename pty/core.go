@@ -129,6 +129,8 @@ func (c *Core) Cell(x, y int) Cell {
 		Faint:   in.attr&attrFaint != 0,
 		Inverse: in.attr&attrInverse != 0,
 		Hidden:  in.attr&attrHidden != 0,
+		Fg:      Colour(in.fg),
+		Bg:      Colour(in.bg),
 	}
 	if in.ch&wide != 0 {
 		out.Width = 2

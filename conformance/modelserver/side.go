@@ -39,6 +39,8 @@ func signs() []sign {
 		{SideSummary, true, "*briefly* summarize this partial conversation"},
 		{SideSummary, false, "your task is to create a detailed summary of the conversation"},
 		{SideSummary, false, "context checkpoint"},
+		{SideSummary, false, "generate a new <state_snapshot>"},
+		{SideSummary, false, "critically evaluate the <state_snapshot>"},
 		{SideSummary, true, "compress the"},
 		{SideSummary, true, "summarizes internal chat history"},
 		{SideSummary, false, "critical: respond with text only. do not call any tools."},

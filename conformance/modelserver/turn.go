@@ -28,6 +28,8 @@ type Turn struct {
 	// HasToolResult tells that a tool's result came after Prompt: the agent
 	// CLI goes on with the same turn of the user.
 	HasToolResult bool `json:"has_tool_result"`
+	// Turns is how many messages of the user the request holds.
+	Turns int `json:"turns"`
 	// ToolResult is the text of the last such result.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`

@@ -64,6 +64,7 @@ type frame struct {
 	screen   coleo.Screen
 	rows     []string // with no-break spaces made plain
 	composer *composerView
+	cell     func(x, y int) pty.Cell // nil where there is text alone
 }
 
 // composerView is the composer on one picture.
@@ -213,10 +214,10 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 	case c.top != nil:
 		for i := bottom - 1; i >= 0; i-- {
 			if c.top.MatchString(f.rows[i]) {
-				return i + 1
+				return c.behindHead(f, i+1, bottom)
 			}
 		}
-		return -1
+		return c.run(f, bottom)
 	default: // it begins where its first row is
 		for i := bottom - 1; i >= 0; i-- {
 			if c.first != nil && c.first.MatchString(f.rows[i]) {
@@ -225,6 +226,28 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 		}
 		return -1
 	}
+}
+
+// run returns the first of the rows above bottom that all look like a first row:
+// what there is of a composer whose upper edge has scrolled away. It is -1 where
+// only one row can look so.
+func (c *Composer) run(f *frame, bottom int) int {
+	if c.head == nil || c.first == nil {
+		return -1
+	}
+	top := bottom
+	for top > 0 && c.first.MatchString(f.rows[top-1]) {
+		top--
+	}
+	return top
+}
+
+// behindHead returns the first row from top on that is not of the head.
+func (c *Composer) behindHead(f *frame, top, bottom int) int {
+	for c.head != nil && top < bottom && c.head.MatchString(f.rows[top]) {
+		top++
+	}
+	return top
 }
 
 func (c *Composer) text(rows []string) string {

@@ -100,6 +100,16 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	}
 }
 
+// still makes a check on the newest whole picture, without typing.
+func (s *session) still(ctx context.Context, ok check) error {
+	if err := s.present(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ok(s.frame, s.verdict)
+}
+
 // await looks at each new picture until ok says so, and returns whether it did
 // before the time was over.
 func (s *session) await(ctx context.Context, limit time.Duration, ok func() bool) bool {

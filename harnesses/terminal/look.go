@@ -57,6 +57,7 @@ func (r *reader) look(now time.Time) time.Duration {
 	}
 	r.paint = paint{}
 	r.frame = newFrame(r.view(), &r.spec.Composer)
+	r.frame.cell = r.screen.Cell
 	r.verdict = r.spec.read(r.frame)
 	if r.verdict.state == coleo.Dead && !r.alone {
 		r.verdict = verdict{} // it says goodbye; that it has ended is for its process to show

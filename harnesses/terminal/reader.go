@@ -15,7 +15,7 @@ type reader struct {
 	spec *Spec
 	tell func(coleo.Change) // is called with each change
 
-	screen   pty.Screen
+	screen   *pty.Core
 	end      int64     // of the output that the screen shows
 	fed      time.Time // when some came last
 	pastes   bool      // bracketed paste was on at least once
@@ -58,8 +58,11 @@ func (r *reader) feed(p []byte, now time.Time) int {
 	}
 	r.paint.whole = r.screen.Frame().Count != frames
 	for _, n := range r.screen.Notices() {
-		if !r.deaf {
-			r.status.take(n, now)
+		if r.deaf {
+			continue
+		}
+		if r.status.take(n, now); r.status.speaks() {
+			r.worked++
 		}
 	}
 	return n

@@ -80,7 +80,9 @@ func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Dec
 	case "digit":
 		return s.typeIf(ctx, same, []byte{byte('1' + n)})
 	case "arrows":
-		return s.moveTo(ctx, same, n)
+		return s.moveTo(ctx, same, n, "UP", "DOWN")
+	case "row":
+		return s.moveTo(ctx, same, n, "LEFT", "RIGHT")
 	}
 	return notOffered(v.dialog, d)
 }
@@ -127,7 +129,7 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 
 // moveTo moves the mark of a list to an option, sees it there, and only then
 // presses ENTER.
-func (s *session) moveTo(ctx context.Context, same check, n int) error {
+func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
 	at := func() int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -137,9 +139,15 @@ func (s *session) moveTo(ctx context.Context, same check, n int) error {
 		return s.verdict.dialog.Default
 	}
 	for now := at(); now != n; now = at() {
-		key := "DOWN"
+		if err := s.still(ctx, same); err != nil {
+			return err
+		}
+		if now < 0 {
+			return coleo.Errorf(coleo.EUnsupported, "which option of the list is marked cannot be seen: nothing was chosen")
+		}
+		key := on
 		if now > n {
-			key = "UP"
+			key = back
 		}
 		if err := s.typeKeys(ctx, same, key); err != nil {
 			return err

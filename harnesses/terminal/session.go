@@ -43,6 +43,7 @@ var (
 	_ coleo.Terminal  = (*session)(nil)
 	_ coleo.Explainer = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
+	_ coleo.Compactor = (*session)(nil)
 )
 
 // open builds a session on a holder and brings its screen up to date.

@@ -46,6 +46,9 @@ func (d *DialogRule) parse(f *frame) *coleo.Dialog {
 		rows[i] = strings.TrimRight(row, " ")
 	}
 	out := &coleo.Dialog{Kind: coleo.DialogKind(d.Kind), Default: d.Default, Options: d.Options}
+	if d.Mark == "background" {
+		out.Default = f.marked(d.Options)
+	}
 	at := d.findTitle(rows, out)
 	if at < 0 {
 		return out
