@@ -48,7 +48,7 @@ func (s *session) Compact(ctx context.Context) error {
 	if reading := s.State(); reading.State.Working() {
 		return coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
 	}
-	chosen := func(f *frame, v verdict) error {
+	chosen := func(f *frame, _ verdict) error {
 		if ok, _, _ := f.matchAll(s.h.spec.CompactWhen); ok {
 			return nil
 		}
