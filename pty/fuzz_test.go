@@ -3,7 +3,7 @@ package pty
 import (
 	"bytes"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +12,11 @@ import (
 // everything is all that a Screen shows.
 func everything(c *Core) []any {
 	return []any{c.View(), c.History(1 << 20), string(c.replies), c.notices, c.Frame(), c.pen, c.state, c.buf.saved, c.buf.keyboardFlags()}
+}
+
+// brief is the beginning of everything.
+func brief(c *Core) string {
+	return fmt.Sprintf("%.3000s", fmt.Sprint(everything(c)))
 }
 
 // bounds of what any bytes may make a screen keep.
@@ -45,61 +50,95 @@ func checkBounds(t *testing.T, c *Core) {
 	}
 }
 
-// FuzzCore writes any bytes, whole and in small pieces with resizes of another
-// screen in between: nothing panics, bounds hold, and pieces do not matter.
+// fuzzSizes are the screens that fuzzing draws on, in cells.
+var fuzzSizes = [...][2]int{
+	{80, 24}, {20, 6}, {5, 3}, {1, 1}, {2, 2}, {9, 1}, {2, 9}, {7, 4},
+	{120, 40}, {40, 12}, {3, 3}, {13, 5}, {500, 300}, {8, 8}, {17, 3}, {33, 7},
+}
+
+// FuzzCore writes any bytes, whole, in small pieces and around a snapshot, and
+// then between resizes: nothing panics, what is kept holds together and is
+// bounded, and neither pieces nor snapshots matter.
 func FuzzCore(f *testing.F) {
-	for _, path := range recordings(f) {
-		cast := readCast(f, path)
-		var all []byte
-		for _, e := range cast.Events {
-			if e.Kind == CastOutput && len(all) < 3000 {
-				all = append(all, e.Data...)
-			}
-		}
-		f.Add(all[:min(len(all), 3000)], uint8(7), uint16(80), uint16(24))
+	for i, path := range recordings(f) {
+		f.Add(beginning(readCast(f, path), 3000), uint8(7), uint8(i))
 	}
-	f.Add([]byte("\x1b[999999999I\x1b[5;50r\x1b[T\x1b[65535b\x1b[?6h\x1b[c\x9c\x1b]0;\xe2\x9c\xb3\a"), uint8(1), uint16(5), uint16(5))
-	f.Fuzz(func(t *testing.T, data []byte, chunk uint8, cols, rows uint16) {
-		c := New(int(cols%200), int(rows%100))
+	for i, in := range hostile() {
+		f.Add([]byte(strings.Repeat(in, 3)), uint8(i), uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, chunk, size uint8) {
+		cols, rows := fuzzSizes[size%16][0], fuzzSizes[size%16][1]
+		c := New(cols, rows)
 		_, _ = c.Write(data)
 		checkBounds(t, c)
 
-		again := New(int(cols%200), int(rows%100))
-		for rest := data; len(rest) > 0; {
-			n := min(len(rest), int(chunk%16)+1)
-			for p := rest[:n]; len(p) > 0; {
-				p = p[again.Feed(p):]
-			}
-			rest = rest[n:]
+		again := New(cols, rows)
+		for p := range slices.Chunk(data, int(chunk%16)+1) {
+			_, _ = again.Write(p)
 		}
-		if a, b := everything(c), everything(again); !reflect.DeepEqual(a, b) {
-			t.Fatalf("%d bytes at a time:\n%v\nwhole:\n%v", chunk%16+1, b, a)
+		if !bytes.Equal(c.body(), again.body()) {
+			t.Fatalf("%d bytes at a time:\n%s\nwhole:\n%s", chunk%16+1, brief(again), brief(c))
 		}
 
-		half := len(data) / 2
+		half := len(data) * int(chunk) / 256
+		again = New(cols, rows)
 		_, _ = again.Write(data[:half])
-		again.Resize(int(rows%150), int(cols%60))
-		checkBounds(t, again)
+		again = restored(t, again)
 		_, _ = again.Write(data[half:])
-		checkBounds(t, again)
-		again.Resize(int(cols%200), int(rows%100))
-		checkBounds(t, again)
-		again.Changed()
-		if bytes.Contains(data, []byte{'\n'}) {
-			again.History(100)
+		if !bytes.Equal(c.body(), again.body()) {
+			t.Fatalf("kept and restored after %d bytes:\n%s\nat once:\n%s", half, brief(again), brief(c))
 		}
+		checkResizes(t, again, data[half:], int(chunk))
 	})
+}
+
+// checkResizes writes more between resizes.
+func checkResizes(t *testing.T, c *Core, data []byte, n int) {
+	t.Helper()
+	cols, rows := c.Size()
+	for _, size := range [][2]int{{n % 30, n % 7}, {rows, cols % 100}, {cols + n, rows + n%9}, {cols, rows}} {
+		c.Resize(size[0], size[1])
+		checkBounds(t, c)
+		c.Changed()
+		_, _ = c.Write(data[:min(len(data), 200)])
+		checkBounds(t, c)
+	}
+	c = restored(t, c)
+	checkBounds(t, c)
+	c.History(100)
+}
+
+// beginning is what a recording shows first, at most n bytes of it.
+func beginning(cast *Cast, n int) []byte {
+	var all []byte
+	for _, e := range cast.Events {
+		if e.Kind == CastOutput && len(all) < n {
+			all = append(all, e.Data...)
+		}
+	}
+	return all[:min(len(all), n)]
+}
+
+// hostile are pieces of output that are expensive for their length, or that
+// other emulators did not survive.
+func hostile() []string {
+	return []string{
+		"\x1b[999999999I\x1b[5;50r\x1b[T\x1b[65535b\x1b[?6h\x1b[c\x9c\x1b]0;\xe2\x9c\xb3\a",
+		"\x1b[65535b", "a\x1b[65535b", "漢\x1b[65535b", "e\u0301\x1b[65535b", "\u0600\x1b[65535b", "\x1b[65535I", "\x1b[65535Z", "\x1b[65535L",
+		"\x1b[M", "\x1b[65535S", "\x1b[S", "\x1b[65535T", "\x1b[65535@", "\x1b[@", "\x1b[P", "\x1b[2J", "\x1b[41m\x1b[2J\x1b[42m\x1b[2J",
+		"x\x1b[J\x1b[1J", "\x1b[?2J", "\x1b[K", "\x1b[1K", "\x1b[?1049h\x1b[?1049l", "\x1b[?47hx\x1b[?47l", "e\u0301\u0302", "\n", "\x1bM", "\x1bD", "\x1b[c",
+		"\x1bc", "\x1bcx", "\x1b[!p", "\x1b#8", "\x1b#8\x1b[99S", "\x1b[65535X", "\x1b[65535 @", "\x1b[ @", "\x1b[ @\x1b[ A", "\x1b[65535'}", "\x1b['}", "\x1b['~",
+		"\x1b]8;;http://x\x1b\\x", "\x1b[>1u", "\x1b[22t", "\x1b]0;x\a", "\a", "\x1bP+q;;;;\x1b\\", "\x1b[;;;;;;;;;;", "\x1b[2;299r\n",
+		"\x1b[4hx", "漢", "\x1b[;m", "\t", "\x1b[3g\x1bH\t", "\xff", "\xe2\x96", "👩\u200d💻", "\x1b[?2026h\x1b[?2026l", "\x1b[3J", "\x1b7x\x1b8",
+		"a\x1b[1\"q\x1b[?2J", "\x1b[1\"qab\x1b[0\"qcd\r\n\x1b[?2J", "\x1b]0;never ended ", "\x1bPq never ended ", "\x1b_G never ended ", "\x1b]52;c;QUJD",
+	}
 }
 
 // TestHostileFloods writes what is expensive for its length. It only has to
 // end: a test of how fast would fail on a busy machine.
 func TestHostileFloods(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{
-		"\x1b[65535b", "a\x1b[65535b", "漢\x1b[65535b", "\x1b[65535I", "\x1b[65535Z", "\x1b[65535L", "\x1b[65535S", "\x1b[65535T",
-		"\x1b[65535@", "\x1b[2J", "\x1b[?1049h\x1b[?1049l", "e\u0301\u0302", "\n", "\x1bM", "\x1b[c", "\x1bc", "\x1b[65535X",
-		"\x1b[65535 @", "\x1b[65535'}", "\x1b]8;;http://x\x1b\\x", "\x1b[>1u", "\x1b[22t", "\x1b]0;x\a", "\a", "\x1bP+q;;;;\x1b\\", "\x1b[;;;;;;;;;;",
-	} {
+	for _, unit := range hostile() {
 		c := New(DefaultCols, DefaultRows)
 		for range 300 {
 			_, _ = c.Write([]byte(unit))

@@ -128,6 +128,9 @@ func (c *Core) walk(t *tape) {
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
+	if p.need == 0 { // of the last character, if it was read by the byte
+		p.low, p.char = 0, 0
+	}
 	number(t, &p.low, 0, 0x10000)
 	number(t, &p.char, 0, 1<<21-1)
 	t.flag(&p.dcs)
