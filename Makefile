@@ -15,7 +15,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean
+.PHONY: build agents up down test page check lint arch darwin bench clean screens
 
 build: web/dist/xterm.mjs
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
@@ -86,6 +86,16 @@ bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
 	$(GO) test -run '^$$' -bench . ./pty ./store
+
+# What xterm.js shows of the recordings, of random bytes and of the edge cases in
+# pty/testdata, and its table of widths, all made anew. Needs Node.
+screens:
+	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
+	cd pty/oracle && node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+	cd pty/oracle && node index.mjs remake ../testdata
+	edges=$$(mktemp) && $(GO) test ./pty -count=1 -run 'TestEdges$$' -edge-jobs $$edges && \
+	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
+	$(GO) test ./pty
 
 clean:
 	rm -rf bin

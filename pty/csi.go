@@ -67,11 +67,15 @@ func (c *Core) plainEscape(b byte) {
 
 // designate selects a character set, or fills the screen with E (DECALN).
 func (c *Core) designate(kind, b byte) {
-	switch kind {
+	switch set := charset(b); kind {
 	case '(', ')', '*', '+':
-		c.charsets[kind-'('] = b
+		if set != 0 {
+			c.charsets[kind-'('] = set
+		}
 	case '-', '.':
-		c.charsets[kind-'-'+1] = b
+		if set != 0 {
+			c.charsets[kind-'-'+1] = set
+		}
 	case '%': // UTF-8 or not: always UTF-8 here
 		c.gl, c.charsets[0] = 0, 'B'
 	case '#':
@@ -82,11 +86,18 @@ func (c *Core) designate(kind, b byte) {
 			c.moveTo(0, 0)
 		}
 	}
-	for i, set := range c.charsets {
-		if set != '0' && set != 'A' {
-			c.charsets[i] = 'B' // national sets: no program seen uses them
-		}
+}
+
+// charset is the set that b designates; 0 if there is none. National sets are
+// shown as ASCII: no program seen uses them.
+func charset(b byte) byte {
+	switch b {
+	case '0', 'A':
+		return b
+	case 'B', '4', 'C', '5', 'R', 'Q', 'K', 'Y', 'E', '6', 'Z', 'H', '7', '=':
+		return 'B'
 	}
+	return 0
 }
 
 // csi executes a control sequence.
