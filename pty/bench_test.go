@@ -82,14 +82,6 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // BenchmarkMemory reports the heap of a screen: fresh, on its alternate
 // screen, and with 10,000 lines of history.
 func BenchmarkMemory(b *testing.B) {
@@ -97,21 +89,21 @@ func BenchmarkMemory(b *testing.B) {
 	line := bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog, again and again\r\n"), 10_000)
 	for b.Loop() {
 		New(DefaultCols, DefaultRows) // the width table
-		before := heap()
+		before := liveHeap()
 		all := make([]*Core, screens)
 		for i := range all {
 			all[i] = New(DefaultCols, DefaultRows)
 		}
-		fresh := heap()
+		fresh := liveHeap()
 		for _, c := range all {
 			_, _ = c.Write([]byte("\x1b[?1049h\x1b[2Jx\x1b]0;title\a"))
 		}
-		alt := heap()
+		alt := liveHeap()
 		for _, c := range all {
 			_, _ = c.Write([]byte("\x1b[?1049l"))
 			_, _ = c.Write(line)
 		}
-		full := heap()
+		full := liveHeap()
 		b.ReportMetric(float64(fresh-before)/screens/1e6, "MB/fresh")
 		b.ReportMetric(float64(alt-before)/screens/1e6, "MB/alt")
 		b.ReportMetric(float64(full-before)/screens/1e6, "MB/10k-lines")
