@@ -203,7 +203,7 @@ func (c *Core) looks() []string {
 }
 
 func (c *Core) look(x, y int) string {
-	s := c.buf.rows[y].cells[x].style
+	s := c.buf.rows[y].at(x).style
 	out := colourName(s.fg) + "/" + colourName(s.bg)
 	for i, letter := range "bfiuknhso" {
 		if s.attr&(1<<i) != 0 {

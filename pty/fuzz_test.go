@@ -3,6 +3,7 @@ package pty
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"testing"
@@ -26,23 +27,19 @@ func checkBounds(t *testing.T, c *Core) {
 	if b.x < 0 || b.x > c.cols || b.y < 0 || b.y >= c.rows || b.top < 0 || b.top > b.bottom || b.bottom >= c.rows {
 		t.Fatalf("cursor %d,%d region %d-%d on %dx%d", b.x, b.y, b.top, b.bottom, c.cols, c.rows)
 	}
-	if len(b.rows) != c.rows || len(c.tabs) < c.cols {
+	if len(b.rows) != c.rows || c.tabs != nil && len(c.tabs) < c.cols {
 		t.Fatalf("%d rows, %d tabs on %dx%d", len(b.rows), len(c.tabs), c.cols, c.rows)
 	}
 	if len(c.replies) > maxReplies || len(c.notices) > maxNotices || len(c.str) > maxString || c.history.bytes > historyBytes+historyChunk+4*maxSize*maxCluster || c.history.lines > historyLines+chunkLines {
 		t.Fatalf("%d bytes of replies, %d notices, %d bytes of string, %d of history", len(c.replies), len(c.notices), len(c.str), c.history.bytes)
 	}
 	for y := range b.rows {
-		cells := b.rows[y].cells
-		if len(cells) != c.cols {
-			t.Fatalf("row %d has %d cells of %d", y, len(cells), c.cols)
+		r := b.rows[y]
+		if r.cols != c.cols || len(r.cells) > c.cols || r.rest.ch&(wide|filler) != 0 {
+			t.Fatalf("row %d has %d cells of %d, the rest %+v", y, len(r.cells), c.cols, r.rest)
 		}
-		for x := range cells {
-			isFiller := cells[x].ch&filler != 0
-			afterWide := x > 0 && cells[x-1].ch&wide != 0
-			if isFiller != afterWide || x == c.cols-1 && cells[x].ch&wide != 0 {
-				t.Fatalf("row %d has half a wide character at %d: %q", y, x, c.Row(y))
-			}
+		if !r.sound() {
+			t.Fatalf("row %d has half a wide character: %q", y, c.Row(y))
 		}
 		if s := c.Row(y); !utf8.ValidString(s) || strings.HasSuffix(s, " ") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) {
 			t.Fatalf("row %d is %q", y, s)
@@ -89,7 +86,47 @@ func FuzzCore(f *testing.F) {
 			t.Fatalf("kept and restored after %d bytes:\n%s\nat once:\n%s", half, brief(again), brief(c))
 		}
 		checkResizes(t, again, data[half:], int(chunk))
+		if crc32.ChecksumIEEE(data)%32 == 0 { // it takes a hundred times as long as the rest
+			checkSpeed(t, data, cols, rows)
+		}
 	})
+}
+
+// slowest is the most that a byte of any output may take, in ns: 200 ms for a
+// MiB.
+const slowest = 190
+
+// checkSpeed writes data again and again, which must not take longer than
+// slowest allows. A build for fuzzing or with the race detector is slower, and
+// so is an old machine: by how much, ordinary output tells.
+func checkSpeed(t *testing.T, data []byte, cols, rows int) {
+	t.Helper()
+	const (
+		enough   = 256 << 10 // bytes
+		ordinary = 9         // ns for a byte of colouredText
+	)
+	if len(data) == 0 {
+		return
+	}
+	data = bytes.Repeat(data, enough/len(data)+1)
+	limit := slowest * max(1, perByte(bytes.Join(colouredText(64<<10), nil), 80, 24)/ordinary)
+	took := perByte(data, cols, rows)
+	for i := 0; took > limit && i < 4; i++ { // was it the machine?
+		took = min(took, perByte(data, cols, rows))
+	}
+	if took > limit {
+		t.Fatalf("on %dx%d a byte takes %.0f ns, more than %.0f: %.200q", cols, rows, took, limit, data)
+	}
+}
+
+// perByte is what a byte of data takes, in ns of this thread's time.
+func perByte(data []byte, cols, rows int) float64 {
+	c := New(cols, rows)
+	start := threadTime()
+	for p := range slices.Chunk(data, 4<<10) {
+		_, _ = c.Write(p)
+	}
+	return float64((threadTime() - start).Nanoseconds()) / float64(len(data))
 }
 
 // checkResizes writes more between resizes.
