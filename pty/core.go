@@ -67,17 +67,17 @@ func New(cols, rows int) *Core {
 	c := &Core{cols: cols, rows: rows, props: loadProperties(), spare: mostSpare}
 	c.buf = &c.main
 	c.reset()
+	c.resetAt = 0 // it was no RIS
 	return c
 }
 
 // reset is RIS: everything but the title, the frame count, and what has not
 // been fetched yet.
 func (c *Core) reset() {
-	if c.resetAt > 0 && c.taken == c.resetAt+1 { // two bytes that would take long on a large screen
-		c.resetAt = c.taken + 1
-		return
+	again := c.resetAt > 0 && c.taken == c.resetAt+1 // only ESC came since the last one
+	if c.resetAt = c.taken + 1; again {
+		return // two bytes would take long on a large screen
 	}
-	c.resetAt = c.taken + 1
 	c.endFrame()
 	if len(c.main.rows) == 0 {
 		c.main = newBuffer(c.cols, c.rows)
