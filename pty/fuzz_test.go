@@ -167,7 +167,7 @@ func hostile() []string {
 		"\x1bc", "\x1bcx", "\x1b[!p", "\x1b#8", "\x1b#8\x1b[99S", "\x1b[65535X", "\x1b[65535 @", "\x1b[ @", "\x1b[ @\x1b[ A", "\x1b[65535'}", "\x1b['}", "\x1b['~",
 		"\x1b]8;;http://x\x1b\\x", "\x1b[>1u", "\x1b[22t", "\x1b]0;x\a", "\a", "\x1bP+q;;;;\x1b\\", "\x1b[;;;;;;;;;;", "\x1b[2;299r\n",
 		"\x1b[4hx", "漢", "\x1b[;m", "\t", "\x1b[3g\x1bH\t", "\xff", "\xe2\x96", "👩\u200d💻", "\x1b[?2026h\x1b[?2026l", "\x1b[3J", "\x1b7x\x1b8",
-		"a\x1b[1\"q\x1b[?2J", "\x1b[1\"qab\x1b[0\"qcd\r\n\x1b[?2J", "\x1b]0;never ended ", "\x1bPq never ended ", "\x1b_G never ended ", "\x1b]52;c;QUJD",
+		"a\x1b[1\"q\x1b[?2J", "a\x1b[1\"q\x1b[?a\x1b[11\"zzzzzzq\x1b[?Ja\x1b[1\"q\x1b[?2J", "\x1b[1\"qab\x1b[0\"qcd\r\n\x1b[?2J", "\x1b]0;never ended ", "\x1bPq never ended ", "\x1b_G never ended ", "\x1b]52;c;QUJD",
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	sparePerByte = 16
 	freeRepeats  = 256 // cells that REP may print without an allowance
 	rowCells     = 32  // that a scroll counts as
+	eraseCells   = 8   // that looking whether a cell is protected counts as
 )
 
 // afford tells whether so many cells may be touched, and takes them off the
