@@ -1,7 +1,7 @@
 package pty
 
 // Sequences that touch every cell of many rows (SL, SR, DECIC, DECDC, DECSED on
-// a full screen, REP of hundreds of cells) take a thousand times as long as
+// a full screen, REP of more than freeRepeats cells) take a thousand times as long as
 // others of their length. So they have an allowance of cells, which every byte
 // of output adds to; beyond it they are ignored. No program seen comes
 // near: on 120x40 it is enough for 430 such sequences at once, and then for one
@@ -9,7 +9,7 @@ package pty
 const (
 	mostSpare    = 2 << 20 // cells: to move them takes some 10 ms
 	sparePerByte = 16
-	freeRepeats  = 256 // cells that REP may print without an allowance
+	freeRepeats  = 128 // cells that REP may print without an allowance
 	rowCells     = 32  // that a scroll counts as
 	eraseCells   = 8   // that looking whether a cell is protected counts as
 )
