@@ -13,7 +13,7 @@ func (c *Core) repeat(n int) {
 		n = most + (n-most)%(c.cols/width)
 	}
 	if c.standsAlone(ch) {
-		if n*width <= freeRepeats || c.afford(n*width+n*width/c.cols*rowCells) {
+		if cost := n*width + n*width/c.cols*rowCells; cost <= freeRepeats || c.afford(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
 		}
 		return

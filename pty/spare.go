@@ -9,7 +9,7 @@ package pty
 const (
 	mostSpare    = 2 << 20 // cells: to move them takes some 10 ms
 	sparePerByte = 16
-	freeRepeats  = 128 // cells that REP may print without an allowance
+	freeRepeats  = 128 // cells that one REP may take without an allowance
 	rowCells     = 32  // that a scroll counts as
 	eraseCells   = 8   // that looking whether a cell is protected counts as
 )
