@@ -15,7 +15,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean screens
+.PHONY: build agents up down test page check lint arch darwin bench clean screens fuzz
 
 build: web/dist/xterm.mjs
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
@@ -86,6 +86,14 @@ bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
 	$(GO) test -run '^$$' -bench . ./pty ./store
+	cd bench/peers && $(GO) test -run '^$$' -bench . .
+
+# So long each of the screen's fuzz tests runs. What one finds is in
+# pty/testdata/fuzz afterwards, and belongs into the repository with its mending.
+FUZZTIME ?= 5m
+fuzz:
+	for target in FuzzCore FuzzVT10x FuzzRestore FuzzStrip; do \
+	  $(GO) test ./pty -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
 
 # What xterm.js shows of the recordings, of random bytes and of the edge cases in
 # pty/testdata, and its table of widths, all made anew. Needs Node.
