@@ -1,6 +1,9 @@
 package pty
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // A cell is 16 bytes: what stands in it and how it looks.
 type cell struct {
@@ -62,10 +65,16 @@ func (c *Core) appendRow(dst []byte, r *row) []byte {
 			dst = c.appendCell(dst, ch)
 		}
 	}
-	for ch := r.rest.ch; end < r.cols && !isBlank(ch); end++ {
-		if ch < utf8.RuneSelf {
-			dst = append(dst, byte(ch))
-		} else {
+	switch ch := r.rest.ch; {
+	case isBlank(ch):
+	case ch < utf8.RuneSelf:
+		n := len(dst)
+		dst = slices.Grow(dst, r.cols-end)[:n+r.cols-end]
+		for i := range dst[n:] {
+			dst[n+i] = byte(ch)
+		}
+	default:
+		for range r.cols - end {
 			dst = c.appendCell(dst, ch)
 		}
 	}

@@ -104,13 +104,14 @@ func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	t.Helper()
 	const (
 		enough   = 256 << 10 // bytes
+		much     = 10        // loops are slowed down most by a build for fuzzing
 		ordinary = 9         // ns for a byte of colouredText
 	)
 	if len(data) == 0 {
 		return
 	}
 	data = bytes.Repeat(data, enough/len(data)+1)
-	limit := 2 * slowest * max(1, perByte(bytes.Join(colouredText(64<<10), nil), 80, 24)/ordinary)
+	limit := much * slowest * max(1, perByte(bytes.Join(colouredText(64<<10), nil), 80, 24)/ordinary)
 	took := perByte(data, cols, rows)
 	for i := 0; took > limit && i < 4; i++ { // was it the machine?
 		took = min(took, perByte(data, cols, rows))
