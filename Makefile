@@ -15,7 +15,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean screens fuzz
+.PHONY: build agents up down test page check lint arch darwin bench clean bench-screen screens fuzz
 
 build: web/dist/xterm.mjs
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
@@ -85,7 +85,12 @@ darwin:
 bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
-	$(GO) test -run '^$$' -bench . ./pty ./store
+	$(GO) test -run '^$$' -bench . ./store
+	$(MAKE) bench-screen
+
+# The screen alone, against other emulators: needs no agent CLI.
+bench-screen:
+	$(GO) test -run '^$$' -bench . ./pty
 	cd bench/peers && $(GO) test -run '^$$' -bench . .
 
 # So long each of the screen's fuzz tests runs. What one finds is in
