@@ -17,7 +17,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean
+.PHONY: build agents up down test page check lint arch darwin bench clean bench-screen screens fuzz
 
 build: web/dist/xterm.mjs
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
@@ -90,7 +90,30 @@ darwin:
 bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
-	$(GO) test -run '^$$' -bench . ./pty ./store
+	$(GO) test -run '^$$' -bench . ./store
+	$(MAKE) bench-screen
+
+# The screen alone, against other emulators: needs no agent CLI.
+bench-screen:
+	$(GO) test -run '^$$' -bench . ./pty
+	cd bench/peers && $(GO) test -run '^$$' -bench . .
+
+# So long each of the screen's fuzz tests runs. What one finds is in
+# pty/testdata/fuzz afterwards, and belongs into the repository with its mending.
+FUZZTIME ?= 5m
+fuzz:
+	for target in FuzzCore FuzzVT10x FuzzRestore FuzzStrip; do \
+	  $(GO) test ./pty -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
+
+# What xterm.js shows of the recordings, of random bytes and of the edge cases in
+# pty/testdata, and its table of widths, all made anew. Needs Node.
+screens:
+	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
+	cd pty/oracle && node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+	cd pty/oracle && node index.mjs remake ../testdata
+	edges=$$(mktemp) && $(GO) test ./pty -count=1 -run 'TestEdges$$' -edge-jobs $$edges && \
+	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
+	$(GO) test ./pty
 
 clean:
 	rm -rf bin

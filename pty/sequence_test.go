@@ -173,12 +173,12 @@ func TestASavedLinkOutlivesOthers(t *testing.T) {
 func TestAClusterWithTheNumberOfAnotherIsAChange(t *testing.T) {
 	t.Parallel()
 	c := draw(20, 3, "e\u0301")
-	was := c.buf.rows[0].cells[0].ch
+	was := c.buf.rows[0].at(0).ch
 	c.Changed()
 	_, _ = c.Write([]byte("\x1b[2J\x1b[H"))
 	c.collectClusters()
 	_, _ = c.Write([]byte("u\u0308"))
-	if now := c.buf.rows[0].cells[0].ch; now != was {
+	if now := c.buf.rows[0].at(0).ch; now != was {
 		t.Fatalf("the number is %x, not %x again", now, was)
 	}
 	if got := c.Changed().Rows; len(got) != 1 {
