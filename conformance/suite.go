@@ -52,11 +52,11 @@ type Report struct {
 
 // Checks returns the suite, in order.
 func Checks() []Check {
-	return slices.Concat(specified(), beyond())
+	return slices.Concat(Published(), beyond())
 }
 
-// specified are the checks of the published suite, with its names.
-func specified() []Check {
+// Published returns the checks of the published suite, with its names.
+func Published() []Check {
 	return []Check{
 		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, Timeout: time.Minute, Run: spawnAndIdle},
 		{Name: "simple_prompt", Doc: "a prompt reaches the model byte for byte, and its answer comes back", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},

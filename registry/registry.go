@@ -35,7 +35,7 @@ func builtins() []builtin {
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
 		{"codex", codex.Spec, codex.Hooks()},
 		{"gemini", gemini.Spec, gemini.Hooks()},
-		{"opencode", opencode.Spec, terminal.Hooks{}},
+		{"opencode", opencode.Spec, opencode.Hooks()},
 	}
 }
 
