@@ -84,6 +84,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	}
 	s.mu.Lock()
 	before := s.facts.busied
+	s.facts.failed = "" // of an earlier turn
 	s.mu.Unlock()
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(), Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
@@ -229,5 +230,12 @@ func (s *session) Compact(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
-	return srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/summarize", m, nil)
+	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/summarize", m, nil); err != nil {
+		return err
+	}
+	s.resync(srv) // the answer may overtake the events
+	if !s.seen(ctx, compactTimeout, func(f facts) bool { return f.status == "idle" }) {
+		return coleo.Errorf(coleo.ETimeout, "%s is still working %s after the summary was asked for", s.h.spec.Title, compactTimeout)
+	}
+	return nil
 }
