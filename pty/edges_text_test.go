@@ -98,6 +98,7 @@ func textEdges() []edge {
 		{"REP/many rows", "repetitions scroll", "5x3", "a\x1b[37bX"},
 		{"REP/in a region", "and scroll a region alone", "5x5", "1\r\n2\x1b[5;1H5\x1b[2;4r\x1b[3Ha\x1b[33bX"},
 		{"REP/flags", "a flag is repeated whole", "9x3", "🇩🇪\x1b[5bX"},
+		{"REP/an emoji joined to a letter", "what a joiner joins to a letter is repeated with it", "9x3", "e\u0301\u200d💻\x1b[5bX"},
 		{"REP/after a move", "nothing to repeat after a move", "10x2", "a\x1b[2C\x1b[3bX"},
 		{"REP/twice", "a second repetition repeats nothing", "10x2", "a\x1b[2b\x1b[2bX"},
 		{"REP/zero is one", "no count means one", "10x2", "a\x1b[0b\x1b[bX"},

@@ -9,6 +9,9 @@ func (c *Core) repeat(n int) {
 		return
 	}
 	ch := b.rows[b.y].at(at).ch
+	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
+		return // after a resize it is another character
+	}
 	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
 		n = most + (n-most)%(c.cols/width)
 	}
