@@ -317,6 +317,7 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 		case !selective:
 			r.clear(blank)
 		case len(r.cells) == 0 && r.rest == blank: // is so already
+			r.full = nil
 		case !c.afford(len(r.cells) * eraseCells):
 			return
 		default:

@@ -63,6 +63,7 @@ func stateEdges() []edge {
 		{"resize/both", "and text after it", "8x4", "abcdefgh\r\nijkl⟦4x3⟧X"},
 		{"resize/alt is cut", "the alternate screen does not wrap anew", "10x3", "\x1b[?1049habcdefghij\r\nk⟦5x3⟧X"},
 		{"resize/alt, then back", "the normal screen wrapped meanwhile", "10x3", "abcdefghij\x1b[?1049halt⟦5x3⟧\x1b[?1049l"},
+		{"resize/after DECALN", "what was erased of a filled row is no text", "8x3", "\x1b#8\x1b[1;3H\x1b[K\x1b[2;1H\x1b[4'}\x1b[3;1H\x1b[2P\x1b[2J⟦5x4⟧"},
 		{"resize/margins", "a resize forgets the region", "8x4", "\x1b[2;3r⟦8x5⟧\x1b[5H\nX"},
 		{"resize/mid sequence", "a sequence goes on after it", "8x3", "ab\x1b[3⟦9x3⟧;4HX"},
 		{"SGR/all attributes", "each of them", "20x2", "\x1b[1ma\x1b[0;2mb\x1b[0;3mc\x1b[0;4md\x1b[0;5me\x1b[0;7mf\x1b[0;8mg\x1b[0;9mh\x1b[0;53mi"},

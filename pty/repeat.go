@@ -9,17 +9,23 @@ func (c *Core) repeat(n int) {
 		return
 	}
 	ch := b.rows[b.y].at(at).ch
+	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
+		return // after a resize it is another character
+	}
 	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
 		n = most + (n-most)%(c.cols/width)
 	}
-	if c.standsAlone(ch) {
+	alone := c.standsAlone(ch)
+	if alone && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by the first part of a cluster
 		if cost := n*width + n*width/c.cols*rowCells; cost <= freeRepeats || c.afford(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
 		}
 		return
 	}
 	text := string(c.appendCell(nil, ch))
-	n = min(n, maxCluster/len(text)+1) // they join, and no cluster gets longer
+	if !alone {
+		n = min(n, maxCluster/len(text)+1) // they join, and no cluster gets longer
+	}
 	if !c.afford(n * maxCluster) {
 		return
 	}

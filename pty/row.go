@@ -74,7 +74,7 @@ func (r *row) cut(x int, b cell) {
 
 // used is the number of cells up to the last one written to.
 func (r *row) used() int {
-	if r.rest.ch != 0 {
+	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
 	}
 	for i := len(r.cells) - 1; i >= 0; i-- {
