@@ -159,7 +159,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 			seen = append(seen, change.Reading.State)
 		}
 	}
-	for _, q := range t.Model.Record() {
+	for _, q := range t.requests() {
 		if q.Side == "" && (!q.Done || q.Last.After(ended)) {
 			return fmt.Errorf("idle was read while the model was still answering; states were %v", seen)
 		}
