@@ -3,6 +3,7 @@
 # make test    every test, those with real agent CLIs included
 # make check   formatting, vet, linters, architecture
 # make build   bin/coleo
+# make safety, conformance    long runs with all agent CLIs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -17,7 +18,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean bench-screen screens fuzz
+.PHONY: safety safety-full conformance build agents up down test page check lint arch darwin bench clean bench-screen screens fuzz
 
 build: web/dist/xterm.mjs
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
@@ -57,6 +58,21 @@ $(AGENTS)/aider-$(AIDER):
 test: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -race -shuffle=on -p 2 -timeout 20m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
+
+# Long runs with real agent CLIs: what is sent at dialogs, and prompts of all
+# kinds; then all checks on all of them.
+SAFETY  ?= claude-code,opencode,codex,gemini,aider
+SENDS   ?= 300
+PROMPTS ?= 500
+safety: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 3h -count=1 -v -run 'Nothing|Prompts' ./conformance \
+	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS)
+
+safety-full:
+	$(MAKE) safety SENDS=1000 PROMPTS=10000
+
+conformance: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 1h -count=1 -v -run Compatible ./conformance -full $(REQUIRE),opencode-api
 
 # The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
 page: build agents

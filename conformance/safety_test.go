@@ -184,7 +184,7 @@ func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 				case "":
 				case coleo.EPromptLost:
 					lost++
-					t.Logf("prompt %d was reported lost: %v", n, err)
+					t.Logf("prompt %d (%.200q) was reported lost: %v%s", n, prompt, err, screenOf(err))
 				case coleo.EInvalid:
 					t.Logf("prompt %d was refused: %v", n, err)
 				default:
@@ -210,10 +210,20 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 	if _, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil {
 		return err
 	}
-	if !asked(trial.Model, prompt) {
+	// Some agent CLIs make blanks of a tab.
+	if !asked(trial.Model, prompt) && !asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) {
 		return fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
 	return nil
+}
+
+// screenOf is the screen that an error brings.
+func screenOf(err error) string {
+	var e *coleo.Error
+	if !errors.As(err, &e) || e.Screen == nil {
+		return ""
+	}
+	return "\n" + strings.TrimSpace(strings.Join(e.Screen.Lines, "\n"))
 }
 
 func lastAsked(trial *Trial) string {
