@@ -121,7 +121,7 @@ func (s *server) write(w *Write) response {
 	if s.exit != nil {
 		return refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
-	if w.OnlyIfEnd && (end != w.SeenOffset || s.term.Readable()) {
+	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
 		return response{Wrote: &Wrote{End: end}}
 	}
 	s.remember(w.ID)

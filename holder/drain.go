@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,9 +9,6 @@ import (
 )
 
 const (
-	// readSize is how much is taken from the PTY at once, in bytes: more than
-	// a PTY ever holds.
-	readSize = 64 << 10
 	// retryFull is how often a full disk is tried again.
 	retryFull = 250 * time.Millisecond
 	// retryHangup is how often a terminal that every process has closed is
@@ -60,18 +56,17 @@ func (s *server) finish(e Exit) {
 	s.exit = &e
 	s.mu.Unlock()
 	s.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
-	if raw, err := json.Marshal(e); err == nil {
-		_ = os.WriteFile(exitPath(s.launch.Dir), raw, 0o600)
+	if err := writeExit(s.launch.Dir, e); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
 	close(s.exited)
 }
 
 // drain returns when the terminal is at its end or the read deadline passes.
 func (s *server) drain() {
-	buf := make([]byte, readSize)
 	for {
 		s.waitForReader()
-		n, err := s.readOnce(buf)
+		n, err := s.readOnce()
 		if errors.Is(err, syscall.EIO) && s.mainRuns() {
 			time.Sleep(retryHangup) // every process has closed it; one may open it again
 			continue
@@ -82,10 +77,10 @@ func (s *server) drain() {
 	}
 }
 
-// readOnce waits for output and moves it to the journal. Reading and writing
-// are one step under the lock, so that a conditional write sees either the
-// byte in the terminal or the byte in the journal.
-func (s *server) readOnce(buf []byte) (int, error) {
+// readOnce waits for output and moves it to the journal. That is one step under
+// the lock, so that a conditional write sees a byte in the terminal, in the
+// intake or in the journal.
+func (s *server) readOnce() (int, error) {
 	raw, err := s.term.SyscallConn()
 	if err != nil {
 		return 0, err
@@ -95,32 +90,31 @@ func (s *server) readOnce(buf []byte) (int, error) {
 	err = raw.Read(func(fd uintptr) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		n, readErr = syscall.Read(int(fd), buf)
+		n, readErr = s.intake.take(int(fd))
 		if readErr == syscall.EAGAIN || readErr == syscall.EINTR {
 			return false
 		}
 		if n > 0 {
-			s.keep(buf[:n])
+			s.keep()
 		}
 		return true
 	})
-	return max(n, 0), errors.Join(err, readErr)
+	return n, errors.Join(err, readErr)
 }
 
-// keep puts output into the journal, however long the disk is full: nothing is
-// read meanwhile, so the kernel blocks the writer and nothing is lost, unless
-// somebody ends the arm.
-func (s *server) keep(p []byte) {
+// keep puts what was taken into the journal, however long the disk is full:
+// nothing is read meanwhile, so the kernel blocks the writer and nothing is
+// lost, unless somebody ends the arm.
+func (s *server) keep() {
 	for {
-		n, err := s.journal.Append(p, time.Now())
-		p = p[n:]
-		if len(p) == 0 {
+		err := s.intake.flush(s.journal, time.Now())
+		if err == nil {
 			s.blocked = ""
 			return
 		}
 		s.blocked = "the journal cannot be written: " + err.Error()
 		if s.isStopping() { // who ends the arm now gives up what it still has to say
-			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", len(p))
+			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.intake.held())
 			return
 		}
 		s.mu.Unlock()

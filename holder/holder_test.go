@@ -3,10 +3,12 @@ package holder
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,6 +29,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && playProgram(os.Args[1:]) {
+		os.Exit(0)
+	}
+	flag.Parse()
 	os.Exit(m.Run())
 }
 
@@ -35,23 +41,41 @@ const patience = 20 * time.Second
 
 func start(t *testing.T, script string) (Status, Launch) {
 	t.Helper()
+	return startProgram(t, "/bin/sh", "-c", script)
+}
+
+func startProgram(t *testing.T, argv ...string) (Status, Launch) {
+	t.Helper()
 	l := Launch{
 		Arm: "t-" + strconv.Itoa(os.Getpid()) + "-" + t.Name(), Generation: 1, Nonce: "n1",
 		Dir:  filepath.Join(t.TempDir(), strings.Repeat("long-", 25), "hold"), // longer than a socket's address
-		Argv: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Argv: argv, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Workdir: t.TempDir(), Cols: 80, Rows: 24,
 	}
 	s, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
 	if err != nil {
-		t.Fatalf("start %q: %v", script, err)
+		t.Fatalf("start %q: %v", argv, err)
 	}
 	t.Cleanup(func() {
 		if SameProcess(s.Holder) {
 			_ = syscall.Kill(s.Holder.PID, syscall.SIGKILL)
 		}
 		Sweep(l.Arm)
+		if err := Settle(l.Dir); err != nil {
+			t.Error(err)
+		}
 	})
 	return s, l
+}
+
+// wait returns when a state has come, and fails when it does not.
+func wait(t *testing.T, there func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !there(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come about in time")
+		}
+	}
 }
 
 func dial(t *testing.T, l Launch) *Client {

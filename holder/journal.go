@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -82,7 +83,11 @@ func CreateJournal(dir string) (*Journal, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	// Not O_APPEND: the kernel splices into no file that is opened so.
+	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekEnd)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open journal segment: %w", err)
 	}
@@ -108,6 +113,20 @@ func openIndex(path string) (*os.File, error) {
 // Append writes output to the journal. On an error it tells how much of p is
 // on disk; the rest may be tried again.
 func (j *Journal) Append(p []byte, now time.Time) (int, error) {
+	done := 0
+	for done < len(p) {
+		n, err := j.extend(now, func(f *os.File, most int) (int, error) { return f.Write(p[done:min(len(p), done+most)]) })
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// extend lets write put output into the open segment, at most so many bytes,
+// and counts what it says it has written.
+func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.end-j.start >= segmentSize {
@@ -115,16 +134,17 @@ func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := j.segment.Write(p)
-	j.end += int64(n)
+	n, err := write(j.segment, int(segmentSize-(j.end-j.start)))
+	n = max(n, 0)
 	if n > 0 {
+		j.end += int64(n)
 		close(j.grown)
 		j.grown = make(chan struct{})
 	}
 	if err != nil {
 		return n, fmt.Errorf("append to journal: %w", err)
 	}
-	if now.Sub(j.lastMark) >= markEvery {
+	if n > 0 && now.Sub(j.lastMark) >= markEvery {
 		j.lastMark = now
 		j.mark(Mark{Time: now, Offset: j.end - int64(n), Kind: MarkOutput})
 	}

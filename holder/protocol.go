@@ -91,11 +91,15 @@ type Exit struct {
 	Code   int       `json:"code"` // -1 when a signal ended it
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
-	Offset int64     `json:"offset"` // of the last byte it wrote
+	Offset int64     `json:"offset"`           // of the last byte it wrote
+	Reason string    `json:"reason,omitempty"` // when it is not known how the program ended
 }
 
 // String says it in words.
 func (e Exit) String() string {
+	if e.Reason != "" {
+		return e.Reason
+	}
 	if e.Signal != 0 {
 		return fmt.Sprintf("ended by signal %d", e.Signal)
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/pty"
 )
 
 const (
@@ -35,7 +34,9 @@ const (
 type server struct {
 	launch  Launch
 	journal *Journal
-	term    *pty.Terminal
+	term    *terminal
+	intake  *intake
+	lock    *os.File
 	holder  coleo.Identity
 	process coleo.Identity
 
@@ -55,17 +56,28 @@ type server struct {
 	met      bool          // somebody has been connected
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
+
+	guardMu   sync.Mutex
+	guard     *guard        // nil: there is none
+	dismissed chan struct{} // closed when the arm has ended in order
+	unguarded chan struct{} // closed when the last guard is gone
 }
 
 // Serve runs a holder in this process until its program has ended. It reads
 // the Launch from in and reports on out, in one line of JSON each, then lets
 // both go. The process must do nothing else: its children are the arm's.
+//
+// A holder starts its guard by the same command: then the order for it comes
+// on in, and Serve is the guard.
 func Serve(in io.Reader, out io.Writer) error {
-	var l Launch
-	if err := json.NewDecoder(in).Decode(&l); err != nil {
+	var d launchDocument
+	if err := json.NewDecoder(in).Decode(&d); err != nil {
 		return fmt.Errorf("read the launch: %w", err)
 	}
-	s, listener, err := open(l)
+	if d.Guard != nil {
+		return guardArm(*d.Guard)
+	}
+	s, listener, err := open(d.Launch)
 	if err != nil {
 		return errors.Join(err, report(out, response{Error: asError(err)}))
 	}
@@ -96,64 +108,113 @@ func open(l Launch) (*server, net.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
 	}
+	keepDescriptors()
 	if err := becomeReaper(); err != nil {
 		return nil, nil, err
 	}
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make the holder's folder: %w", err)
 	}
-	listener, err := listen(l.Dir)
+	lock, err := enter(l)
 	if err != nil {
 		return nil, nil, err
 	}
-	journal, err := CreateJournal(JournalDir(l.Dir))
+	listener, err := listenUnix(SocketPath(l.Dir))
 	if err != nil {
-		listener.Close()
 		return nil, nil, err
 	}
 	s := &server{
-		launch: l, journal: journal, cols: l.Cols, rows: l.Rows,
+		launch: l, lock: lock, cols: l.Cols, rows: l.Rows,
 		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
+		dismissed: make(chan struct{}), unguarded: make(chan struct{}),
 	}
 	if err := s.start(); err != nil {
-		journal.Close()
+		s.dismissGuard()
 		listener.Close()
 		os.Remove(SocketPath(l.Dir))
-		return nil, nil, err
+		return nil, nil, errors.Join(err, s.close())
 	}
 	return s, listener, nil
 }
 
-// listen takes the folder's socket; a stale one, at which nobody answers, is
-// replaced.
-func listen(dir string) (net.Listener, error) {
-	path := SocketPath(dir)
-	if conn, err := dialUnix(path); err == nil {
+// enter takes the folder, ends what a holder and its guard left of the arm
+// when both died in it, and clears away what they left there: a socket at
+// which nobody answers, and word of another generation's end.
+func enter(l Launch) (*os.File, error) {
+	if conn, err := dialUnix(SocketPath(l.Dir)); err == nil {
 		conn.Close()
-		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", dir)
+		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove the stale socket: %w", err)
+	lock, err := lockFolder(l.Dir)
+	if err != nil {
+		return nil, err
 	}
-	return listenUnix(path)
+	if left := sweepFolder(l); len(left) > 0 {
+		lock.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, l.Arm)
+	}
+	for _, path := range []string{SocketPath(l.Dir), exitPath(l.Dir)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			lock.Close()
+			return nil, fmt.Errorf("clear the holder's folder: %w", err)
+		}
+	}
+	return lock, nil
 }
 
+// sweepFolder sweeps when the folder had a holder that left no word of the
+// end.
+func sweepFolder(l Launch) []int {
+	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
+		return nil
+	}
+	if _, err := os.Stat(exitPath(l.Dir)); err == nil {
+		return nil
+	}
+	return Sweep(l.Arm)
+}
+
+// start opens journal and terminal and runs the program, with a guard from
+// before its first byte.
 func (s *server) start() error {
-	term, err := pty.Start(pty.Command{
-		Path: s.launch.Argv[0], Args: s.launch.Argv[1:], Dir: s.launch.Workdir,
-		Env:  append(s.launch.Env, EnvArm+"="+s.launch.Mark()),
-		Cols: s.cols, Rows: s.rows,
-	})
-	if err != nil {
+	var err error
+	if s.journal, err = CreateJournal(JournalDir(s.launch.Dir)); err != nil {
+		return err
+	}
+	if s.intake, err = newIntake(); err != nil {
+		return err
+	}
+	if s.term, err = openTerminal(s.cols, s.rows); err != nil {
+		return err
+	}
+	if err := s.keepGuard(); err != nil {
+		return err
+	}
+	env := append(s.launch.Env, EnvArm+"="+s.launch.Mark())
+	if err := s.term.start(s.launch.Argv, env, s.launch.Workdir); err != nil {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
-	s.term = term
-	s.process, _ = identify(term.Pid())
+	s.process, _ = identify(s.term.Pid())
 	if s.holder, err = Identify(os.Getpid()); err != nil {
 		return err
 	}
 	s.journal.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: s.cols, Rows: s.rows})
 	return nil
+}
+
+// close lets go of what start has opened.
+func (s *server) close() error {
+	var err error
+	if s.term != nil {
+		err = s.term.Close()
+	}
+	if s.intake != nil {
+		s.intake.close()
+	}
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.Close())
+	}
+	return errors.Join(err, s.lock.Close())
 }
 
 // run serves until the program has ended and everybody has heard of it.
@@ -169,7 +230,8 @@ func (s *server) run(listener net.Listener) error {
 	s.awaitFarewell()
 	listener.Close()
 	os.Remove(SocketPath(s.launch.Dir))
-	return errors.Join(s.term.Close(), s.journal.Close())
+	s.dismissGuard()
+	return s.close()
 }
 
 // awaitFarewell returns when somebody has been connected and nobody is any

@@ -15,7 +15,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if left := Sweep(l.Arm); len(left) != 0 || len(marked(l.Arm)) != 0 {
+	if left := Sweep(l.Arm); len(left) != 0 || len(markedTree(l.Arm)) != 0 {
 		t.Fatalf("sweep left %v", left)
 	}
 	if _, err := Dial(l.Dir, l.Nonce); coleo.ErrorCode(err) != coleo.EUnavailable {

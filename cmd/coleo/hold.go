@@ -54,8 +54,13 @@ func holdProgram(dir string, argv []string) error {
 	if err != nil {
 		return err
 	}
+	hold, err := holdCommand()
+	if err != nil {
+		return err
+	}
 	launch, err := json.Marshal(holder.Launch{
-		Arm: filepath.Base(dir), Generation: 1, Nonce: rand.Text(), Dir: dir,
+		Self: hold,
+		Arm:  filepath.Base(dir), Generation: 1, Nonce: rand.Text(), Dir: dir,
 		Argv: append([]string{program}, argv[1:]...), Env: os.Environ(), Workdir: cwd, Cols: 120, Rows: 40,
 	})
 	if err != nil {
@@ -72,7 +77,13 @@ func newReplayCommand() *cobra.Command {
 		Short: "Print the bytes of a journal",
 		Args:  exactly(1, "the holder's folder"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := holder.Settle(args[0]); err != nil {
+				return err
+			}
 			dir := holder.JournalDir(args[0])
+			if _, err := os.Stat(dir); err != nil {
+				return coleo.Errorf(coleo.ENotFound, "there is no journal in %s", args[0])
+			}
 			start, _, err := holder.Span(dir)
 			if err != nil {
 				return err
