@@ -17,8 +17,11 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 
 .PHONY: build agents up down test page check lint arch darwin bench clean
 
+# The holder's own small program goes into coleo. Only with the tag `lean`,
+# which nothing else sets: an embedded one is always of this very build.
 build: web/dist/xterm.mjs
-	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/coleo-hold.bin ./cmd/coleo-hold
+	$(GO) build -tags lean -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
 # uses the agent CLIs' own logins and models instead, which may cost money.
@@ -83,9 +86,11 @@ darwin:
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 bench: build agents
-	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
+	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
+	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
+	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 3x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./pty ./store
 
 clean:
-	rm -rf bin
+	rm -rf bin cmd/coleo/coleo-hold.bin

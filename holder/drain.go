@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -36,7 +35,7 @@ func (s *server) drainUntilExit() {
 	e := <-end
 	_ = s.term.SetReadDeadline(e.at.Add(drainAfterExit))
 	<-drained
-	offset, _ := s.journal.End()
+	offset := s.journal.End()
 	s.finish(Exit{Code: e.code, Signal: e.signal, Time: e.at.UTC(), Offset: offset})
 }
 
@@ -64,42 +63,42 @@ func (s *server) finish(e Exit) {
 
 // drain returns when the terminal is at its end or the read deadline passes.
 func (s *server) drain() {
+	raw, err := s.term.SyscallConn()
+	if err != nil {
+		return
+	}
+	var n int
+	var failed error
+	step := func(fd uintptr) bool { // made once: a holder makes no garbage of output
+		n, failed = s.takeOnce(int(fd))
+		return failed != syscall.EAGAIN && failed != syscall.EINTR
+	}
 	for {
 		s.waitForReader()
-		n, err := s.readOnce()
-		if errors.Is(err, syscall.EIO) && s.mainRuns() {
+		err := raw.Read(step)
+		if err == nil && failed == syscall.EIO && s.mainRuns() {
 			time.Sleep(retryHangup) // every process has closed it; one may open it again
 			continue
 		}
-		if err != nil || n == 0 {
+		if err != nil || failed != nil || n == 0 {
 			return
 		}
 	}
 }
 
-// readOnce waits for output and moves it to the journal. That is one step under
-// the lock, so that a conditional write sees a byte in the terminal, in the
-// intake or in the journal.
-func (s *server) readOnce() (int, error) {
-	raw, err := s.term.SyscallConn()
-	if err != nil {
-		return 0, err
+// takeOnce moves output to the journal. That is one step under the lock, so
+// that a conditional write sees a byte in the terminal, in the intake or in the
+// journal.
+func (s *server) takeOnce(master int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.intake.take(master)
+	if n > 0 {
+		s.rest.after(restAfter)
+		s.keep()
+		err = nil
 	}
-	var n int
-	var readErr error
-	err = raw.Read(func(fd uintptr) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		n, readErr = s.intake.take(int(fd))
-		if readErr == syscall.EAGAIN || readErr == syscall.EINTR {
-			return false
-		}
-		if n > 0 {
-			s.keep()
-		}
-		return true
-	})
-	return n, errors.Join(err, readErr)
+	return n, err
 }
 
 // keep puts what was taken into the journal, however long the disk is full:
@@ -127,8 +126,12 @@ func (s *server) keep() {
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
-		end, _ := s.journal.End()
-		advanced, near := s.advanced, end-s.read < unreadLimit
+		end := s.journal.End()
+		near := end-s.read < unreadLimit
+		if !near && s.advanced == nil {
+			s.advanced = make(chan struct{})
+		}
+		advanced := s.advanced
 		s.mu.Unlock()
 		if near {
 			return
@@ -156,8 +159,10 @@ func (s *server) advance(offset int64) {
 	defer s.mu.Unlock()
 	if offset > s.read {
 		s.read = offset
-		close(s.advanced)
-		s.advanced = make(chan struct{})
+		if s.advanced != nil {
+			close(s.advanced)
+			s.advanced = nil
+		}
 	}
 }
 

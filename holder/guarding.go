@@ -114,7 +114,7 @@ func (w *wake) record(dir string, left []int, lost error) error {
 	if known, err := ReadExit(dir); err == nil && known != nil {
 		return nil
 	}
-	end, _ := w.journal.End()
+	end := w.journal.End()
 	e := Exit{Code: -1, Reason: holderDied, Time: time.Now().UTC(), Offset: end}
 	if len(left) > 0 {
 		e.Reason += fmt.Sprintf("; processes %v of it are left", left)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -55,7 +56,7 @@ type Journal struct {
 	start    int64 // first offset of the open segment
 	end      int64
 	lastMark time.Time
-	grown    chan struct{} // closed and replaced at each append
+	watchers []chan struct{} // told of each growth
 }
 
 // CreateJournal opens the journal in dir to append, and makes it if missing.
@@ -63,7 +64,7 @@ func CreateJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
 	}
-	j := &Journal{dir: dir, grown: make(chan struct{})}
+	j := &Journal{dir: dir}
 	segments, err := listSegments(dir)
 	if err != nil {
 		return nil, err
@@ -138,8 +139,7 @@ func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, e
 	n = max(n, 0)
 	if n > 0 {
 		j.end += int64(n)
-		close(j.grown)
-		j.grown = make(chan struct{})
+		j.tell()
 	}
 	if err != nil {
 		return n, fmt.Errorf("append to journal: %w", err)
@@ -185,12 +185,38 @@ func (m Mark) encode() []byte {
 	return b
 }
 
-// End returns the offset behind the newest byte, and a channel that is closed
-// when it grows.
-func (j *Journal) End() (int64, <-chan struct{}) {
+// End returns the offset behind the newest byte.
+func (j *Journal) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.end, j.grown
+	return j.end
+}
+
+// Watch returns a channel on which something comes when the journal has grown
+// since something last came, until it is given to Unwatch. It is made once for
+// all: a busy holder would otherwise make garbage of every wake.
+func (j *Journal) Watch() chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := make(chan struct{}, 1)
+	j.watchers = append(j.watchers, c)
+	return c
+}
+
+// Unwatch ends a Watch.
+func (j *Journal) Unwatch(c chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.watchers = slices.DeleteFunc(j.watchers, func(w chan struct{}) bool { return w == c })
+}
+
+func (j *Journal) tell() {
+	for _, c := range j.watchers {
+		select {
+		case c <- struct{}{}:
+		default: // it has not yet looked at what came before
+		}
+	}
 }
 
 // Close closes the files.

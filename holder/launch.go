@@ -68,7 +68,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	defer log.Close()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Stderr = "/", log
-	cmd.Env = guardEnv()
+	cmd.Env = ownEnv()
 	l.Self = command
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()

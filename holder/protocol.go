@@ -123,6 +123,18 @@ type Status struct {
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
+// dataHead is what stands before the output in a frameData: type, length and
+// offset.
+const dataHead = 1 + 4 + 8
+
+// dataFrame fills in the head of a frame that holds output from an offset on.
+func dataFrame(frame []byte, from int64) []byte {
+	frame[0] = frameData
+	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
+	binary.BigEndian.PutUint64(frame[5:], uint64(from))
+	return frame
+}
+
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	head := make([]byte, 5, 5+len(payload))
 	head[0] = kind
@@ -144,11 +156,20 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
 	}
-	n := binary.BigEndian.Uint32(head[1:])
-	if n > maxFrame {
-		return 0, nil, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+	n, err := frameLength(head)
+	if err != nil {
+		return 0, nil, err
 	}
 	payload := make([]byte, n)
-	_, err := io.ReadFull(r, payload)
+	_, err = io.ReadFull(r, payload)
 	return head[0], payload, err
+}
+
+// frameLength returns how long the payload behind a frame's head is.
+func frameLength(head [5]byte) (int, error) {
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxFrame {
+		return 0, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+	}
+	return int(n), nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -24,8 +23,9 @@ const (
 	// linger bounds how long a holder waits, after the program has ended, for
 	// who is connected to hear of it and go. Later ones read exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites bounds the write ids that are known to be done.
-	rememberedWrites = 4096
+	// rememberedWrites bounds the write ids that are known to be done: who is
+	// not sure of a write asks again before it writes anything else.
+	rememberedWrites = 256
 	// termGrace is between TERM and KILL when the holder itself is told to end.
 	termGrace = 2 * time.Second
 )
@@ -44,8 +44,8 @@ type server struct {
 	cols     int
 	rows     int
 	answered int64
-	read     int64 // how far the host agent has read
-	advanced chan struct{}
+	read     int64         // how far the host agent has read
+	advanced chan struct{} // closed when it has read more; nil: nobody waits
 	done     map[string]bool
 	order    []string
 	blocked  string
@@ -57,6 +57,7 @@ type server struct {
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
 
+	rest      resting
 	guardMu   sync.Mutex
 	guard     *guard        // nil: there is none
 	dismissed chan struct{} // closed when the arm has ended in order
@@ -77,7 +78,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	if d.Guard != nil {
 		return guardArm(*d.Guard)
 	}
-	s, listener, err := open(d.Launch)
+	s, at, err := open(d.Launch)
 	if err != nil {
 		return errors.Join(err, report(out, response{Error: asError(err)}))
 	}
@@ -88,7 +89,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	if c, ok := out.(io.Closer); ok {
 		c.Close()
 	}
-	return s.run(listener)
+	return s.run(at)
 }
 
 func report(out io.Writer, r response) error {
@@ -104,7 +105,7 @@ func asError(err error) *coleo.Error {
 }
 
 // open starts the program and everything around it, or nothing.
-func open(l Launch) (*server, net.Listener, error) {
+func open(l Launch) (*server, *listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
 	}
@@ -119,30 +120,29 @@ func open(l Launch) (*server, net.Listener, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	listener, err := listenUnix(SocketPath(l.Dir))
+	at, err := listenUnix(SocketPath(l.Dir))
 	if err != nil {
 		return nil, nil, err
 	}
 	s := &server{
 		launch: l, lock: lock, cols: l.Cols, rows: l.Rows,
-		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
+		done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
 		dismissed: make(chan struct{}), unguarded: make(chan struct{}),
 	}
 	if err := s.start(); err != nil {
 		s.dismissGuard()
-		listener.Close()
+		at.Close()
 		os.Remove(SocketPath(l.Dir))
 		return nil, nil, errors.Join(err, s.close())
 	}
-	return s, listener, nil
+	return s, at, nil
 }
 
 // enter takes the folder, ends what a holder and its guard left of the arm
 // when both died in it, and clears away what they left there: a socket at
 // which nobody answers, and word of another generation's end.
 func enter(l Launch) (*os.File, error) {
-	if conn, err := dialUnix(SocketPath(l.Dir)); err == nil {
-		conn.Close()
+	if answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
 	}
 	lock, err := lockFolder(l.Dir)
@@ -218,17 +218,18 @@ func (s *server) close() error {
 }
 
 // run serves until the program has ended and everybody has heard of it.
-func (s *server) run(listener net.Listener) error {
+func (s *server) run(at *listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // terminals and services may go
 	go s.stopOnTerm(ctx)
 	go s.reapOthers(ctx)
-	go s.accept(listener)
+	s.rest.after(restAfter)
+	go s.accept(at)
 	s.drainUntilExit()
 	s.endTree(0)
 	s.awaitFarewell()
-	listener.Close()
+	at.Close()
 	os.Remove(SocketPath(s.launch.Dir))
 	s.dismissGuard()
 	return s.close()
@@ -255,7 +256,7 @@ func (s *server) awaitFarewell() {
 }
 
 // talk keeps count of who is connected.
-func (s *server) talk(conn net.Conn) {
+func (s *server) talk(conn io.ReadWriteCloser) {
 	s.count(1)
 	defer s.count(-1)
 	s.converse(conn)
@@ -286,9 +287,9 @@ func (s *server) stopOnTerm(ctx context.Context) {
 	}
 }
 
-func (s *server) accept(listener net.Listener) {
+func (s *server) accept(at *listener) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := at.Accept()
 		if err != nil {
 			return
 		}
@@ -300,7 +301,7 @@ func (s *server) status() Status {
 	start, _, _ := Span(JournalDir(s.launch.Dir))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	end, _ := s.journal.End()
+	end := s.journal.End()
 	return Status{
 		Version: Version, Arm: s.launch.Arm, Generation: s.launch.Generation, Nonce: s.launch.Nonce,
 		Holder: s.holder, Process: s.process, Cols: s.cols, Rows: s.rows,

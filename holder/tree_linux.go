@@ -54,6 +54,11 @@ func (s *server) reapOthers(ctx context.Context) {
 }
 
 func (s *server) reap() {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil || info.Signo == 0 {
+		return // no child has ended
+	}
 	for _, p := range processes() {
 		if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() && p.pid != s.guardPid() {
 			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -38,37 +35,22 @@ when the program does. Arms have one each; coleo starts them by itself.`,
 	return c
 }
 
+// holdProgram becomes the holder's own program, if this build has it, and is
+// the holder itself if not. Its process stays the same one.
 func holdProgram(dir string, argv []string) error {
-	if dir == "" || len(argv) == 0 {
-		return coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
-	}
-	program, err := exec.LookPath(argv[0])
-	if err != nil {
-		return coleo.Errorf(coleo.ENotInstalled, "%v", err)
-	}
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	cwd, err := os.Getwd()
-	if err != nil {
-		return err
-	}
 	hold, err := holdCommand()
 	if err != nil {
 		return err
 	}
-	launch, err := json.Marshal(holder.Launch{
-		Self: hold,
-		Arm:  filepath.Base(dir), Generation: 1, Nonce: rand.Text(), Dir: dir,
-		Argv: append([]string{program}, argv[1:]...), Env: os.Environ(), Workdir: cwd, Cols: 120, Rows: 40,
-	})
+	here, err := self()
 	if err != nil {
 		return err
 	}
-	in, out := io.Pipe()
-	go func() { _, _ = out.Write(launch); out.Close() }()
-	return holder.Serve(in, io.Discard)
+	if hold[0] != here && dir != "" && len(argv) > 0 {
+		args := append([]string{hold[0], "hold", "--dir", dir, "--"}, argv...)
+		return fmt.Errorf("become the holder: %w", syscall.Exec(hold[0], args, os.Environ()))
+	}
+	return holder.Hold(dir, argv, os.Environ(), hold)
 }
 
 func newReplayCommand() *cobra.Command {
