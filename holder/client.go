@@ -114,6 +114,14 @@ func (c *Client) Resize(cols, rows int) error {
 	return err
 }
 
+// Covered tells the holder that a snapshot of the screen makes good for all
+// output before an offset: what is over its bound may be deleted so far. Errors:
+// EUnsupported from a holder that is older than this request, and keeps all.
+func (c *Client) Covered(offset int64) error {
+	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
+	return err
+}
+
 // Signal sends a signal to the program.
 func (c *Client) Signal(s syscall.Signal) error {
 	_, err := c.ask(request{Op: askSignal, Signal: int(s)}, answerTimeout)

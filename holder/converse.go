@@ -97,6 +97,8 @@ func (s *server) answer(q request) response {
 			return refuse(coleo.EConflict, "signal the program: %w", err)
 		}
 		return response{}
+	case askCovered:
+		return s.cover(q.From)
 	case askStop:
 		s.stopOnce.Do(func() { close(s.stopping) })
 		left := s.endTree(q.Grace)

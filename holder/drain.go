@@ -54,6 +54,9 @@ func (s *server) finish(e Exit) {
 	s.mu.Lock()
 	s.exit = &e
 	s.mu.Unlock()
+	if s.lost > 0 {
+		s.journal.Mark(Mark{Time: e.Time, Kind: MarkGap, Lost: s.lost})
+	}
 	s.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
 	if err := writeExit(s.launch.Dir, e); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -76,6 +79,9 @@ func (s *server) drain() {
 	for {
 		s.waitForReader()
 		err := raw.Read(step)
+		if trimErr := s.trim(); trimErr != nil {
+			fmt.Fprintln(os.Stderr, trimErr)
+		}
 		if err == nil && failed == syscall.EIO && s.mainRuns() {
 			time.Sleep(retryHangup) // every process has closed it; one may open it again
 			continue
@@ -113,7 +119,8 @@ func (s *server) keep() {
 		}
 		s.blocked = "the journal cannot be written: " + err.Error()
 		if s.isStopping() { // who ends the arm now gives up what it still has to say
-			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.intake.held())
+			s.lost = s.intake.held()
+			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lost)
 			return
 		}
 		s.mu.Unlock()
@@ -127,7 +134,7 @@ func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
 		end := s.journal.End()
-		near := end-s.read < unreadLimit
+		near := s.launch.Alone || end-s.read < unreadLimit
 		if !near && s.advanced == nil {
 			s.advanced = make(chan struct{})
 		}

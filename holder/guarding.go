@@ -121,6 +121,7 @@ func (w *wake) record(dir string, left []int, lost error) error {
 	}
 	if lost != nil {
 		e.Reason += "; the end of its output is lost: " + lost.Error()
+		w.journal.Mark(Mark{Time: e.Time, Kind: MarkGap, Lost: w.intake.held()})
 	}
 	w.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
 	return writeExit(dir, e)

@@ -35,7 +35,7 @@ func Hold(dir string, argv, environ, self []string) error {
 	}
 	launch, err := json.Marshal(Launch{
 		Arm: filepath.Base(dir), Generation: 1, Nonce: nonce, Dir: dir, Self: self,
-		Argv: append([]string{program}, argv[1:]...), Env: environ, Workdir: cwd,
+		Argv: append([]string{program}, argv[1:]...), Env: environ, Workdir: cwd, Alone: true,
 	})
 	if err != nil {
 		return fmt.Errorf("write the launch: %w", err)

@@ -46,13 +46,32 @@ func start(t *testing.T, script string) (Status, Launch) {
 
 func startProgram(t *testing.T, argv ...string) (Status, Launch) {
 	t.Helper()
+	return startLaunch(t, nil, argv...)
+}
+
+// holderBinary is the lean program, when the tests shall judge that instead of
+// their own binary.
+var holderBinary = flag.String("holder", "", "the program to start as holder, instead of the tests' own binary")
+
+func holdCommand() []string {
+	if *holderBinary != "" {
+		return []string{*holderBinary, "hold", "--stdin"}
+	}
+	return []string{os.Args[0], holdEnv}
+}
+
+func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, Launch) {
+	t.Helper()
 	l := Launch{
 		Arm: "t-" + strconv.Itoa(os.Getpid()) + "-" + t.Name(), Generation: 1, Nonce: "n1",
 		Dir:  filepath.Join(t.TempDir(), strings.Repeat("long-", 25), "hold"), // longer than a socket's address
 		Argv: argv, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Workdir: t.TempDir(), Cols: 80, Rows: 24,
 	}
-	s, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
+	if change != nil {
+		change(&l)
+	}
+	s, err := Start(t.Context(), holdCommand(), l)
 	if err != nil {
 		t.Fatalf("start %q: %v", argv, err)
 	}
@@ -240,7 +259,7 @@ func TestABadLaunchIsOneClearError(t *testing.T) {
 			t.Parallel()
 			l := Launch{Arm: "bad", Generation: 1, Nonce: "n", Dir: t.TempDir(), Argv: []string{"/bin/true"}}
 			change(&l)
-			_, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
+			_, err := Start(t.Context(), holdCommand(), l)
 			if coleo.ErrorCode(err) != coleo.EInvalid || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("start = %v, want one line with code %s", err, coleo.EInvalid)
 			}

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +27,7 @@ const (
 	MarkResize MarkKind = 2 // the terminal got Cols x Rows
 	MarkInput  MarkKind = 3 // keys were typed; the text is not kept
 	MarkExit   MarkKind = 4 // the program ended
+	MarkGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
 )
 
 // Mark ties a moment to an offset of the output.
@@ -36,6 +36,7 @@ type Mark struct {
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // with MarkResize
+	Lost       int // with MarkGap: bytes, where Cols and Rows stand on disk
 }
 
 // markSize is a mark on disk: 8 bytes of Unix milliseconds, 8 of offset, 1 of
@@ -53,6 +54,7 @@ type Journal struct {
 	mu       sync.Mutex
 	segment  *os.File // open to append; nil when opened to read
 	index    *os.File
+	first    int64 // oldest offset held
 	start    int64 // first offset of the open segment
 	end      int64
 	lastMark time.Time
@@ -71,12 +73,12 @@ func CreateJournal(dir string) (*Journal, error) {
 	}
 	if len(segments) > 0 {
 		last := segments[len(segments)-1]
-		j.start, j.end = last.start, last.end
+		j.first, j.start, j.end = segments[0].start, last.start, last.end
 	}
 	if j.segment, err = openSegment(dir, j.start); err != nil {
 		return nil, err
 	}
-	if j.index, err = openIndex(filepath.Join(dir, "index")); err != nil {
+	if j.index, err = openIndex(indexPath(dir)); err != nil {
 		j.segment.Close()
 		return nil, err
 	}
@@ -181,6 +183,9 @@ func (m Mark) encode() []byte {
 	b[16] = byte(m.Kind)
 	binary.BigEndian.PutUint16(b[20:], uint16(m.Cols))
 	binary.BigEndian.PutUint16(b[22:], uint16(m.Rows))
+	if m.Kind == MarkGap {
+		binary.BigEndian.PutUint32(b[20:], uint32(m.Lost))
+	}
 	binary.BigEndian.PutUint32(b[24:], crc32.Checksum(b[:24], castagnoli))
 	return b
 }
@@ -190,6 +195,13 @@ func (j *Journal) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end
+}
+
+// span returns the offsets of the oldest byte held and behind the newest.
+func (j *Journal) span() (first, end int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.first, j.end
 }
 
 // Watch returns a channel on which something comes when the journal has grown

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -114,17 +113,7 @@ func TestNoByteIsLostWhenTheHolderIsKilled(t *testing.T) {
 // compares what the program says it had written with the journal.
 func killUnderLoad(t *testing.T, kind string, after int) {
 	t.Helper()
-	saidPath := filepath.Join(t.TempDir(), "said")
-	if err := os.WriteFile(saidPath, make([]byte, 8), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	said, err := mapSaid(saidPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = unix.Munmap(said) }()
-	now := func() int { return int(binary.NativeEndian.Uint64(said)) }
-	s, l := startProgram(t, os.Args[0], writerArg, kind, saidPath)
+	s, l, now := load(t, kind, nil)
 	wait(t, func() bool { return now() >= after })
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,13 @@ type Launch struct {
 	Cols       int      `json:"cols"`
 	Rows       int      `json:"rows"`
 
+	// Keep bounds the journal, in bytes; 0 means DefaultKeep. Only what the host
+	// agent has said to be covered is deleted.
+	Keep int64 `json:"keep,omitempty"`
+	// Alone says that no host agent reads this holder's output: it is drained
+	// however much is unread.
+	Alone bool `json:"alone,omitempty"`
+
 	// Self is the command that calls Serve on its standard input, with which
 	// the holder starts its guard. Start sets it; without it there is no guard.
 	Self []string `json:"self,omitempty"`

@@ -37,6 +37,8 @@ const (
 	askResize = "resize"
 	askSignal = "signal"
 	askStop   = "stop"
+
+	askCovered = "covered" // added later: a holder may not know it yet
 )
 
 // request is what a client asks. Only the fields of its Op are set.
@@ -44,7 +46,7 @@ type request struct {
 	Op      string        `json:"op"`
 	Version int           `json:"version,omitempty"` // hello
 	Nonce   string        `json:"nonce,omitempty"`   // hello
-	From    int64         `json:"from,omitempty"`    // stream
+	From    int64         `json:"from,omitempty"`    // stream, covered
 	Host    bool          `json:"host,omitempty"`    // stream: its position holds back the drain
 	Write   *Write        `json:"write,omitempty"`
 	Cols    int           `json:"cols,omitempty"`

@@ -49,6 +49,8 @@ type server struct {
 	done     map[string]bool
 	order    []string
 	blocked  string
+	covered  int64 // what a snapshot of the host agent makes good for
+	lost     int   // bytes that were given up on a full disk
 	exit     *Exit
 	exited   chan struct{}
 	stopping chan struct{} // closed when somebody ends the arm
@@ -298,10 +300,9 @@ func (s *server) accept(at *listener) {
 }
 
 func (s *server) status() Status {
-	start, _, _ := Span(JournalDir(s.launch.Dir))
+	start, end := s.journal.span()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	end := s.journal.End()
 	return Status{
 		Version: Version, Arm: s.launch.Arm, Generation: s.launch.Generation, Nonce: s.launch.Nonce,
 		Holder: s.holder, Process: s.process, Cols: s.cols, Rows: s.rows,

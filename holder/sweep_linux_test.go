@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"os"
 	"syscall"
 	"testing"
 
@@ -23,7 +22,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	}
 	again := l
 	again.Argv = []string{"/bin/sh", "-c", "exit 0"}
-	if _, err := Start(t.Context(), []string{os.Args[0], holdEnv}, again); err != nil {
+	if _, err := Start(t.Context(), holdCommand(), again); err != nil {
 		t.Fatalf("start over a stale socket: %v", err)
 	}
 }
