@@ -3,6 +3,7 @@
 # make test    every test, those with real agent CLIs included
 # make check   formatting, vet, linters, architecture
 # make build   bin/coleo
+# make soak    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -15,7 +16,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean
+.PHONY: build agents up down test page check lint arch darwin bench soak clean
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -91,6 +92,19 @@ bench: build agents
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 3x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./pty ./store
+
+# The long runs, with their full counts: RUN=Kill alone repeats one of them.
+# They judge the holder as it is shipped, and print how far they are.
+KILLS ?= 500
+ESCAPES ?= 200
+ORPHANS ?= 50
+REUSES ?= 300
+FUZZTIME ?= 60s
+soak: build
+	$(GO) test -c -o bin/holder.test ./holder
+	bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
+	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
+	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
 
 clean:
 	rm -rf bin cmd/coleo/coleo-hold.bin

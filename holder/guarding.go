@@ -41,9 +41,10 @@ func guardArm(o guardOrder) error {
 		return err
 	}
 	w := &wake{journal: j, intake: in}
-	left := w.endTree(o.Arm)
+	left := w.endTree(o.Arm, openGroup(o.Dir))
+	groupErr := openGroup(o.Dir).end(o.Dir)
 	err = w.bringIn(time.Now().Add(guardFull))
-	return errors.Join(err, w.record(o.Dir, left, err))
+	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
 // inOrder waits for the holder's word that the arm has ended; without one, the
@@ -60,14 +61,14 @@ type wake struct {
 	over    bool // the terminal has nothing more to give
 }
 
-// endTree ends what carries the arm's mark, as politely as a stop does, and
+// endTree ends what carries the arm's mark or is in its group, as politely as a stop does, and
 // reads meanwhile what it still says: a process that waits for its terminal
 // could not end. It returns the pids that are left.
-func (w *wake) endTree(arm string) []int {
+func (w *wake) endTree(arm string, g group) []int {
 	polite := false
 	start := time.Now()
 	for {
-		tree := markedTree(arm)
+		tree := markedOrIn(g, arm)
 		switch now := time.Since(start); {
 		case len(tree) == 0 || now > guardGrace+killTimeout:
 			return pidsOf(tree)

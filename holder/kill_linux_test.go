@@ -24,10 +24,16 @@ const writerArg = "COLEO_TEST_WRITE"
 
 // playProgram makes the test binary a program of these tests, if args say so.
 func playProgram(args []string) bool {
-	if args[0] != writerArg {
+	var err error
+	switch args[0] {
+	case writerArg:
+		err = playWriter(args[1:])
+	case reuserArg:
+		err = playReuser(args[1])
+	default:
 		return false
 	}
-	if err := playWriter(args[1:]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return true

@@ -37,6 +37,7 @@ type server struct {
 	term    *terminal
 	intake  *intake
 	lock    *os.File
+	group   group
 	holder  coleo.Identity
 	process coleo.Identity
 
@@ -151,6 +152,10 @@ func enter(l Launch) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := openGroup(l.Dir).end(l.Dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
 	if left := sweepFolder(l); len(left) > 0 {
 		lock.Close()
 		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, l.Arm)
@@ -193,7 +198,8 @@ func (s *server) start() error {
 		return err
 	}
 	env := append(s.launch.Env, EnvArm+"="+s.launch.Mark())
-	if err := s.term.start(s.launch.Argv, env, s.launch.Workdir); err != nil {
+	s.group = makeGroup(s.launch)
+	if err := s.term.start(s.launch.Argv, env, s.launch.Workdir, s.group); err != nil {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
 	s.process, _ = identify(s.term.Pid())
@@ -216,7 +222,7 @@ func (s *server) close() error {
 	if s.journal != nil {
 		err = errors.Join(err, s.journal.Close())
 	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(err, s.group.end(s.launch.Dir), s.lock.Close())
 }
 
 // run serves until the program has ended and everybody has heard of it.
@@ -230,11 +236,13 @@ func (s *server) run(at *listener) error {
 	go s.accept(at)
 	s.drainUntilExit()
 	s.endTree(0)
+	groupErr := s.group.end(s.launch.Dir)
+	s.group = group{}
 	s.awaitFarewell()
 	at.Close()
 	os.Remove(SocketPath(s.launch.Dir))
 	s.dismissGuard()
-	return s.close()
+	return errors.Join(groupErr, s.close())
 }
 
 // awaitFarewell returns when somebody has been connected and nobody is any

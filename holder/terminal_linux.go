@@ -82,17 +82,26 @@ func winsize(cols, rows int) *unix.Winsize {
 }
 
 // start runs a program, as leader of its own session with the terminal as its
-// controlling one.
-func (t *terminal) start(argv, env []string, dir string) error {
+// controlling one, in a control group if there is one.
+func (t *terminal) start(argv, env []string, dir string, in group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
 		env = append(env, "TERM=xterm-256color")
 	}
-	var err error
-	t.process, err = os.StartProcess(argv[0], argv, &os.ProcAttr{
+	attr := &os.ProcAttr{
 		Dir: dir, Env: env, Files: []*os.File{t.slave, t.slave, t.slave},
 		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
-	})
+	}
+	var err error
+	if fd := in.fd(); fd >= 0 {
+		defer unix.Close(fd)
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
+			return nil
+		}
+		attr.Sys.UseCgroupFD = false // not in there, then
+	}
+	t.process, err = os.StartProcess(argv[0], argv, attr)
 	return err
 }
 

@@ -39,7 +39,7 @@ func saidBy(t *testing.T, script string, size [2]int) string {
 		t.Fatal(err)
 	}
 	defer term.Close()
-	if err := term.start([]string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}, ""); err != nil {
+	if err := term.start([]string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}, "", group{}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := io.ReadAll(term.master) // EIO at the end

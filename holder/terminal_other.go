@@ -20,7 +20,7 @@ type terminal struct {
 
 func openTerminal(cols, rows int) (*terminal, error) { return &terminal{cols: cols, rows: rows}, nil }
 
-func (t *terminal) start(argv, env []string, dir string) error {
+func (t *terminal) start(argv, env []string, dir string, _ group) error {
 	term, err := pty.Start(pty.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols, Rows: t.rows})
 	t.Terminal = term
 	return err

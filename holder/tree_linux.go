@@ -75,14 +75,25 @@ func (s *server) endTree(grace time.Duration) []int {
 			return nil
 		}
 	}
-	return s.awaitGone(killTimeout, func(tree []process) { signalAll(tree, unix.SIGKILL) })
+	return s.awaitGone(killTimeout, func(tree []process) {
+		s.group.kill()
+		signalAll(tree, unix.SIGKILL)
+	})
 }
 
-// tree returns the arm's live processes: all below this one but the guard.
+// tree returns the arm's live processes: all below this one but the guard, and
+// all in the arm's control group.
 func (s *server) tree() []process {
-	all := processes()
 	guard := s.guardPid()
-	return below(all, func(p process) bool { return p.parent == os.Getpid() && p.pid != guard })
+	return treeOf(s.group, func(p process) bool { return p.parent == os.Getpid() && p.pid != guard })
+}
+
+// treeOf returns the live processes in a group, those for which root holds,
+// and all below them.
+func treeOf(g group, root func(process) bool) []process {
+	in := g.pids()
+	listed := func(p process) bool { return root(p) || in[p.pid] }
+	return below(processes(), listed, func(p process) bool { return root(p) || g.pids()[p.pid] })
 }
 
 // awaitGone waits until nothing of the arm is there, calling again with what
@@ -92,7 +103,7 @@ func (s *server) awaitGone(limit time.Duration, again func([]process)) []int {
 	for {
 		left := s.tree()
 		s.reap()
-		if len(left) == 0 || time.Now().After(deadline) {
+		if len(left) == 0 && !s.group.populated() || time.Now().After(deadline) {
 			return pidsOf(left)
 		}
 		if again != nil {
@@ -137,9 +148,8 @@ func lookAt(pid int) (process, error) {
 }
 
 // below returns the live processes of those for which root holds and of all
-// below them, parents first. Zombies are looked through: their children are
-// not theirs any more, but have been seen as such.
-func below(all []process, root func(process) bool) []process {
+// below them, parents first. still is root again, when one is to be signalled.
+func below(all []process, root, still func(process) bool) []process {
 	in := map[int]bool{}
 	var out []process
 	add := func(p process, own func() bool) {
@@ -151,7 +161,7 @@ func below(all []process, root func(process) bool) []process {
 	for _, p := range all {
 		if root(p) {
 			pid := p.pid
-			add(p, func() bool { now, err := lookAt(pid); return err == nil && root(now) })
+			add(p, func() bool { now, err := lookAt(pid); return err == nil && still(now) })
 		}
 	}
 	for grew := true; grew; {
@@ -159,7 +169,7 @@ func below(all []process, root func(process) bool) []process {
 		for _, p := range all {
 			if in[p.parent] && !in[p.pid] {
 				pid := p.pid
-				add(p, func() bool { now, err := lookAt(pid); return err == nil && (in[now.parent] || root(now)) })
+				add(p, func() bool { now, err := lookAt(pid); return err == nil && (in[now.parent] || still(now)) })
 				grew = true
 			}
 		}
@@ -223,9 +233,12 @@ func Sweep(arm string) []int {
 // markedTree returns the live processes whose environment at their start named
 // the arm, and those below them. Environments of other users' processes cannot
 // be read; they are not ours.
-func markedTree(arm string) []process {
+func markedTree(arm string) []process { return markedOrIn(group{}, arm) }
+
+// markedOrIn adds those in a control group.
+func markedOrIn(g group, arm string) []process {
 	want := []byte("\x00" + EnvArm + "=" + arm + "/")
-	return below(processes(), func(p process) bool {
+	return treeOf(g, func(p process) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 		return err == nil && bytes.Contains(append([]byte{0}, env...), want)
 	})

@@ -44,7 +44,7 @@ func Sweep(string) []int { return nil }
 // process is one of an arm. None is known here but the program itself.
 type process struct{ pid int }
 
-func markedTree(string) []process { return nil }
+func markedOrIn(group, string) []process { return nil }
 
 func pidsOf([]process) []int { return nil }
 
