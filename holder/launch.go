@@ -19,6 +19,9 @@ import (
 // has to open two files and fork, but a loaded machine may take seconds.
 const startTimeout = 20 * time.Second
 
+// The size of a terminal whose launch has none, in cells, as package pty has it.
+const defaultCols, defaultRows = 120, 40
+
 // EnvArm marks every process of an arm's tree. A sweep finds them by it when
 // the holder has died first.
 const EnvArm = "COLEO_ARM"

@@ -19,10 +19,9 @@ import (
 // Sizes in cells that are used when a launch has none, and their bounds; one
 // cell in pixels. All as package pty has them.
 const (
-	defaultCols, defaultRows = 120, 40
-	minCols, minRows         = 2, 1
-	maxSize                  = 1000
-	cellWidth, cellHeight    = 10, 20
+	minCols, minRows      = 2, 1
+	maxSize               = 1000
+	cellWidth, cellHeight = 10, 20
 )
 
 // terminal is the master of a pseudo-terminal and the program on it.

@@ -54,7 +54,8 @@ func holdProgram(dir string, argv []string) error {
 }
 
 func newReplayCommand() *cobra.Command {
-	return &cobra.Command{
+	var cast bool
+	c := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Print the bytes of a journal",
 		Args:  exactly(1, "the holder's folder"),
@@ -66,16 +67,25 @@ func newReplayCommand() *cobra.Command {
 			if _, err := os.Stat(dir); err != nil {
 				return coleo.Errorf(coleo.ENotFound, "there is no journal in %s", args[0])
 			}
-			start, _, err := holder.Span(dir)
-			if err != nil {
-				return err
+			if cast {
+				return holder.WriteCast(c.OutOrStdout(), dir)
 			}
-			r := holder.NewReader(dir, start)
-			defer r.Close()
-			if _, err := io.Copy(c.OutOrStdout(), r); err != nil {
-				return fmt.Errorf("replay %s: %w", args[0], err)
-			}
-			return nil
+			return printJournal(c.OutOrStdout(), dir)
 		},
 	}
+	c.Flags().BoolVar(&cast, "cast", false, "as an asciicast of version 2, with times and resizes")
+	return c
+}
+
+func printJournal(out io.Writer, dir string) error {
+	start, _, err := holder.Span(dir)
+	if err != nil {
+		return err
+	}
+	r := holder.NewReader(dir, start)
+	defer r.Close()
+	if _, err := io.Copy(out, r); err != nil {
+		return fmt.Errorf("replay %s: %w", dir, err)
+	}
+	return nil
 }
