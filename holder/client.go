@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -162,9 +163,13 @@ type Chunk struct {
 	Exit   *Exit
 }
 
+// streamBuffer is how much of a stream is read at once, in bytes: two frames.
+const streamBuffer = 2 * streamChunk
+
 // Stream is a connection over which output flows.
 type Stream struct {
 	conn net.Conn
+	from *bufio.Reader
 	stop func() bool
 }
 
@@ -180,13 +185,13 @@ func (c *Client) Stream(ctx context.Context, from int64, host bool) (*Stream, er
 		conn.Close()
 		return nil, lost(askStream, err)
 	}
-	return &Stream{conn: conn, stop: context.AfterFunc(ctx, func() { conn.Close() })}, nil
+	return &Stream{conn: conn, from: bufio.NewReaderSize(conn, streamBuffer), stop: context.AfterFunc(ctx, func() { conn.Close() })}, nil
 }
 
 // Next returns the next piece. After a piece with Exit, and when the holder
 // has gone, it returns io.EOF.
 func (s *Stream) Next() (Chunk, error) {
-	kind, payload, err := readFrame(s.conn)
+	kind, payload, err := readFrame(s.from)
 	if err != nil {
 		return Chunk{}, io.EOF
 	}

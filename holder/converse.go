@@ -19,7 +19,7 @@ const typeTimeout = 5 * time.Second
 // converse answers one connection. The first request must be hello.
 func (s *server) converse(conn io.ReadWriteCloser) {
 	defer conn.Close()
-	f := &frames{conn: conn}
+	f := newFrames(conn)
 	greeted := false
 	for {
 		kind, payload, err := f.next()
@@ -147,6 +147,7 @@ func (s *server) write(w *Write) response {
 	if n, err := s.term.Write(w.Data); err != nil {
 		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n, len(w.Data), err)
 	}
+	s.takeEcho()
 	switch w.Kind {
 	case WriteReply:
 		s.answered = max(s.answered, w.SeenOffset)
@@ -154,6 +155,25 @@ func (s *server) write(w *Write) response {
 		s.journal.Mark(Mark{Time: time.Now(), Kind: MarkInput})
 	}
 	return response{Wrote: &Wrote{Applied: true, End: end}}
+}
+
+// takeEcho moves what the keys have brought about at once, such as their echo,
+// to the journal: who drains would hear of it only after a round by the
+// kernel's poll. It does not wait for room on a full disk.
+func (s *server) takeEcho() {
+	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= unreadLimit {
+		return
+	}
+	_ = s.term.control(func(master int) {
+		n, _ := s.intake.take(master)
+		if n > 0 && s.intake.flush(s.journal, time.Now()) != nil {
+			go func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.keep()
+			}()
+		}
+	})
 }
 
 func (s *server) remember(id string) {

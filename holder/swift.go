@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
@@ -21,7 +22,8 @@ const keptFrame = 4 << 10
 
 // frames reads and writes a connection's frames in buffers that are used again.
 type frames struct {
-	conn  io.ReadWriter
+	conn  io.Writer
+	from  *bufio.Reader // head and payload come in one read
 	head  [5]byte
 	in    []byte
 	out   []byte
@@ -29,9 +31,13 @@ type frames struct {
 	data  []byte
 }
 
+func newFrames(conn io.ReadWriter) *frames {
+	return &frames{conn: conn, from: bufio.NewReaderSize(conn, keptFrame)}
+}
+
 // next returns the next frame; its payload is good until the one after.
 func (f *frames) next() (byte, []byte, error) {
-	if _, err := io.ReadFull(f.conn, f.head[:]); err != nil {
+	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
 		return 0, nil, err
 	}
 	n, err := frameLength(f.head)
@@ -40,13 +46,13 @@ func (f *frames) next() (byte, []byte, error) {
 	}
 	if n > keptFrame {
 		payload := make([]byte, n)
-		_, err = io.ReadFull(f.conn, payload)
+		_, err = io.ReadFull(f.from, payload)
 		return f.head[0], payload, err
 	}
 	if f.in == nil {
 		f.in = make([]byte, keptFrame)
 	}
-	_, err = io.ReadFull(f.conn, f.in[:n])
+	_, err = io.ReadFull(f.from, f.in[:n])
 	return f.head[0], f.in[:n], err
 }
 
