@@ -11,12 +11,14 @@ export CGO_ENABLED = 1
 # Versions of what the tests and the demonstration install by themselves.
 CLAUDE_CODE  := 2.1.329
 OPENCODE     := 1.18.33
+CODEX        := 0.169.0
+GEMINI       := 0.61.0
 AIDER        := 0.86.2
 GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench soak clean
+.PHONY: build agents up down test page check lint arch darwin bench soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -38,13 +40,16 @@ web/dist/xterm.mjs: web/package-lock.json
 	@echo 'installing what the page needs (once)'
 	@cd web && npm ci --no-audit --no-fund --loglevel=error && node build.mjs
 
-agents: $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE) $(AGENTS)/aider-$(AIDER)
+NPM_AGENTS   := @anthropic-ai/claude-code@$(CLAUDE_CODE) opencode-ai@$(OPENCODE) @openai/codex@$(CODEX) @google/gemini-cli@$(GEMINI)
+NPM_DONE     := $(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE)-$(CODEX)-$(GEMINI)
 
-$(AGENTS)/npm-$(CLAUDE_CODE)-$(OPENCODE):
-	@echo 'installing Claude Code $(CLAUDE_CODE) and OpenCode $(OPENCODE) into .agents (once)'
+agents: $(NPM_DONE) $(AGENTS)/aider-$(AIDER)
+
+$(NPM_DONE):
+	@echo 'installing Claude Code $(CLAUDE_CODE), OpenCode $(OPENCODE), Codex $(CODEX) and Gemini CLI $(GEMINI) into .agents (once)'
 	@mkdir -p $(AGENTS)
 	@cd $(AGENTS) && { [ -f package.json ] || echo '{"private":true}' > package.json; } && \
-	  npm install --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@$(CLAUDE_CODE) opencode-ai@$(OPENCODE)
+	  npm install --no-audit --no-fund --loglevel=error $(NPM_AGENTS)
 	@touch $@
 
 $(AGENTS)/aider-$(AIDER):
@@ -63,7 +68,7 @@ page: build agents
 
 # Harnesses whose agent CLI must be there: a missing one is a failure then,
 # not a skip.
-REQUIRE ?= claude-code,opencode,aider
+REQUIRE ?= claude-code,opencode,codex,gemini,aider
 
 check: arch lint darwin
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -91,7 +96,30 @@ bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench
-	$(GO) test -run '^$$' -bench . ./pty ./store
+	$(GO) test -run '^$$' -bench . ./store
+	$(MAKE) bench-screen
+
+# The screen alone, against other emulators: needs no agent CLI.
+bench-screen:
+	$(GO) test -run '^$$' -bench . ./pty
+	cd bench/peers && $(GO) test -run '^$$' -bench . .
+
+# So long each of the screen's fuzz tests runs. What one finds is in
+# pty/testdata/fuzz afterwards, and belongs into the repository with its mending.
+FUZZTIME ?= 5m
+fuzz:
+	for target in FuzzCore FuzzVT10x FuzzRestore FuzzStrip; do \
+	  $(GO) test ./pty -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
+
+# What xterm.js shows of the recordings, of random bytes and of the edge cases in
+# pty/testdata, and its table of widths, all made anew. Needs Node.
+screens:
+	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
+	cd pty/oracle && node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+	cd pty/oracle && node index.mjs remake ../testdata
+	edges=$$(mktemp) && $(GO) test ./pty -count=1 -run 'TestEdges$$' -edge-jobs $$edges && \
+	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
+	$(GO) test ./pty
 
 # The long runs, with their full counts: RUN=Kill alone repeats one of them.
 # They judge the holder as it is shipped, and print how far they are.
@@ -99,12 +127,12 @@ KILLS ?= 500
 ESCAPES ?= 200
 ORPHANS ?= 50
 REUSES ?= 300
-FUZZTIME ?= 60s
+HOLDER_FUZZTIME ?= 60s
 soak: build
 	$(GO) test -c -o bin/holder.test ./holder
-	bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
+	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
-	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
+	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
 
 clean:
 	rm -rf bin cmd/coleo/coleo-hold.bin

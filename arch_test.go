@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"conformance/fakeagent":   {},
 	"conformance":             {".", "pty", "holder", "registry", "conformance/"},
 	"bench":                   {".", "pty", "holder", "registry", "conformance/"},
+	"bench/peers":             {"pty"},
 }
 
 // home says which package may import a third-party one. A key is a prefix of
@@ -49,7 +50,8 @@ var mayImport = map[string][]string{
 // kind: who speaks to the kernel imports it.
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty"},
-	"github.com/hinshun/vt10x":               {"pty"},
+	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
+	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a module of its own
 	"github.com/acarl005/stripansi":          {"cmd/coleo"},
 	"github.com/spf13/cobra":                 {"cmd/coleo"},
 	"github.com/mattn/go-sqlite3":            {"store"},

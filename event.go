@@ -25,7 +25,6 @@ const (
 	EventRunEnd       EventKind = "run_end"             // RunEnd
 	EventPromptLost   EventKind = "prompt_lost"         // Error
 	EventDecision     EventKind = "approval"            // Decided
-	EventOutput       EventKind = "output"              // nothing: the terminal wrote, at most one event in OutputEvery
 )
 
 // Event is one entry of a host's append-only log. Host, Epoch and Seq are its

@@ -28,6 +28,7 @@ type Capabilities struct {
 	Resume           bool `json:"resume"`     // can take up a conversation after a kill
 	QueueWhileBusy   bool `json:"queue"`      // keeps a prompt that arrives in the middle of a turn
 	ModelFlag        bool `json:"model_flag"` // the model can be chosen at start
+	Question         bool `json:"question"`   // the model can ask the user to pick an option
 }
 
 // Info describes a harness.

@@ -11,7 +11,25 @@ import (
 // It fails with ETimeout when ctx ends first, and with EExited when the agent
 // CLI ends while that is not wanted.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
-	return waitAfter(ctx, s, 0, want)
+	newest := newestChange(s)
+	if now := s.State(); reached(now, want) {
+		return now, nil
+	} else if now.State == Dead {
+		return now, exited(newest)
+	}
+	return waitAfter(ctx, s, newest.Cursor, want)
+}
+
+// NewestCursor returns the position behind all that has happened in a session.
+func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
+
+func newestChange(s Session) (newest Change) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // what is there is yielded, then the end
+	for change := range s.Changes(ctx, 0) {
+		newest = change
+	}
+	return newest
 }
 
 // WaitForIdle waits until the agent CLI takes input again.
@@ -53,11 +71,6 @@ func Blocked(d *Dialog) *Error {
 }
 
 func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Reading, error) {
-	if from == 0 {
-		if now := s.State(); reached(now, want) {
-			return now, nil
-		}
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := s.State()

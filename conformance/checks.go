@@ -50,16 +50,6 @@ func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	return nil
 }
 
-// asked tells whether the model got a prompt, byte for byte.
-func asked(m *modelserver.Server, prompt string) bool {
-	for _, q := range m.Record() {
-		if q.Side == "" && q.Prompt == prompt {
-			return true
-		}
-	}
-	return false
-}
-
 func fileCreation(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -95,14 +85,9 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mostStale is how often in a turn a dialog may be refused because the agent
-// CLI drew it anew meanwhile.
-const mostStale = 3
-
 // approveAll approves every dialog of a turn until the turn ends, and returns
 // how many there were. first is called before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
-	stale := 0
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
@@ -113,28 +98,11 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() er
 				return n, err
 			}
 		}
-		r.Cursor = cursorOf(t.Session)
-		err = t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
-		if coleo.ErrorCode(err) == coleo.EStale && stale < mostStale {
-			stale++ // it was drawn anew while it was read: nothing was typed, and it is read again
-			n--
-			continue
-		}
-		if err != nil {
+		r.Cursor = coleo.NewestCursor(t.Session)
+		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve}); err != nil {
 			return n, err
 		}
 	}
-}
-
-// cursorOf returns the position behind the newest change of a session.
-func cursorOf(s coleo.Session) coleo.Cursor {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // what is there is yielded, then the end
-	var last coleo.Cursor
-	for change := range s.Changes(ctx, 0) {
-		last = change.Cursor
-	}
-	return last
 }
 
 func interrupt(ctx context.Context, t *Trial) error {
@@ -191,7 +159,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 			seen = append(seen, change.Reading.State)
 		}
 	}
-	for _, q := range t.Model.Record() {
+	for _, q := range t.requests() {
 		if q.Side == "" && (!q.Done || q.Last.After(ended)) {
 			return fmt.Errorf("idle was read while the model was still answering; states were %v", seen)
 		}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,10 @@ func exitIf(err error) {
 	os.Exit(0)
 }
 
+// full names the harnesses that are judged by all checks, and not by the quick
+// set alone.
+var full = flag.String("full", "codex", "harnesses that all checks are run on, separated by commas")
+
 // agentPath is where `make agents` puts the agent CLIs.
 func agentPath() []string {
 	dir := os.Getenv("COLEO_AGENTS")
@@ -82,10 +87,14 @@ func TestHarnessesAreCompatible(t *testing.T) {
 }
 
 func judge(t *testing.T, h coleo.Harness) {
+	checks := Quick()
+	if slices.Contains(strings.Split(*full, ","), h.Info().Name) {
+		checks = Checks()
+	}
 	report, err := Run(t.Context(), h, Config{
 		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
 		Isolated: true, Log: func(line string) { t.Log(line) },
-	}, Checks())
+	}, checks)
 	if coleo.ErrorCode(err) == coleo.ENotInstalled {
 		if required(h.Info().Name) {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -20,6 +21,7 @@ type Check struct {
 	Name     string
 	Doc      string // one line: what is required
 	Required bool   // a harness that fails it is not compatible
+	Shared   bool   // it runs in the session that earlier shared checks left idle; else in one of its own
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // nil: every harness must; false: it is skipped
 	Skip     string                        // what a skip says
@@ -50,29 +52,48 @@ type Report struct {
 
 // Checks returns the suite, in order.
 func Checks() []Check {
+	return slices.Concat(Published(), beyond())
+}
+
+// Quick returns what tells in little time whether a harness may be used: the
+// published suite and what must pass.
+func Quick() []Check {
+	published := len(Published())
+	var out []Check
+	for i, c := range Checks() {
+		if i < published || c.Required {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Published returns the checks of the published suite, with its names.
+func Published() []Check {
 	return []Check{
 		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, Timeout: time.Minute, Run: spawnAndIdle},
-		{Name: "simple_prompt", Doc: "a prompt reaches the model byte for byte, and its answer comes back", Required: true, Timeout: 2 * time.Minute, Run: simplePrompt},
-		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true, Timeout: 3 * time.Minute, Run: fileCreation},
-		{Name: "interrupt", Doc: "a running turn stops when it is told to", Timeout: time.Minute,
+		{Name: "simple_prompt", Doc: "a prompt reaches the model byte for byte, and its answer comes back", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
+		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true, Shared: true, Timeout: 3 * time.Minute, Run: fileCreation},
+		{Name: "interrupt", Doc: "a running turn stops when it is told to", Shared: true, Timeout: time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Interrupt }, Skip: "not supported", Run: interrupt},
-		{Name: "state_detection", Doc: "idle, then processing or executing, then idle", Required: true, Timeout: 2 * time.Minute, Run: stateDetection},
+		{Name: "state_detection", Doc: "idle, then processing or executing, then idle", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: stateDetection},
 		{Name: "mcp_connection", Doc: "an MCP server is started and one of its tools called", Timeout: time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.MCP }, Skip: "MCP not supported", Run: mcpConnection},
 	}
 }
 
-// Run judges a harness by the checks, one after another, each in a session of
-// its own. It fails only when the suite itself cannot run, with ENotInstalled
+// Run judges a harness by the checks, one after another. It fails only when the suite itself cannot run, with ENotInstalled
 // when the agent CLI is missing; what a harness does wrong is in the report.
-func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (Report, error) {
-	report := Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
+func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
+	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
+	bench := &bench{harness: h, config: c}
+	defer func() { err = errors.Join(err, bench.clear()) }()
 	for _, check := range checks {
 		if err := ctx.Err(); err != nil {
 			return report, err
 		}
 		c.log("Running %s...", check.Name)
-		result, err := run(ctx, h, c, check)
+		result, err := bench.run(ctx, check)
 		if err != nil {
 			return report, fmt.Errorf("check %s: %w", check.Name, err)
 		}
@@ -86,22 +107,35 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (Report
 	return report, nil
 }
 
-func run(ctx context.Context, h coleo.Harness, c Config, check Check) (Result, error) {
+// bench runs checks and keeps the trial that shared ones work with.
+type bench struct {
+	harness coleo.Harness
+	config  Config
+	shared  *Trial // nil until a check needs it
+	own     *Trial // of the running check that shares none
+}
+
+// skip is an error that is none: the check does not apply.
+type skip string
+
+func (s skip) Error() string { return string(s) }
+
+func (b *bench) run(ctx context.Context, check Check) (Result, error) {
 	result := Result{Name: check.Name, Required: check.Required}
-	if check.Needs != nil && !check.Needs(h.Info().Capabilities) {
-		result.Pass, result.Skipped, result.Details = true, true, "Skipped: "+check.Skip
+	if check.Needs != nil && !check.Needs(b.harness.Info().Capabilities) {
+		result.skip(check.Skip)
 		return result, nil
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, check.Timeout, errors.New("Timeout"))
 	defer cancel()
-	t, err := newTrial(h, c, check.Name)
+	t, err := b.trial(check)
 	if err != nil {
 		return result, err
 	}
 	err = check.Run(ctx, t)
 	evidence := t.evidence()
-	if closeErr := t.close(); err == nil {
+	if closeErr := b.done(check, err); err == nil {
 		err = closeErr
 	}
 	if coleo.ErrorCode(err) == coleo.ENotInstalled {
@@ -109,8 +143,55 @@ func run(ctx context.Context, h coleo.Harness, c Config, check Check) (Result, e
 	}
 	result.Seconds = time.Since(start).Seconds()
 	result.Pass, result.Details = err == nil, t.details
-	if err != nil {
-		result.Details = why(ctx, err) + evidence
+	var why skip
+	switch {
+	case errors.As(err, &why):
+		result.skip(string(why))
+	case err != nil:
+		result.Details = because(ctx, err) + evidence
 	}
 	return result, nil
+}
+
+func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }
+
+// trial returns what a check works with.
+func (b *bench) trial(check Check) (*Trial, error) {
+	if check.Shared && b.shared != nil {
+		b.shared.begin()
+		return b.shared, nil
+	}
+	t, err := newTrial(b.harness, b.config, check.Name)
+	if err == nil && check.Shared {
+		b.shared = t
+	}
+	if err == nil && !check.Shared {
+		b.own = t
+	}
+	return t, err
+}
+
+// done ends the trial of a check that does not share it, and a shared one in
+// which something went wrong.
+func (b *bench) done(check Check, err error) error {
+	var why skip
+	if check.Shared && (err == nil || errors.As(err, &why)) {
+		return nil
+	}
+	t := b.own
+	if check.Shared {
+		t, b.shared = b.shared, nil
+	}
+	b.own = nil
+	return t.close()
+}
+
+// clear ends the trial that is left.
+func (b *bench) clear() error {
+	if b.shared == nil {
+		return nil
+	}
+	t := b.shared
+	b.shared = nil
+	return t.close()
 }

@@ -44,6 +44,7 @@ type Trial struct {
 	config  Config
 	dir     string
 	details string
+	before  int // requests to the model before this check
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -83,14 +84,27 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	return err
 }
 
-// spawnIdle starts the agent CLI and waits until it takes input.
+// spawnIdle starts the agent CLI, unless an earlier check has left one, and
+// waits until it takes input.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
+	if t.Session != nil {
+		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
+		return err
+	}
 	if err := t.spawn(ctx, change); err != nil {
 		return err
 	}
 	_, err := coleo.WaitForIdle(ctx, t.Session)
 	return err
 }
+
+// begin makes the trial ready for the next check that shares it.
+func (t *Trial) begin() {
+	t.details, t.before = "", len(t.Model.Record())
+}
+
+// requests are those that the model got during this check.
+func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
 // close ends the agent CLI and removes what the trial made.
 func (t *Trial) close() error {
@@ -110,8 +124,8 @@ func (t *Trial) close() error {
 	return err
 }
 
-// why says what went wrong in a check.
-func why(ctx context.Context, err error) string {
+// because says what went wrong in a check.
+func because(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
 	}
@@ -129,7 +143,7 @@ func (t *Trial) evidence() string {
 	if term, ok := t.Session.(coleo.Terminal); ok {
 		out += "\nscreen:\n" + strings.TrimRight(strings.Join(term.Screen().Lines, "\n"), "\n")
 	}
-	for _, q := range t.Model.Record() {
+	for _, q := range t.requests() {
 		out += fmt.Sprintf("\nmodel: %s %s %q -> %d %s", q.Method, q.Path, cut(q.Prompt), q.Status, q.Rule)
 	}
 	return out

@@ -2,6 +2,7 @@ package pty
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
 	"testing"
 )
@@ -82,39 +83,87 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+// BenchmarkMemory reports the heap of a screen: with every cell written, on
+// its alternate screen too, and with 10,000 lines of history.
+func BenchmarkMemory(b *testing.B) {
+	for b.Loop() {
+		drawn, alt, full := memory()
+		b.ReportMetric(drawn, "MB/drawn")
+		b.ReportMetric(alt, "MB/alt")
+		b.ReportMetric(full, "MB/10k-lines")
+	}
 }
 
-// BenchmarkMemory reports the heap of a screen: fresh, on its alternate
-// screen, and with 10,000 lines of history.
-func BenchmarkMemory(b *testing.B) {
+// memory is what a screen of 120x40 takes, in MB: with every cell written, with
+// its alternate screen full too, and with 10,000 lines that all differ.
+func memory() (drawn, alt, full float64) {
 	const screens = 20
-	line := bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog, again and again\r\n"), 10_000)
-	for b.Loop() {
-		New(DefaultCols, DefaultRows) // the width table
-		before := heap()
-		all := make([]*Core, screens)
-		for i := range all {
-			all[i] = New(DefaultCols, DefaultRows)
-		}
-		fresh := heap()
+	New(DefaultCols, DefaultRows) // the width table
+	all := make([]*Core, screens)
+	before := liveHeap()
+	each := func(f func(c *Core)) float64 {
 		for _, c := range all {
-			_, _ = c.Write([]byte("\x1b[?1049h\x1b[2Jx\x1b]0;title\a"))
+			f(c)
 		}
-		alt := heap()
-		for _, c := range all {
-			_, _ = c.Write([]byte("\x1b[?1049l"))
-			_, _ = c.Write(line)
-		}
-		full := heap()
-		b.ReportMetric(float64(fresh-before)/screens/1e6, "MB/fresh")
-		b.ReportMetric(float64(alt-before)/screens/1e6, "MB/alt")
-		b.ReportMetric(float64(full-before)/screens/1e6, "MB/10k-lines")
-		runtime.KeepAlive(all)
+		return float64(liveHeap()-before) / screens / 1e6
 	}
+	fill := bytes.Repeat([]byte("0123456789"), DefaultCols*DefaultRows/10)
+	for i := range all {
+		all[i] = New(DefaultCols, DefaultRows)
+	}
+	drawn = each(func(c *Core) { _, _ = c.Write(fill) })
+	alt = each(func(c *Core) {
+		_, _ = c.Write([]byte("\x1b[?1049h\x1b]0;title\a"))
+		_, _ = c.Write(fill)
+	})
+	full = each(func(c *Core) {
+		_, _ = c.Write([]byte("\x1b[?1049l"))
+		for i := range historyLines {
+			_, _ = fmt.Fprintf(c, "line %d: the quick brown fox jumps over the lazy dog, again and again\r\n", i)
+		}
+	})
+	runtime.KeepAlive(all)
+	return drawn, alt, full
+}
+
+// TestMemoryIsWithinItsBars holds the figures that docs/screen.md promises.
+func TestMemoryIsWithinItsBars(t *testing.T) {
+	drawn, alt, full := memory()
+	if drawn > 0.3 || alt > 0.3 || full > 2.5 {
+		t.Errorf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines; want at most 0.3, 0.3 and 2.5", drawn, alt, full)
+	}
+	t.Logf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines", drawn, alt, full)
+}
+
+// BenchmarkHostile reports the dearest of the hostile pieces of output, in ms
+// for a MiB, and fails above 200.
+func BenchmarkHostile(b *testing.B) {
+	for _, size := range [][2]int{{1, 1}, {5, 3}, {DefaultCols, DefaultRows}, {500, 300}} {
+		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
+			worst, which := 0.0, ""
+			for b.Loop() {
+				worst, which = dearest(size[0], size[1])
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(worst*(1<<20)/1e6, "ms/MiB")
+			if worst > slowest {
+				b.Errorf("%q takes %.0f ns a byte, more than %d", which, worst, slowest)
+			}
+		})
+	}
+}
+
+func dearest(cols, rows int) (worst float64, which string) {
+	const most = 5 // times each is measured; the least counts
+	for _, in := range hostile() {
+		data := append([]byte("\x1b#8"), bytes.Repeat([]byte(in), (512<<10)/len(in))...)
+		took := perByte(data, cols, rows)
+		for range most - 1 {
+			took = min(took, perByte(data, cols, rows))
+		}
+		if took > worst {
+			worst, which = took, in
+		}
+	}
+	return worst, which
 }

@@ -2,7 +2,7 @@ package pty
 
 // A buffer is the normal or the alternate screen.
 type buffer struct {
-	rows        []row
+	rows        []*row
 	x, y        int // x is the number of columns while a wrap is pending
 	top, bottom int // scroll region, both inclusive
 	saved       saved
@@ -10,7 +10,10 @@ type buffer struct {
 
 	// Rows that a smaller size hides, to come back with a larger one. What is
 	// above the normal screen goes to the history instead.
-	above, below []row
+	above, below []*row
+
+	moved [2]int // rows that the next Changed looks at besides dirty ones: from, to before
+	turn  []*row // room for the rows that turn over when others shift
 }
 
 // saved is what DECSC keeps.
@@ -22,22 +25,40 @@ type saved struct {
 }
 
 func newBuffer(cols, rows int) buffer {
-	b := buffer{rows: make([]row, rows), bottom: rows - 1, saved: saved{charset: 'B'}}
-	cells := make([]cell, cols*rows) // one piece of memory, cut up
+	b := buffer{rows: make([]*row, rows)}
+	all := make([]row, rows) // one piece of memory
 	for y := range b.rows {
-		b.rows[y] = row{cells: cells[y*cols : (y+1)*cols : (y+1)*cols], dirty: true}
+		b.rows[y] = &all[y]
+		b.rows[y].cols = cols
 	}
+	b.start()
 	return b
+}
+
+// start makes b as it is at first; its rows are kept.
+func (b *buffer) start() {
+	for _, r := range b.rows {
+		r.clear(cell{})
+	}
+	*b = buffer{rows: b.rows, bottom: len(b.rows) - 1, saved: saved{charset: 'B'}, moved: [2]int{0, len(b.rows)}, turn: b.turn}
+}
+
+// touch has the rows from y to before end looked at by the next Changed.
+func (b *buffer) touch(y, end int) {
+	if b.moved[0] == b.moved[1] {
+		b.moved = [2]int{y, end}
+	}
+	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
 // shiftUp moves the rows of top..bottom up by n and blanks those below.
 func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
-	for range n {
-		first := b.rows[top]
-		copy(b.rows[top:bottom], b.rows[top+1:bottom+1])
-		first.clear(blank)
-		b.rows[bottom] = first
+	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
+	copy(b.rows[top:], b.rows[top+n:bottom+1])
+	for i, r := range b.turn {
+		r.clear(blank)
+		b.rows[bottom-n+1+i] = r
 	}
 	b.touch(top, bottom+1)
 }
@@ -45,11 +66,11 @@ func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 // shiftDown moves the rows of top..bottom down by n and blanks those above.
 func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
-	for range n {
-		last := b.rows[bottom]
-		copy(b.rows[top+1:bottom+1], b.rows[top:bottom])
-		last.clear(blank)
-		b.rows[top] = last
+	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
+	copy(b.rows[top+n:bottom+1], b.rows[top:])
+	for i, r := range b.turn {
+		r.clear(blank)
+		b.rows[top+i] = r
 	}
 	b.touch(top, bottom+1)
 }
@@ -59,16 +80,31 @@ func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
-	if b.top == 0 && b == &c.main {
-		for y := range n {
-			c.keep(&b.rows[y])
-		}
+	if c.keepsHistory() {
+		c.keep(b.rows[:n])
 	}
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
 
-func (c *Core) keep(r *row) {
-	c.history.push(func(text []byte) []byte { return c.appendRow(text, r) })
+// keepsHistory tells whether rows that the region scrolls off become history.
+func (c *Core) keepsHistory() bool {
+	return c.buf.top == 0 && c.buf == &c.main
+}
+
+// keep makes rows history.
+func (c *Core) keep(rows []*row) {
+	for i := 0; i < len(rows); {
+		first, times := rows[i], 1
+		for i+times < len(rows) && rows[i+times].looksLike(first) {
+			times++
+		}
+		c.line = c.appendRow(c.line[:0], first)
+		c.history.push(c.line, times)
+		i += times
+	}
+	if cap(c.line) > maxNoticeText {
+		c.line = nil
+	}
 }
 
 // index moves the cursor down a row, scrolling at the bottom of the region.
@@ -160,7 +196,7 @@ func (c *Core) backspace() {
 		b.rows[b.y].wrapped = false
 		b.y--
 		b.x = c.cols - 1
-		if b.rows[b.y].cells[b.x].ch == 0 { // left free by a wide character
+		if b.rows[b.y].at(b.x).ch == 0 { // left free by a wide character
 			b.x--
 		}
 	}
@@ -188,10 +224,14 @@ func (c *Core) showAlt() {
 	if c.buf == &c.alt {
 		return
 	}
-	c.alt = newBuffer(c.cols, c.rows)
+	if len(c.alt.rows) == c.rows && c.alt.rows[0].cols == c.cols {
+		c.alt.start()
+	} else {
+		c.alt = newBuffer(c.cols, c.rows)
+	}
 	if b := blankIn(c.pen); b != (cell{}) {
-		for y := range c.alt.rows {
-			c.alt.rows[y].clear(b)
+		for _, r := range c.alt.rows {
+			r.clear(b)
 		}
 	}
 	c.alt.x, c.alt.y = c.main.x, c.main.y
@@ -205,7 +245,7 @@ func (c *Core) showMain() {
 		return
 	}
 	c.main.x, c.main.y = c.alt.x, c.alt.y
-	c.alt = buffer{}
+	c.alt.start()
 	c.buf = &c.main
 	c.modes &^= modeAltScreen
 	c.main.touch(0, c.rows)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -38,11 +39,15 @@ const (
 	CastMark   CastKind = "m"
 )
 
-// ReadCast reads a recording. It knows asciicast 2 and 3 by their first line;
-// anything else is taken as raw output: one event, at the default size. Events
-// of unknown kinds are left out. Errors name the line.
+// ReadCast reads a recording. It knows asciicast 2 and 3 by their first line,
+// and takes anything else as raw output: one event, at the default size. A byte
+// order mark, CR LF, blank lines and comments (#) are of no account. Events of
+// other kinds than CastKind names are left out. Errors name the line.
 func ReadCast(r io.Reader) (*Cast, error) {
 	in := bufio.NewReader(r)
+	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = in.Discard(len(byteOrderMark))
+	}
 	first, err := in.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read recording: %w", err)
@@ -56,13 +61,13 @@ func ReadCast(r io.Reader) (*Cast, error) {
 		event := CastEvent{Kind: CastOutput, Data: string(append(first, rest...))}
 		return &Cast{Cols: DefaultCols, Rows: DefaultRows, Events: []CastEvent{event}}, nil
 	}
-	cast := &Cast{Cols: head.Width, Rows: head.Height}
+	cast := &Cast{Cols: int(head.Width), Rows: int(head.Height)}
 	switch head.Version {
 	case 2:
 	case 3:
-		cast.Cols, cast.Rows = head.Term.Cols, head.Term.Rows
+		cast.Cols, cast.Rows = int(head.Term.Cols), int(head.Term.Rows)
 	default:
-		return nil, fmt.Errorf("read recording: line 1: asciicast version %d; only 2 and 3 are known", head.Version)
+		return nil, fmt.Errorf("read recording: line 1: asciicast version %v; only 2 and 3 are known", head.Version)
 	}
 	if cast.Cols <= 0 || cast.Rows <= 0 {
 		return nil, errors.New("read recording: line 1: the header gives no terminal size")
@@ -73,21 +78,49 @@ func ReadCast(r io.Reader) (*Cast, error) {
 	return cast, nil
 }
 
-// header is the first line of asciicast 2 (width, height) and 3 (term).
+const byteOrderMark = "\ufeff"
+
+// header is the first line of asciicast 2 (width, height) and 3 (term). Some
+// recorders write whole numbers as 80.0.
 type header struct {
-	Version int `json:"version"`
-	Width   int `json:"width"`
-	Height  int `json:"height"`
-	Term    struct {
-		Cols int `json:"cols"`
-		Rows int `json:"rows"`
-	} `json:"term"`
+	Version float64   `json:"version"`
+	Width   castCells `json:"width"`
+	Height  castCells `json:"height"`
+	Term    castTerm  `json:"term"`
+}
+
+type castTerm struct {
+	Cols castCells `json:"cols"`
+	Rows castCells `json:"rows"`
+}
+
+// UnmarshalJSON leaves a term that is no object, as in some recordings of
+// version 2, empty.
+func (t *castTerm) UnmarshalJSON(raw []byte) error {
+	type plain castTerm
+	var p plain
+	if json.Unmarshal(raw, &p) == nil {
+		*t = castTerm(p)
+	}
+	return nil
+}
+
+// castCells is a number of cells; 0 if it is written in no sound way.
+type castCells int
+
+// UnmarshalJSON takes a number.
+func (n *castCells) UnmarshalJSON(raw []byte) error {
+	var f float64
+	if json.Unmarshal(raw, &f) == nil && f >= 1 && f <= math.MaxInt32 {
+		*n = castCells(f)
+	}
+	return nil
 }
 
 // castHeader reports whether line is an object with a version.
 func castHeader(line []byte) (header, bool) {
 	var h header
-	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &h) != nil {
+	if json.Unmarshal(line, &h) != nil {
 		return header{}, false
 	}
 	return h, h.Version > 0
@@ -99,7 +132,7 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
 		line, err := in.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 && line[0] != '#' {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
 			e, bad := castEvent(line)
 			if bad != nil {
 				return fmt.Errorf("line %d: %w", number, bad)
@@ -126,12 +159,17 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 // not fit a time.Duration.
 const maxCastSeconds = 1 << 21
 
+// CastTime is a time of a recording, rounded to what At counts in.
+func CastTime(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
+}
+
 func castEvent(line []byte) (CastEvent, error) {
 	var fields []json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
 		return CastEvent{}, fmt.Errorf("not a JSON array: %w", err)
 	}
-	if len(fields) != 3 {
+	if len(fields) < 3 {
 		return CastEvent{}, fmt.Errorf("%d fields instead of time, kind, data", len(fields))
 	}
 	var seconds float64
@@ -142,9 +180,14 @@ func castEvent(line []byte) (CastEvent, error) {
 	if seconds < 0 || seconds > maxCastSeconds {
 		return CastEvent{}, fmt.Errorf("time %s is not between 0 and %d s", fields[0], maxCastSeconds)
 	}
-	e.At = time.Duration(seconds * float64(time.Second))
+	e.At = CastTime(seconds)
 	if err := json.Unmarshal(fields[1], &e.Kind); err != nil {
 		return CastEvent{}, fmt.Errorf("kind %s is not a string", fields[1])
+	}
+	switch e.Kind {
+	case CastOutput, CastInput, CastResize, CastMark:
+	default:
+		return e, nil // whatever it says
 	}
 	if err := json.Unmarshal(fields[2], &e.Data); err != nil {
 		return CastEvent{}, fmt.Errorf("data of a %q event is not a string", e.Kind)

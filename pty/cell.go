@@ -1,6 +1,9 @@
 package pty
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // A cell is 16 bytes: what stands in it and how it looks.
 type cell struct {
@@ -46,116 +49,34 @@ func blankIn(s style) cell {
 	return cell{style: style{bg: s.bg}}
 }
 
-// A row is one line of the grid.
-type row struct {
-	cells   []cell
-	full    []cell // on the alternate screen: the cells before it was made narrower
-	wrapped bool   // goes on from the row above
-	dirty   bool   // written to since the last Changed
-}
-
-func newRow(cols int) row {
-	return row{cells: make([]cell, cols), dirty: true}
-}
-
-func (r *row) clear(b cell) {
-	if b == (cell{}) {
-		clear(r.cells)
-	} else {
-		for i := range r.cells {
-			r.cells[i] = b
-		}
-	}
-	r.full, r.wrapped, r.dirty = nil, false, true
-}
-
-// used is the number of cells up to the last one written to.
-func (r *row) used() int {
-	for i := len(r.cells) - 1; i >= 0; i-- {
-		if r.cells[i].ch != 0 {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// fill blanks the cells from x to end, and what is left of wide characters
-// cut at either side.
-func (r *row) fill(x, end int, b cell) {
-	end = min(end, len(r.cells))
-	if x >= end {
-		return
-	}
-	r.split(x, b)
-	r.split(end, b)
-	for i := x; i < end; i++ {
-		r.cells[i] = b
-	}
-	if end == len(r.cells) {
-		r.full = nil
-	}
-	r.dirty = true
-}
-
-// fillUnprotected is fill that leaves what DECSCA protects.
-func (r *row) fillUnprotected(x, end int, b cell) {
-	for i := x; i < min(end, len(r.cells)); i++ {
-		if r.cells[i].attr&attrProtected == 0 {
-			r.fill(i, i+1, b)
-		}
-	}
-}
-
-// split blanks both halves of a wide character that x would cut in two.
-func (r *row) split(x int, b cell) {
-	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
-		r.cells[x-1] = b
-		r.cells[x] = b
-	}
-}
-
-// insert shifts the cells from x to the right by n and blanks the gap.
-func (r *row) insert(x, n int, b cell) {
-	n = min(n, len(r.cells)-x)
-	if n <= 0 {
-		return
-	}
-	r.split(x, b)
-	copy(r.cells[x+n:], r.cells[x:])
-	last := len(r.cells) - 1
-	if r.cells[last].ch&wide != 0 {
-		r.cells[last] = b
-	}
-	for i := x; i < x+n; i++ {
-		r.cells[i] = b
-	}
-	r.dirty = true
-}
-
-// remove shifts the cells right of x to the left by n and blanks the end.
-func (r *row) remove(x, n int, b cell) {
-	n = min(n, len(r.cells)-x)
-	if n <= 0 {
-		return
-	}
-	r.split(x, b)
-	r.split(x+n, b)
-	copy(r.cells[x:], r.cells[x+n:])
-	for i := len(r.cells) - n; i < len(r.cells); i++ {
-		r.cells[i] = b
-	}
-	r.dirty = true
-}
-
 // appendRow appends the text of r, trailing blanks cut.
 func (c *Core) appendRow(dst []byte, r *row) []byte {
-	end := len(r.cells)
-	for end > 0 && isBlank(r.cells[end-1].ch) {
-		end--
-	}
 	start := len(dst)
+	end := len(r.cells)
+	if isBlank(r.rest.ch) {
+		for end > 0 && isBlank(r.cells[end-1].ch) {
+			end--
+		}
+	}
 	for i := range r.cells[:end] {
-		dst = c.appendCell(dst, r.cells[i].ch)
+		if ch := r.cells[i].ch; ch-1 < utf8.RuneSelf-1 {
+			dst = append(dst, byte(ch))
+		} else {
+			dst = c.appendCell(dst, ch)
+		}
+	}
+	switch ch := r.rest.ch; {
+	case isBlank(ch):
+	case ch < utf8.RuneSelf:
+		n := len(dst)
+		dst = slices.Grow(dst, r.cols-end)[:n+r.cols-end]
+		for i := range dst[n:] {
+			dst[n+i] = byte(ch)
+		}
+	default:
+		for range r.cols - end {
+			dst = c.appendCell(dst, ch)
+		}
 	}
 	for len(dst) > start && dst[len(dst)-1] == ' ' { // some characters take in a space after them
 		dst = dst[:len(dst)-1]
@@ -184,20 +105,28 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 // hash is a value of all that Changed compares: characters, and attributes
 // other than colours, so that a shimmering row stays the same row.
 func (c *Core) hash(r *row) uint64 {
-	h := uint64(len(r.cells))
-	for i := range r.cells {
-		ch := r.cells[i].ch
+	h, blanks := uint64(0), uint64(0)
+	for x := range r.cols {
+		in := r.at(x)
+		ch := in.ch
+		if ch == ' ' {
+			ch = 0
+		}
+		if ch == 0 && in.attr == 0 {
+			if blanks++; x >= len(r.cells) {
+				break // and so is all that follows
+			}
+			continue
+		}
+		h, blanks = mix(h, blanks), 0
 		if ch&cluster != 0 { // its index may have stood for another cluster before
 			for _, b := range []byte(c.clusters.at(ch & charMask)) {
 				h = mix(h, uint64(b))
 			}
 		}
-		if ch == ' ' {
-			ch = 0
-		}
-		h = mix(h, uint64(ch)|uint64(r.cells[i].attr)<<32)
+		h = mix(h, uint64(ch)|uint64(in.attr)<<32)
 	}
-	return h
+	return mix(h, uint64(r.cols))
 }
 
 func mix(h, v uint64) uint64 {

@@ -23,7 +23,7 @@ type Core struct {
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
 	gl       int     // which of them is in use
 	modes    modeSet
-	tabs     []bool
+	tabs     []bool    // by column; nil: as at the start
 	before   joinState // of the character just printed
 
 	title    string
@@ -34,10 +34,16 @@ type Core struct {
 	clusterLimit int // how many to have before unused ones are forgotten
 	linkPatience int // how many links to refuse before unused ones are looked for again
 
+	line    []byte // room for the text of a row
 	replies []byte
 	notices []Notice
 	frames  uint64
 	ended   bool // the byte just taken ended a frame
+
+	taken   int // bytes of output, since New or Restore
+	earned  int // taken when spare was last added to
+	resetAt int // taken after the last RIS
+	spare   int // cells that costly sequences may touch
 
 	seen seen
 }
@@ -58,24 +64,31 @@ type seen struct {
 // 1000x1000.
 func New(cols, rows int) *Core {
 	cols, rows = clampSize(cols, rows)
-	c := &Core{cols: cols, rows: rows, props: loadProperties()}
+	c := &Core{cols: cols, rows: rows, props: loadProperties(), spare: mostSpare}
+	c.buf = &c.main
 	c.reset()
+	c.resetAt = 0 // it was no RIS
 	return c
 }
 
 // reset is RIS: everything but the title, the frame count, and what has not
 // been fetched yet.
 func (c *Core) reset() {
+	again := c.resetAt > 0 && c.taken == c.resetAt+1 // only ESC came since the last one
+	if c.resetAt = c.taken + 1; again {
+		return // two bytes would take long on a large screen
+	}
 	c.endFrame()
-	c.main = newBuffer(c.cols, c.rows)
-	c.alt = buffer{}
-	c.buf = &c.main
+	if len(c.main.rows) == 0 {
+		c.main = newBuffer(c.cols, c.rows)
+	}
+	c.showMain()
+	c.main.start()
 	c.history.clear()
 	c.titles = nil
 	c.clusters, c.links, c.clusterLimit = internTable{}, internTable{}, 0
 	c.modes = 0
 	c.tabs = nil
-	c.growTabs()
 	c.softReset()
 }
 
@@ -114,7 +127,7 @@ func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
 	}
-	return string(c.appendRow(nil, &c.buf.rows[y]))
+	return string(c.appendRow(nil, c.buf.rows[y]))
 }
 
 // Cell is the cell at x, y; blank if there is none.
@@ -122,13 +135,15 @@ func (c *Core) Cell(x, y int) Cell {
 	if y < 0 || y >= c.rows || x < 0 || x >= c.cols {
 		return Cell{Width: 1}
 	}
-	in := c.buf.rows[y].cells[x]
+	in := c.buf.rows[y].at(x)
 	out := Cell{
 		Width:   1,
 		Bold:    in.attr&attrBold != 0,
 		Faint:   in.attr&attrFaint != 0,
 		Inverse: in.attr&attrInverse != 0,
 		Hidden:  in.attr&attrHidden != 0,
+		Fg:      Colour(in.fg),
+		Bg:      Colour(in.bg),
 	}
 	if in.ch&wide != 0 {
 		out.Width = 2
@@ -174,9 +189,10 @@ func (c *Core) Changed() Change {
 	if len(c.seen.rows) != c.rows {
 		c.seen.rows = make([]uint64, c.rows)
 	}
-	for y := range c.buf.rows {
-		r := &c.buf.rows[y]
-		if !r.dirty {
+	moved := c.buf.moved
+	c.buf.moved = [2]int{}
+	for y, r := range c.buf.rows {
+		if !r.dirty && (y < moved[0] || y >= moved[1]) {
 			continue
 		}
 		r.dirty = false
@@ -191,13 +207,6 @@ func (c *Core) Changed() Change {
 	out.Modes = !was.primed || was.modes != c.modes
 	was.x, was.y, was.shown, was.title, was.modes, was.primed = c.buf.x, c.buf.y, shown, c.title, c.modes, true
 	return out
-}
-
-// touch has the rows from y to before end looked at by the next Changed.
-func (b *buffer) touch(y, end int) {
-	for ; y < end; y++ {
-		b.rows[y].dirty = true
-	}
 }
 
 // Frame says where in a synchronized update the output is.

@@ -45,7 +45,7 @@ func (c *Core) plainEscape(b byte) {
 		c.buf.x = 0
 		c.index()
 	case 'H':
-		c.tabs[min(c.buf.x, c.cols-1)] = true
+		c.setTab(true)
 	case 'M':
 		c.reverseIndex()
 	case 'Z':
@@ -67,26 +67,37 @@ func (c *Core) plainEscape(b byte) {
 
 // designate selects a character set, or fills the screen with E (DECALN).
 func (c *Core) designate(kind, b byte) {
-	switch kind {
+	switch set := charset(b); kind {
 	case '(', ')', '*', '+':
-		c.charsets[kind-'('] = b
+		if set != 0 {
+			c.charsets[kind-'('] = set
+		}
 	case '-', '.':
-		c.charsets[kind-'-'+1] = b
+		if set != 0 {
+			c.charsets[kind-'-'+1] = set
+		}
 	case '%': // UTF-8 or not: always UTF-8 here
 		c.gl, c.charsets[0] = 0, 'B'
 	case '#':
 		if b == '8' {
-			for y := range c.buf.rows {
-				c.buf.rows[y].clear(cell{'E', c.pen})
+			for _, r := range c.buf.rows {
+				r.clear(cell{'E', c.pen})
 			}
 			c.moveTo(0, 0)
 		}
 	}
-	for i, set := range c.charsets {
-		if set != '0' && set != 'A' {
-			c.charsets[i] = 'B' // national sets: no program seen uses them
-		}
+}
+
+// charset is the set that b designates; 0 if there is none. National sets are
+// shown as ASCII: no program seen uses them.
+func charset(b byte) byte {
+	switch b {
+	case '0', 'A':
+		return b
+	case 'B', '4', 'C', '5', 'R', 'Q', 'K', 'Y', 'E', '6', 'Z', 'H', '7', '=':
+		return 'B'
 	}
+	return 0
 }
 
 // csi executes a control sequence.
@@ -161,10 +172,10 @@ func (c *Core) edit(b byte, n int) {
 	buf, blank := c.buf, blankIn(c.pen)
 	switch b {
 	case 'J':
-		c.eraseDisplay(c.arg(0, 0), (*row).fill)
+		c.eraseDisplay(c.arg(0, 0), false)
 		return
 	case 'K':
-		c.eraseLine(c.arg(0, 0), (*row).fill)
+		c.eraseLine(c.arg(0, 0), false)
 		return
 	case 'S':
 		c.scrollUp(n)
@@ -205,9 +216,9 @@ func (c *Core) privateCSI(prefix, b byte) {
 		case 'h', 'l':
 			c.setPrivateModes(b == 'h')
 		case 'J':
-			c.eraseDisplay(c.arg(0, 0), (*row).fillUnprotected)
+			c.eraseDisplay(c.arg(0, 0), true)
 		case 'K':
-			c.eraseLine(c.arg(0, 0), (*row).fillUnprotected)
+			c.eraseLine(c.arg(0, 0), true)
 		case 'n', 'u':
 			c.privateQuery(b)
 		}
@@ -257,40 +268,40 @@ func (c *Core) spacedCSI(inter, b byte) {
 
 // shiftColumns inserts or removes n columns at x in the scroll region.
 func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
-	b := c.buf
+	b, blank := c.buf, blankIn(c.pen)
+	x = min(x, c.cols-1)
 	if b.y < b.top || b.y > b.bottom {
 		return
 	}
-	for y := b.top; y <= b.bottom; y++ {
-		shift(&b.rows[y], min(x, c.cols-1), n, blankIn(c.pen))
-		b.rows[y].wrapped = false
+	for _, r := range b.rows[b.top : b.bottom+1] {
+		if x < len(r.cells) || r.rest != blank {
+			if !c.afford(c.cols - x) {
+				return
+			}
+			shift(r, x, n, blank)
+		}
+		r.wrapped = false
 	}
 }
 
-// eraseDisplay is ED and, with fillUnprotected, DECSED.
-func (c *Core) eraseDisplay(what int, fill func(r *row, x, end int, b cell)) {
-	b, blank := c.buf, blankIn(c.pen)
-	rows := func(y, end int) {
-		for ; y < end; y++ {
-			fill(&b.rows[y], 0, c.cols, blank)
-			b.rows[y].wrapped = false
-		}
-	}
+// eraseDisplay is ED or, if it leaves what is protected, DECSED.
+func (c *Core) eraseDisplay(what int, selective bool) {
+	b := c.buf
 	switch what {
 	case 0:
-		c.eraseLine(0, fill)
-		rows(b.y+1, c.rows)
+		c.eraseLine(0, selective)
+		c.eraseRows(b.y+1, c.rows, selective)
 		b.below = nil
 	case 1:
-		rows(0, b.y)
-		c.eraseLine(1, fill)
+		c.eraseRows(0, b.y, selective)
+		c.eraseLine(1, selective)
 		b.rows[b.y].wrapped = false
 		if b.x+1 >= c.cols && b.y+1 < c.rows {
 			b.rows[b.y+1].wrapped = false
 		}
 		b.above = nil
 	case 2:
-		rows(0, c.rows)
+		c.eraseRows(0, c.rows, selective)
 		b.above, b.below = nil, nil
 	case 3:
 		if b == &c.main {
@@ -299,10 +310,30 @@ func (c *Core) eraseDisplay(what int, fill func(r *row, x, end int, b cell)) {
 	}
 }
 
-// eraseLine is EL and, with fillUnprotected, DECSEL.
-func (c *Core) eraseLine(what int, fill func(r *row, x, end int, b cell)) {
+func (c *Core) eraseRows(y, end int, selective bool) {
+	blank := blankIn(c.pen)
+	for _, r := range c.buf.rows[min(y, end):end] {
+		switch {
+		case !selective:
+			r.clear(blank)
+		case len(r.cells) == 0 && r.rest == blank: // is so already
+			r.full = nil
+		case !c.afford(len(r.cells) * eraseCells):
+			return
+		default:
+			r.fillUnprotected(0, c.cols, blank)
+		}
+		r.wrapped = false
+	}
+}
+
+// eraseLine is EL or, if it leaves what is protected, DECSEL.
+func (c *Core) eraseLine(what int, selective bool) {
 	b := c.buf
-	r, blank := &b.rows[b.y], blankIn(c.pen)
+	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill
+	if selective {
+		fill = (*row).fillUnprotected
+	}
 	switch what {
 	case 0:
 		fill(r, b.x, c.cols, blank)
@@ -334,44 +365,4 @@ func (c *Core) verticalMove(n int) {
 		y = min(y, c.buf.bottom)
 	}
 	c.place(c.buf.x, y)
-}
-
-// tabWidth is the distance of tab stops at start.
-const tabWidth = 8
-
-// growTabs sets the tab stops of columns that are new.
-func (c *Core) growTabs() {
-	for x := len(c.tabs); x < c.cols; x++ {
-		c.tabs = append(c.tabs, x%tabWidth == 0)
-	}
-}
-
-func (c *Core) tab(n int) {
-	if c.buf.x >= c.cols {
-		return
-	}
-	for ; n > 0 && c.buf.x < c.cols-1; n-- {
-		for c.buf.x++; c.buf.x < c.cols-1 && !c.tabs[c.buf.x]; c.buf.x++ {
-		}
-	}
-}
-
-func (c *Core) backTab(n int) {
-	if c.buf.x >= c.cols {
-		return
-	}
-	for ; n > 0 && c.buf.x > 0; n-- {
-		for c.buf.x--; c.buf.x > 0 && !c.tabs[c.buf.x]; c.buf.x-- {
-		}
-	}
-}
-
-// clearTabs is TBC: 0 clears the stop at the cursor, 3 all.
-func (c *Core) clearTabs(what int) {
-	switch what {
-	case 0:
-		c.tabs[min(c.buf.x, c.cols-1)] = false
-	case 3:
-		clear(c.tabs)
-	}
 }

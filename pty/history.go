@@ -18,26 +18,46 @@ type history struct {
 }
 
 type chunk struct {
-	text []byte
-	ends []uint32 // where each line ends in text
+	text  []byte
+	lines []line
+	count int // of lines, each as often as it is there
 }
 
-// push adds the line that write appends to its argument.
-func (h *history) push(write func([]byte) []byte) {
-	if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
-		h.chunks = append(h.chunks, chunk{})
+// A line is text of a chunk, so many times in a row.
+type line struct {
+	end   uint32 // its start is the end of the line before
+	times uint32
+}
+
+// push adds text as so many lines.
+func (h *history) push(text []byte, times int) {
+	for times = min(times, historyLines); times > 0; {
+		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
+			h.chunks = append(h.chunks, chunk{})
+		}
+		last := &h.chunks[len(h.chunks)-1]
+		n := min(times, chunkLines-last.count)
+		h.bytes += last.push(text, n)
+		h.lines += n
+		times -= n
+		for len(h.chunks) > 1 && (h.bytes > historyBytes || h.lines-h.chunks[0].count >= historyLines) {
+			h.lines -= h.chunks[0].count
+			h.bytes -= len(h.chunks[0].text)
+			h.chunks = append(h.chunks[:0], h.chunks[1:]...)
+		}
 	}
-	last := &h.chunks[len(h.chunks)-1]
-	before := len(last.text)
-	last.text = write(last.text)
-	last.ends = append(last.ends, uint32(len(last.text)))
-	h.lines++
-	h.bytes += len(last.text) - before
-	for len(h.chunks) > 1 && (h.bytes > historyBytes || h.lines-len(h.chunks[0].ends) >= historyLines) {
-		h.lines -= len(h.chunks[0].ends)
-		h.bytes -= len(h.chunks[0].text)
-		h.chunks = append(h.chunks[:0], h.chunks[1:]...)
+}
+
+// push returns how many bytes it took.
+func (ch *chunk) push(text []byte, times int) int {
+	ch.count += times
+	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {
+		ch.lines[i].times += uint32(times)
+		return 0
 	}
+	ch.text = append(ch.text, text...)
+	ch.lines = append(ch.lines, line{uint32(len(ch.text)), uint32(times)})
+	return len(text)
 }
 
 // last is the last n lines, oldest first.
@@ -49,11 +69,14 @@ func (h *history) last(n int) []string {
 	out := make([]string, n)
 	for c := len(h.chunks) - 1; c >= 0; c-- {
 		ch := &h.chunks[c]
-		for i := len(ch.ends) - 1; i >= 0; i-- {
-			n--
-			out[n] = ch.line(i)
-			if n == 0 {
-				return out
+		for i := len(ch.lines) - 1; i >= 0; i-- {
+			text := ch.line(i)
+			for range ch.lines[i].times {
+				n--
+				out[n] = text
+				if n == 0 {
+					return out
+				}
 			}
 		}
 	}
@@ -61,33 +84,36 @@ func (h *history) last(n int) []string {
 }
 
 func (ch *chunk) full() bool {
-	return len(ch.text) >= historyChunk || len(ch.ends) >= chunkLines
+	return len(ch.text) >= historyChunk || ch.count >= chunkLines
 }
 
 func (ch *chunk) line(i int) string {
-	return string(ch.text[ch.start(i):ch.ends[i]])
+	return string(ch.text[ch.start(i):ch.lines[i].end])
 }
 
 func (ch *chunk) start(i int) uint32 {
 	if i == 0 {
 		return 0
 	}
-	return ch.ends[i-1]
+	return ch.lines[i-1].end
 }
 
 // pop takes the last line away and returns it.
 func (h *history) pop() (string, bool) {
 	for n := len(h.chunks); n > 0; n = len(h.chunks) {
 		last := &h.chunks[n-1]
-		i := len(last.ends) - 1
+		i := len(last.lines) - 1
 		if i < 0 {
 			h.chunks = h.chunks[:n-1]
 			continue
 		}
 		s := last.line(i)
-		last.text, last.ends = last.text[:last.start(i)], last.ends[:i]
 		h.lines--
-		h.bytes -= len(s)
+		last.count--
+		if last.lines[i].times--; last.lines[i].times == 0 {
+			last.text, last.lines = last.text[:last.start(i)], last.lines[:i]
+			h.bytes -= len(s)
+		}
 		return s, true
 	}
 	return "", false

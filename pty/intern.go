@@ -91,15 +91,20 @@ func (c *Core) collectLinks() {
 // eachCell calls f with every cell that is kept, hidden ones included.
 func (c *Core) eachCell(f func(*cell)) {
 	for _, b := range []*buffer{&c.main, &c.alt} {
-		for _, rows := range [][]row{b.rows, b.above, b.below} {
-			for y := range rows {
-				for x := range rows[y].cells {
-					f(&rows[y].cells[x])
-				}
-				for x := range rows[y].full {
-					f(&rows[y].full[x])
-				}
+		for _, rows := range [][]*row{b.rows, b.above, b.below} {
+			for _, r := range rows {
+				r.each(f)
 			}
 		}
 	}
+}
+
+func (r *row) each(f func(*cell)) {
+	for x := range r.cells {
+		f(&r.cells[x])
+	}
+	for x := range r.full {
+		f(&r.full[x])
+	}
+	f(&r.rest)
 }

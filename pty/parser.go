@@ -54,12 +54,14 @@ func (c *Core) Feed(p []byte) int {
 		if c.state == ground {
 			n := c.printRun(p[i:])
 			i += n
+			c.taken += n
 			if n > 0 {
 				continue
 			}
 		}
 		c.step(p[i])
 		i++
+		c.taken++
 		if c.ended {
 			c.ended = false
 			return i

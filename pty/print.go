@@ -1,7 +1,5 @@
 package pty
 
-import "bytes"
-
 // maxCluster bounds a character with all its combining marks, in bytes.
 const maxCluster = 64
 
@@ -38,15 +36,17 @@ func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
 	var carried [2]cell
-	old := &b.rows[b.y]
-	copy(carried[:carry], old.cells[max(from, 0):])
+	old := b.rows[b.y]
+	if carry > 0 {
+		copy(carried[:carry], old.whole()[max(from, 0):])
+	}
 	old.fill(max(from, 0), c.cols, cell{style: c.pen})
 	c.index()
 	b.rows[b.y].wrapped = true
 	if carry > 0 {
-		next := &b.rows[b.y]
+		next := b.rows[b.y]
 		next.fill(0, carry, cell{})
-		copy(next.cells, carried[:carry])
+		copy(next.need(carry), carried[:carry])
 	}
 	b.x = carry
 }
@@ -54,13 +54,14 @@ func (c *Core) wrap(carry int) {
 // join adds r to the cluster left of the cursor, which gets wider by grow.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
-	line := &b.rows[b.y]
+	line := b.rows[b.y]
 	at := b.x - 1
-	if line.cells[at].ch&filler != 0 && at > 0 {
+	if line.at(at).ch&filler != 0 && at > 0 {
 		at--
 	}
 	line.dirty = true
-	lead := &line.cells[at]
+	cells := line.need(min(b.x+max(grow, 0), c.cols))
+	lead := &cells[at]
 	text := c.appendCell(nil, lead.ch)
 	if len(text) < maxCluster {
 		text = append(text, string(r)...)
@@ -69,7 +70,7 @@ func (c *Core) join(r rune, grow int) {
 	for ; grow > 0 && b.x < c.cols; grow-- {
 		line.split(b.x+1, cell{style: c.pen})
 		lead.ch |= wide
-		line.cells[b.x] = cell{filler, c.pen}
+		cells[b.x] = cell{filler, c.pen}
 		b.x++
 	}
 }
@@ -77,19 +78,20 @@ func (c *Core) join(r rune, grow int) {
 // set writes r into the cells at the cursor, which there is room for.
 func (c *Core) set(r rune, width int) {
 	b := c.buf
-	line := &b.rows[b.y]
+	line := b.rows[b.y]
 	pen := cell{style: c.pen}
 	if c.modes&modeInsert != 0 {
 		line.insert(b.x, width, pen)
 	}
 	line.split(b.x, pen)
 	line.split(b.x+width, pen)
+	cells := line.span(b.x, width)
 	ch := uint32(r)
 	if width == 2 {
 		ch |= wide
-		line.cells[b.x+1] = cell{filler, c.pen}
+		cells[1] = cell{filler, c.pen}
 	}
-	line.cells[b.x] = cell{ch, c.pen}
+	cells[0] = cell{ch, c.pen}
 	line.dirty = true
 	b.x += width
 }
@@ -112,13 +114,13 @@ func (c *Core) printASCII(p []byte) {
 				c.wrap(0)
 			}
 		}
-		line := &b.rows[b.y]
+		line := b.rows[b.y]
 		n := min(len(p), c.cols-b.x)
 		pen := cell{style: c.pen}
 		line.split(b.x, pen)
 		line.split(b.x+n, pen)
 		line.dirty = true
-		cells := line.cells[b.x : b.x+n]
+		cells := line.span(b.x, n)
 		for i := range cells {
 			cells[i] = cell{uint32(p[i]), c.pen}
 		}
@@ -145,26 +147,4 @@ func (c *Core) translate(ch byte) rune {
 		}
 	}
 	return rune(ch)
-}
-
-// repeat is REP: prints the character just printed n more times.
-func (c *Core) repeat(n int) {
-	b := c.buf
-	at := b.x - int(c.before.width)
-	if c.before.width == 0 || at < 0 {
-		return
-	}
-	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
-		n = most + (n-most)%(c.cols/int(c.before.width))
-	}
-	text := string(c.appendCell(nil, b.rows[b.y].cells[at].ch))
-	if len(text) == 1 {
-		c.printASCII(bytes.Repeat([]byte(text), n))
-		return
-	}
-	for range n {
-		for _, r := range text {
-			c.print(r)
-		}
-	}
 }

@@ -9,6 +9,14 @@ func (c *Core) Resize(cols, rows int) {
 	if cols == c.cols && rows == c.rows {
 		return
 	}
+	for _, b := range []*buffer{&c.main, &c.alt} {
+		for _, r := range b.rows {
+			r.whole()
+		}
+	}
+	if c.buf == &c.main {
+		c.alt = buffer{}
+	}
 	if cols != c.cols {
 		c.reflow(cols)
 		c.alt.crop(cols)
@@ -31,7 +39,7 @@ func (c *Core) fitRows(b *buffer) {
 		c.hideTop(b)
 	}
 	if extra := len(b.rows) - c.rows; extra > 0 {
-		hidden := append([]row(nil), b.rows[c.rows:]...)
+		hidden := append([]*row(nil), b.rows[c.rows:]...)
 		b.below = bounded(append(hidden, b.below...))
 		b.rows = b.rows[:c.rows]
 	}
@@ -45,7 +53,7 @@ func (c *Core) fitRows(b *buffer) {
 	for len(b.rows) < c.rows {
 		b.rows = append(b.rows, newRow(c.cols))
 	}
-	b.rows = append([]row(nil), b.rows...) // lets go of the memory of rows dropped
+	b.rows = append([]*row(nil), b.rows...) // lets go of the memory of rows dropped
 	b.x, b.y = min(b.x, c.cols), min(max(b.y, 0), c.rows-1)
 	b.saved.x, b.saved.y = min(b.saved.x, c.cols-1), min(b.saved.y, c.rows-1)
 	b.top, b.bottom = 0, c.rows-1
@@ -53,14 +61,14 @@ func (c *Core) fitRows(b *buffer) {
 }
 
 // bounded cuts what a smaller screen hides to the most a screen can show.
-func bounded(rows []row) []row {
+func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
 
 // hideTop takes the top row away.
 func (c *Core) hideTop(b *buffer) {
 	if b == &c.main {
-		c.keep(&b.rows[0])
+		c.keep(b.rows[:1])
 	} else {
 		b.above = append(b.above, b.rows[0])
 		b.above = b.above[max(len(b.above)-maxSize, 0):]
@@ -74,7 +82,7 @@ func (c *Core) hideTop(b *buffer) {
 // only while nothing is below the cursor, as xterm does: programs that draw
 // there expect new rows at the bottom.
 func (c *Core) showTop(b *buffer) bool {
-	var top row
+	var top *row
 	if b != &c.main {
 		if len(b.above) == 0 {
 			return false
@@ -90,40 +98,41 @@ func (c *Core) showTop(b *buffer) bool {
 			return false
 		}
 		if top, ok = c.rowOf(text); !ok {
-			c.history.push(func(dst []byte) []byte { return append(dst, text...) })
+			c.history.push([]byte(text), 1)
 			return false
 		}
 	}
-	b.rows = append([]row{top}, b.rows...)
+	b.rows = append([]*row{top}, b.rows...)
 	b.y++
 	b.saved.y++
 	return true
 }
 
 // rowOf is text in a row as wide as the screen; false if it is too long.
-func (c *Core) rowOf(text string) (row, bool) {
+func (c *Core) rowOf(text string) (*row, bool) {
 	line := New(c.cols, 1) // its own clusters: they are copied over below
 	_, _ = line.Write([]byte(text))
 	if line.history.lines > 0 {
-		return row{}, false
+		return nil, false
 	}
 	r := line.buf.rows[0]
-	for i := range r.cells {
-		if ch := r.cells[i].ch; ch&cluster != 0 {
-			r.cells[i].ch = ch&wide | cluster | c.clusterID(line.clusters.at(ch&charMask))
+	cells := r.whole()
+	for i := range cells {
+		if ch := cells[i].ch; ch&cluster != 0 {
+			cells[i].ch = ch&wide | cluster | c.clusterID(line.clusters.at(ch&charMask))
 		}
 	}
 	return r, true
 }
 
 // resized is r with cols cells: cut, or made longer with what was cut off.
-func (r row) resized(cols int) row {
-	all := r.cells
+func (r *row) resized(cols int) *row {
+	all := r.whole()
 	if r.full != nil {
 		r.merge()
 		all = r.full
 	}
-	out := row{cells: make([]cell, cols), wrapped: r.wrapped, dirty: true}
+	out := &row{cols: cols, cells: make([]cell, cols), wrapped: r.wrapped, dirty: true}
 	copy(out.cells, all)
 	if len(all) > cols {
 		out.full = all
@@ -173,7 +182,7 @@ func (c *Core) reflow(cols int) {
 			n := cut(s.cells[at:], cols)
 			r := newRow(cols)
 			r.wrapped = !first
-			copy(r.cells, s.cells[at:at+n])
+			copy(r.whole(), s.cells[at:at+n])
 			last := at+n >= len(s.cells)
 			if s.cursor >= at && (s.cursor < at+n || last) {
 				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
@@ -195,7 +204,7 @@ func (c *Core) reflow(cols int) {
 func (c *Core) spans(b *buffer) []span {
 	var out []span
 	for y := range b.rows {
-		r := &b.rows[y]
+		r := b.rows[y]
 		if y == 0 || !r.wrapped {
 			out = append(out, span{cursor: -1})
 		}

@@ -68,6 +68,12 @@ func TestAlternateScreenComesBackWhenItGrows(t *testing.T) {
 	if got := strings.TrimSpace(text(c)); got != "new" {
 		t.Errorf("what was erased while hidden came back: %q", got)
 	}
+	c.Resize(7, 2)
+	_, _ = c.Write([]byte("\x1b[99 @\x1b[?2Jx"))
+	c.Resize(12, 6)
+	if got := strings.TrimSpace(text(c)); got != "x" {
+		t.Errorf("what was shifted away and erased selectively came back: %q", got)
+	}
 	_, _ = c.Write([]byte("\x1b[?1049l"))
 	if got := text(c); got != "normal" {
 		t.Errorf("the normal screen after resizes: %q", got)

@@ -119,6 +119,10 @@ const (
 	ModeAltScreen      Mode = "alt_screen"         // 47, 1047, 1049
 )
 
+// Colour is a palette entry or an RGB value; 0 is the terminal's default. Two
+// that look different differ.
+type Colour uint32
+
 // Cell is one character cell with what a View leaves out.
 type Cell struct {
 	Text    string // the character with its combining marks; "" if blank or the right half of a wide one
@@ -127,5 +131,6 @@ type Cell struct {
 	Faint   bool // placeholders in composers usually are
 	Inverse bool
 	Hidden  bool
+	Fg, Bg  Colour
 	Link    string // OSC 8 target, http or https; "" if none
 }

@@ -117,8 +117,8 @@ func TestAttributesOfCells(t *testing.T) {
 		{Text: "b", Width: 1, Bold: true},
 		{Text: "h", Width: 1, Hidden: true},
 		{Text: "n", Width: 1},
-		{Text: "x", Width: 1, Faint: true},
-		{Text: "y", Width: 1, Faint: true, Bold: true},
+		{Text: "x", Width: 1, Faint: true, Fg: 2<<24 | 1<<16 | 2<<8 | 3},
+		{Text: "y", Width: 1, Faint: true, Bold: true, Fg: 1<<24 | 9},
 		{Text: "漢", Width: 2},
 		{},
 		{Width: 1},
@@ -173,12 +173,12 @@ func TestASavedLinkOutlivesOthers(t *testing.T) {
 func TestAClusterWithTheNumberOfAnotherIsAChange(t *testing.T) {
 	t.Parallel()
 	c := draw(20, 3, "e\u0301")
-	was := c.buf.rows[0].cells[0].ch
+	was := c.buf.rows[0].at(0).ch
 	c.Changed()
 	_, _ = c.Write([]byte("\x1b[2J\x1b[H"))
 	c.collectClusters()
 	_, _ = c.Write([]byte("u\u0308"))
-	if now := c.buf.rows[0].cells[0].ch; now != was {
+	if now := c.buf.rows[0].at(0).ch; now != was {
 		t.Fatalf("the number is %x, not %x again", now, was)
 	}
 	if got := c.Changed().Rows; len(got) != 1 {

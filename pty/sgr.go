@@ -16,9 +16,10 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen is SGR 0, which ends neither a link nor protection.
+// resetPen is SGR 0, which does not end a link. That it ends protection is
+// xterm.js's way, not DEC's.
 func (c *Core) resetPen() {
-	c.pen = style{link: c.pen.link, attr: c.pen.attr & attrProtected}
+	c.pen = style{link: c.pen.link}
 }
 
 // rendition applies parameter i, which has subs of its own after colons, and

@@ -16,7 +16,7 @@ import (
 // CoreVersion is what Core makes of a program's output, by number: it is
 // raised with every change of what a Core keeps or of how it reads, so that no
 // screen is half one emulator's and half another's.
-const CoreVersion = 1
+const CoreVersion = 2
 
 // A snapshot is snapshotMagic, CoreVersion as two bytes and the IEEE CRC-32 of
 // the rest as four, both big-endian, and the state as tape writes it, deflated.
@@ -112,7 +112,7 @@ func (c *Core) walk(t *tape) {
 		number(t, &c.charsets[i], 0, math.MaxUint8)
 	}
 	list(t, &c.tabs, maxSize, t.flag)
-	t.check(len(c.tabs) >= c.cols)
+	t.check(len(c.tabs) == 0 || len(c.tabs) >= c.cols)
 	number(t, &c.before.kind, 0, kindPictograph)
 	number(t, &c.before.width, 0, 2)
 	t.text(&c.title, maxTitle)
@@ -123,11 +123,16 @@ func (c *Core) walk(t *tape) {
 		t.text(&n.Text, maxNoticeText)
 	})
 	number(t, &c.frames, 0, math.MaxInt64)
+	c.earn()
+	number(t, &c.spare, 0, mostSpare)
 }
 
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
+	if p.need == 0 { // of the last character, if it was read by the byte
+		p.low, p.char = 0, 0
+	}
 	number(t, &p.low, 0, 0x10000)
 	number(t, &p.char, 0, 1<<21-1)
 	t.flag(&p.dcs)
@@ -159,27 +164,42 @@ func (b *buffer) walk(t *tape, c *Core) {
 	number(t, &b.saved.charset, 0, math.MaxUint8)
 	t.flag(&b.saved.origin)
 	list(t, &b.keyboard, maxKeyboard, func(f *uint8) { number(t, f, 0, 31) })
-	for _, rows := range []*[]row{&b.rows, &b.above, &b.below} {
-		list(t, rows, maxSize, func(r *row) { r.walk(t) })
+	for _, rows := range []*[]*row{&b.rows, &b.above, &b.below} {
+		list(t, rows, maxSize, func(r **row) { walkRow(t, r) })
 	}
 	t.check(len(b.rows) == c.rows)
-	for i := range b.rows {
-		t.check(len(b.rows[i].cells) == c.cols && b.rows[i].whole())
+	for _, r := range b.rows {
+		t.check(r.cols == c.cols && r.sound())
 	}
 }
 
-func (r *row) walk(t *tape) {
-	t.flag(&r.wrapped)
-	t.cells(&r.cells)
-	t.cells(&r.full)
-	t.check(len(r.cells) >= minCols && (r.full == nil || len(r.full) > len(r.cells)))
+func walkRow(t *tape, p **row) {
 	if t.in != nil {
-		r.dirty = true
+		*p = newRow(minCols)
 	}
+	(*p).walk(t)
 }
 
-// whole reports whether each wide character has both its halves.
-func (r *row) whole() bool {
+// walk leaves out cells at the end that look like the rest.
+func (r *row) walk(t *tape) {
+	number(t, &r.cols, minCols, maxSize)
+	t.flag(&r.wrapped)
+	cells := r.cells
+	for n := len(cells); t.in == nil && n > 0 && cells[n-1] == r.rest; n-- {
+		cells = cells[:n-1]
+	}
+	t.cells(&cells)
+	if t.in != nil {
+		r.cells = cells
+	}
+	t.char(&r.rest.ch)
+	r.rest.walk(t)
+	t.cells(&r.full)
+	t.check(len(r.cells) <= r.cols && r.rest.ch&(wide|filler) == 0 && (r.full == nil || len(r.full) > r.cols))
+}
+
+// sound reports whether each wide character has both its halves.
+func (r *row) sound() bool {
 	after := false
 	for i := range r.cells {
 		if (r.cells[i].ch&filler != 0) != after {
@@ -208,15 +228,19 @@ func (h *history) walk(t *tape) {
 	list(t, &h.chunks, mostChunks, func(ch *chunk) {
 		t.bytes(&ch.text, historyChunk+maxLine)
 		last := uint32(0)
-		list(t, &ch.ends, chunkLines, func(end *uint32) {
-			number(t, end, int64(last), int64(len(ch.text)))
-			last = *end
+		list(t, &ch.lines, chunkLines, func(l *line) {
+			number(t, &l.end, int64(last), int64(len(ch.text)))
+			number(t, &l.times, 1, chunkLines)
+			last = l.end
+			if t.in != nil {
+				ch.count += int(l.times)
+			}
 		})
-		t.check(int(last) == len(ch.text))
+		t.check(int(last) == len(ch.text) && ch.count <= chunkLines)
 	})
 	if t.in != nil {
 		for i := range h.chunks {
-			h.lines += len(h.chunks[i].ends)
+			h.lines += h.chunks[i].count
 			h.bytes += len(h.chunks[i].text)
 		}
 	}

@@ -21,7 +21,7 @@ func BenchmarkVersus(b *testing.B) {
 	}{
 		{"agent-traffic", agentTraffic(b)},
 		{"plain-text", plainText()},
-		{"SGR", colouredText()},
+		{"SGR", colouredText(256 << 10)},
 	} {
 		b.Run(x.name, func(b *testing.B) { versus(b, x.writes) })
 	}
@@ -33,10 +33,10 @@ func plainText() [][]byte {
 	return pieces(strings.Repeat(line, 256<<10/len(line)))
 }
 
-// colouredText is 256 KiB of words, each in another colour.
-func colouredText() [][]byte {
+// colouredText is n bytes of words or a few more, each in another colour.
+func colouredText(n int) [][]byte {
 	var all strings.Builder
-	for i := 0; all.Len() < 256<<10; i++ {
+	for i := 0; all.Len() < n; i++ {
 		fmt.Fprintf(&all, "\x1b[1;38;5;%dmword\x1b[0m \x1b[38;2;%d;90;7mword\x1b[39m ", i%256, i%200)
 		if i%8 == 7 {
 			all.WriteString("\r\n")

@@ -1,6 +1,8 @@
 package pty
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -62,4 +64,54 @@ func FuzzVT10x(f *testing.F) {
 		v.View()
 		v.Changed()
 	})
+}
+
+// TestTheSecondEmulatorAgreesOnRandomOutput compares the grids of both after
+// random mixtures of what both know.
+func TestTheSecondEmulatorAgreesOnRandomOutput(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(5, 6))
+	bad := 0
+	const rounds = 3000
+	for range rounds {
+		cols, rows := 4+rnd.IntN(40), 2+rnd.IntN(12)
+		a, b := New(cols, rows), NewVT10x(cols, rows)
+		var all []byte
+		for range 1 + rnd.IntN(60) {
+			all = append(all, commonPiece(rnd)...)
+		}
+		_, _ = a.Write(all)
+		_, _ = b.Write(all)
+		if !slices.Equal(a.View().Lines, b.View().Lines) {
+			if bad++; bad <= 3 {
+				t.Errorf("%q on %dx%d:\n%s\nvt10x:\n%s", all, cols, rows, text(a), text(b))
+			}
+		}
+	}
+	if bad > 0 {
+		t.Errorf("%d of %d screens differ", bad, rounds)
+	}
+}
+
+// commonPiece is some text or a sequence that both emulators take alike.
+func commonPiece(rnd *rand.Rand) string {
+	switch n := 1 + rnd.IntN(8); rnd.IntN(12) {
+	case 0, 1, 2, 3:
+		return "some text "[:n]
+	case 4:
+		return "\r\n"
+	case 5:
+		return fmt.Sprintf("\x1b[%d;%dH", n, 1+rnd.IntN(40))
+	case 6:
+		return fmt.Sprintf("\b\x1b[%dK", rnd.IntN(3)) // not with a wrap pending
+	case 7:
+		return fmt.Sprintf("\r\x1b[%dJ", 2*rnd.IntN(2)) // with 1 vt10x forgets the first row
+	case 8:
+		return fmt.Sprintf("\x1b[3%dm", n%8)
+	case 9:
+		return fmt.Sprintf("\r\x1b[%d%c", n, "ABCDEFGd"[rnd.IntN(8)])
+	case 10:
+		return fmt.Sprintf("\r\x1b[%d%c", n, "LM@PX"[rnd.IntN(5)])
+	}
+	return []string{"\x1bM", "\x1bD", "\x1bE", "\b\t", "\b", "\x1b7", "\x1b8"}[rnd.IntN(7)]
 }

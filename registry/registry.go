@@ -14,6 +14,8 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
+	"coleo.dev/harnesses/codex"
+	"coleo.dev/harnesses/gemini"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
 	"coleo.dev/harnesses/terminal"
@@ -31,7 +33,9 @@ func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
-		{"opencode", opencode.Spec, terminal.Hooks{}},
+		{"codex", codex.Spec, codex.Hooks()},
+		{"gemini", gemini.Spec, gemini.Hooks()},
+		{"opencode", opencode.Spec, opencode.Hooks()},
 	}
 }
 

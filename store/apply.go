@@ -35,9 +35,6 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyStopped(arm, e)
 	case coleo.EventConversation:
 		return applyConversation(arm, e)
-	case coleo.EventOutput:
-		arm.LastOutputAt = e.Time
-		return touched(arm, e.Time)
 	case coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)

@@ -122,14 +122,15 @@ func TestTimesComeFromTheEvents(t *testing.T) {
 		return e
 	}
 	var a coleo.Arm
-	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(1, event(coleo.EventOutput, "a", nil)), at(2, event(coleo.EventRunStart, "a", nil)), at(3, event(coleo.EventOutput, "a", nil))} {
+	said := coleo.Change{Reading: coleo.Reading{State: coleo.Idle}, Output: start.Add(3 * time.Minute)}
+	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(4, event(coleo.EventState, "a", said)), at(5, event(coleo.EventRunStart, "a", nil))} {
 		a = Apply(a, e)
 	}
 	minutes := func(t time.Time) int { return int(t.Sub(start).Minutes()) }
-	if minutes(a.CreatedAt) != 0 || minutes(a.LastActivityAt) != 2 || minutes(a.LastOutputAt) != 3 || minutes(a.UpdatedAt) != 3 || !a.LastHeartbeat.IsZero() {
+	if minutes(a.CreatedAt) != 0 || minutes(a.LastActivityAt) != 5 || minutes(a.LastOutputAt) != 3 || minutes(a.UpdatedAt) != 5 || !a.LastHeartbeat.IsZero() {
 		t.Errorf("times = %+v", a)
 	}
-	if a = Apply(a, at(4, spawn("a", 2))); !a.LastOutputAt.IsZero() {
+	if a = Apply(a, at(6, spawn("a", 2))); !a.LastOutputAt.IsZero() {
 		t.Errorf("a new session has written at %v already", a.LastOutputAt)
 	}
 }
@@ -231,7 +232,7 @@ func randomEvent(r *rand.Rand) coleo.Event {
 	case 6:
 		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm, nil)
 	case 7, 8:
-		return event(coleo.EventOutput, arm, nil)
+		return event(coleo.EventWitness, arm, nil)
 	}
 	states := coleo.States()
 	c := coleo.Change{Reading: coleo.Reading{State: states[r.IntN(len(states))], Rule: pick("a", "b")}}

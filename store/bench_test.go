@@ -10,7 +10,7 @@ import (
 // BenchmarkAppend tells what an acknowledged event costs: one alone, a hundred
 // at once, and one intent, which waits for the disk.
 func BenchmarkAppend(b *testing.B) {
-	output, stop := event(coleo.EventOutput, "a", nil), event(coleo.EventStopped, "a", nil)
+	output, stop := event(coleo.EventWitness, "a", nil), event(coleo.EventStopped, "a", nil)
 	hundred := make([]coleo.Event, 100)
 	for i := range hundred {
 		hundred[i] = output

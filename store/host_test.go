@@ -17,7 +17,7 @@ func TestAppendNumbersEventsAndKeepsThemAsTheyAre(t *testing.T) {
 	first := event(coleo.EventState, "a1", coleo.Change{Note: "<&> é"})
 	first.Run, first.Parent, first.Turn = "r1", "r0", 3
 	first.Seq, first.Host, first.Epoch = 77, "mine", "mine" // not the caller's to say
-	got, err := h.Append(t.Context(), first, event(coleo.EventOutput, "a2", nil))
+	got, err := h.Append(t.Context(), first, event(coleo.EventWitness, "a2", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestABatchWithOneBadEventLeavesNothing(t *testing.T) {
 	h := host(t)
 	bad := event(coleo.EventState, "a", nil)
 	bad.Payload = []byte("{")
-	_, err := h.Append(t.Context(), event(coleo.EventOutput, "a", nil), bad)
+	_, err := h.Append(t.Context(), event(coleo.EventWitness, "a", nil), bad)
 	code(t, "append", err, coleo.EInvalid)
 	if h.Head() != 0 {
 		t.Fatalf("head = %d, want 0", h.Head())
@@ -56,7 +56,7 @@ func TestABatchWithOneBadEventLeavesNothing(t *testing.T) {
 func TestTheLogCannotBeRewritten(t *testing.T) {
 	t.Parallel()
 	h := host(t)
-	if _, err := h.Append(t.Context(), event(coleo.EventOutput, "a", nil)); err != nil {
+	if _, err := h.Append(t.Context(), event(coleo.EventWitness, "a", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.db.writer.Exec("UPDATE events SET kind = 'other'"); err == nil {
@@ -108,7 +108,7 @@ func TestFollowersAreWokenAndSeeEveryEventOnce(t *testing.T) {
 	for range writers {
 		all.Go(func() {
 			for range each {
-				if _, err := h.Append(t.Context(), event(coleo.EventOutput, "a", nil)); err != nil {
+				if _, err := h.Append(t.Context(), event(coleo.EventWitness, "a", nil)); err != nil {
 					t.Errorf("append: %v", err)
 				}
 			}
@@ -135,10 +135,10 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[coleo.EventKind]durability{
 		coleo.EventSpawned: intent, coleo.EventStopped: intent, coleo.EventDecision: intent,
-		coleo.EventOutput: ordinary, coleo.EventState: ordinary,
+		coleo.EventWitness: ordinary, coleo.EventState: ordinary,
 	} {
 		h := host(t)
-		if _, err := h.Append(t.Context(), event(kind, "a", nil), event(coleo.EventOutput, "a", nil)); err != nil {
+		if _, err := h.Append(t.Context(), event(kind, "a", nil), event(coleo.EventWitness, "a", nil)); err != nil {
 			t.Fatal(err)
 		}
 		var level int // 1 is NORMAL, 2 is FULL

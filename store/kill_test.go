@@ -30,7 +30,7 @@ func writeUntilKilled(path string, out io.Writer) error {
 	for n := h.Head(); ; {
 		batch := make([]coleo.Event, 1+n%4)
 		for i := range batch {
-			kind := coleo.EventOutput
+			kind := coleo.EventWitness
 			if rand.IntN(8) == 0 {
 				kind = coleo.EventSpawned
 			}

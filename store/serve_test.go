@@ -198,7 +198,7 @@ func TestEventsAreReadByRunByArmAndInPieces(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
 	in := func(run, arm string) coleo.Event {
-		e := event(coleo.EventOutput, arm, nil)
+		e := event(coleo.EventWitness, arm, nil)
 		e.Run = run
 		return e
 	}
@@ -240,7 +240,7 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	if got := arm(t, s, "a").SessionID; got != "two" {
 		t.Errorf("conversation = %q, want two: an old event was applied again", got)
 	}
-	gap := numbered("h1", 5, event(coleo.EventOutput, "a", nil))
+	gap := numbered("h1", 5, event(coleo.EventWitness, "a", nil))
 	code(t, "a gap", s.Project(ctx, gap), coleo.EConflict)
 	epoch, seq, err := s.Cursor(ctx, "h1")
 	if epoch != "e1" || seq != 3 || err != nil {
@@ -249,7 +249,7 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	if epoch, seq, err = s.Cursor(ctx, "h9"); epoch != "" || seq != 0 || err != nil {
 		t.Errorf("cursor of an unknown host = %q %d, %v", epoch, seq, err)
 	}
-	lost := numbered("h1", 0, event(coleo.EventOutput, "a", nil))
+	lost := numbered("h1", 0, event(coleo.EventWitness, "a", nil))
 	lost[0].Epoch = "e2"
 	project(t, s, lost...)
 	project(t, s, events...)

@@ -114,7 +114,7 @@ func TestFilesAreForTheirOwnerAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	path := filepath.Join(dir, "a ?#%41.db") // what a URL would take for something else
 	h := hostAt(t, path)
-	if _, err := h.Append(t.Context(), event(coleo.EventOutput, "a", nil)); err != nil {
+	if _, err := h.Append(t.Context(), event(coleo.EventWitness, "a", nil)); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, path + ".lock": 0o600} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -48,13 +49,20 @@ func printArms(c *cobra.Command, list []coleo.Arm, all bool, now time.Time) erro
 		_, err := fmt.Fprintln(c.OutOrStdout(), word)
 		return err
 	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tHARNESS\tDISPLAY\tSTATE\tHEALTH\tLAST OUTPUT\tTASK\tWORKDIR")
+	var table strings.Builder // written at once: no sequence is cut in two
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "NAME\tHARNESS\t%s\t%s\tHEALTH\tLAST OUTPUT\tTASK\tWORKDIR\n", plain.paint("DISPLAY"), plain.paint("STATE"))
 	for _, arm := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, arm.Harness, display(arm), stateWord(arm), arm.Runtime.State,
+		word := display(arm)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, arm.Harness,
+			displayColour(word).paint(word), stateColour(arm.State).paint(stateWord(arm)), arm.Runtime.State,
 			since(arm.LastOutputAt, now), orDash(arm.CurrentTaskSubject), arm.Workdir)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(painted(c), table.String())
+	return err
 }
 
 // display is the one word of `arm list` (spec section 2).
@@ -108,7 +116,11 @@ func newArmStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return say(c, statusText(arm), arm)
+			if wantsJSON(c) {
+				return printJSON(c, arm)
+			}
+			_, err = fmt.Fprintln(painted(c), statusText(arm))
+			return err
 		}),
 	}
 }
@@ -119,7 +131,7 @@ func statusText(arm coleo.Arm) string {
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
 	line("Status", arm.Status)
-	line("State", fmt.Sprintf("%s (rule %s)", arm.State, orDash(arm.Rule)))
+	line("State", fmt.Sprintf("%s (rule %s)", stateColour(arm.State).paint(string(arm.State)), orDash(arm.Rule)))
 	line("Harness", arm.Harness)
 	line("Model", orDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)

@@ -31,19 +31,26 @@ func newArmExplainCommand() *cobra.Command {
 		if !x.Reading.Known {
 			b.WriteString("\nNo rule knows the present screen: nothing can be typed.")
 		}
-		for _, w := range x.Witnesses {
-			fmt.Fprintf(&b, "\nWitness %s: %s (%s)", w.Name, orDash(string(w.State)), orDash(w.Rule))
-			if w.Lapsed {
-				b.WriteString(", lapsed")
-			}
-		}
-		for _, row := range x.Rows {
-			if strings.TrimSpace(row) != "" {
-				fmt.Fprintf(&b, "\n  | %s", row)
-			}
-		}
+		b.WriteString(evidence(x))
 		return b.String(), x, nil
 	})
+}
+
+// evidence lists the witnesses and the rows that the rule matched.
+func evidence(x coleo.Explanation) string {
+	var b strings.Builder
+	for _, w := range x.Witnesses {
+		fmt.Fprintf(&b, "\nWitness %s: %s (%s)", w.Name, orDash(string(w.State)), orDash(w.Rule))
+		if w.Lapsed {
+			b.WriteString(", lapsed")
+		}
+	}
+	for _, row := range x.Rows {
+		if strings.TrimSpace(row) != "" {
+			fmt.Fprintf(&b, "\n  | %s", row)
+		}
+	}
+	return b.String()
 }
 
 func newArmLogsCommand() *cobra.Command {

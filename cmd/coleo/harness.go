@@ -16,7 +16,7 @@ import (
 
 func newHarnessCommand() *cobra.Command {
 	c := group("harness", "List and test what drives the agent CLIs")
-	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand())
+	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand(), newHarnessReadCommand(), newHarnessReplayCommand(), newHarnessExplainCommand())
 	return c
 }
 
@@ -58,6 +58,8 @@ func newHarnessListCommand() *cobra.Command {
 // testFlags are the flags of harness test.
 type testFlags struct {
 	checks   string
+	quick    bool
+	junit    string
 	keep     bool
 	dir      string
 	binary   string
@@ -76,6 +78,8 @@ Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not install
 		RunE: func(c *cobra.Command, args []string) error { return testHarness(c, args[0], f) },
 	}
 	c.Flags().StringVar(&f.checks, "check", "", "only these checks, separated by commas")
+	c.Flags().BoolVar(&f.quick, "quick", false, "only the published suite and what must pass")
+	c.Flags().StringVar(&f.junit, "junit", "", "write the report to this file as JUnit XML too")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave what the checks made")
 	c.Flags().StringVar(&f.dir, "dir", "", "folder for what the checks make (default: a temporary one)")
 	c.Flags().StringVar(&f.binary, "binary", "", "the agent CLI, instead of the one in PATH")
@@ -97,7 +101,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	if err != nil {
 		return err
 	}
-	checks, err := pickChecks(f.checks)
+	checks, err := pickChecks(f)
 	if err != nil {
 		return err
 	}
@@ -128,16 +132,26 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.junit != "" {
+		if err := writeJUnit(f.junit, report); err != nil {
+			return err
+		}
+	}
 	return printReport(c, report)
 }
 
-func pickChecks(names string) ([]conformance.Check, error) {
+func pickChecks(f testFlags) ([]conformance.Check, error) {
 	all := conformance.Checks()
-	if names == "" {
+	switch {
+	case f.quick && f.checks != "":
+		return nil, coleo.Errorf(coleo.EInvalid, "--quick and --check: give one of them")
+	case f.quick:
+		return conformance.Quick(), nil
+	case f.checks == "":
 		return all, nil
 	}
 	var out []conformance.Check
-	for name := range strings.SplitSeq(names, ",") {
+	for name := range strings.SplitSeq(f.checks, ",") {
 		found := false
 		for _, check := range all {
 			if check.Name == strings.TrimSpace(name) {
@@ -168,7 +182,7 @@ func printReport(c *cobra.Command, r conformance.Report) error {
 		case !x.Pass:
 			mark = "FAIL"
 		}
-		fmt.Fprintf(out, "%s  %-16s %5.1f s  %s\n", mark, x.Name, x.Seconds, strings.ReplaceAll(x.Details, "\n", "\n      "))
+		fmt.Fprintf(out, "%s  %-22s %5.1f s  %s\n", mark, x.Name, x.Seconds, strings.ReplaceAll(x.Details, "\n", "\n      "))
 	}
 	word := "compatible"
 	if !r.Compatible {

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +17,14 @@ import (
 // screenFlags are the flags of screen.
 type screenFlags struct {
 	size     string
-	at       float64 // seconds; below 0: the end
-	chunk    int     // bytes; 0: as recorded
+	at       float64 // seconds
+	atEnd    bool
+	chunk    int // bytes; 0: as recorded
 	emulator string
 }
 
 func newScreenCommand() *cobra.Command {
-	f := screenFlags{at: -1}
+	var f screenFlags
 	c := &cobra.Command{
 		Use:   "screen FILE",
 		Short: "Print what a recording, or raw terminal output, leaves on the screen",
@@ -31,6 +33,7 @@ func newScreenCommand() *cobra.Command {
 FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 		Args: exactly(1, "a file"),
 		RunE: func(c *cobra.Command, args []string) error {
+			f.atEnd = !c.Flags().Changed("at")
 			screen, err := render(args[0], f)
 			if err != nil {
 				return err
@@ -38,8 +41,8 @@ FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 			return say(c, strings.TrimRight(strings.Join(screen.Lines, "\n"), "\n"), screen)
 		},
 	}
-	c.Flags().StringVar(&f.size, "size", "", "COLSxROWS instead of the recording's own")
-	c.Flags().Float64Var(&f.at, "at", -1, "seconds into the recording (default: its end)")
+	c.Flags().StringVar(&f.size, "size", "", "COLSxROWS instead of the recording's own and its resizes (raw bytes: 120x40)")
+	c.Flags().Float64Var(&f.at, "at", 0, "seconds into the recording (default, and beyond it: its end)")
 	c.Flags().IntVar(&f.chunk, "chunk", 0, "split the output into writes of so many bytes")
 	c.Flags().StringVar(&f.emulator, "emulator", "core", "core, or vt10x to compare with")
 	return c
@@ -47,47 +50,90 @@ FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 
 // render plays a recording up to a moment and returns the screen.
 func render(path string, f screenFlags) (coleo.Screen, error) {
-	if f.chunk < 0 {
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--chunk %d: give a number of bytes", f.chunk)
+	open, known := map[string]func(cols, rows int) pty.Screen{
+		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
+		"vt10x": func(cols, rows int) pty.Screen { return pty.NewVT10x(cols, rows) },
+	}[f.emulator]
+	switch {
+	case !known:
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--emulator %q: there are core and vt10x", f.emulator)
+	case f.chunk < 0:
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--chunk %d: give a number of bytes, such as 7", f.chunk)
+	case !(f.at >= 0):
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--at %v: give seconds since the start, such as 2.5", f.at)
+	}
+	cols, rows := 0, 0
+	if f.size != "" {
+		var err error
+		if cols, rows, err = parseSize(f.size); err != nil {
+			return coleo.Screen{}, err
+		}
+	}
+	cast, err := readRecording(path)
+	if err != nil {
+		return coleo.Screen{}, err
+	}
+	if f.size == "" {
+		cols, rows = cast.Cols, cast.Rows
+	}
+	return play(open(cols, rows), cast, f), nil
+}
+
+// readRecording reads the file at path.
+func readRecording(path string) (*pty.Cast, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: give an asciicast or raw terminal output", path, rootCause(err))
+	case info.IsDir():
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is a directory: give an asciicast or raw terminal output", path)
+	case info.Mode().IsRegular() && info.Size() == 0:
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is empty: give an asciicast or raw terminal output", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "open the recording: %w", err)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: make it readable", path, rootCause(err))
 	}
 	defer file.Close()
 	cast, err := pty.ReadCast(file)
 	if err != nil {
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "%s: %w", path, err)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: mend that line, or cut the file before it", path, err)
 	}
-	if f.size != "" {
-		if cast.Cols, cast.Rows, err = parseSize(f.size); err != nil {
-			return coleo.Screen{}, err
-		}
-	}
-	switch f.emulator {
-	case "core":
-		return play(pty.New(cast.Cols, cast.Rows), cast, f), nil
-	case "vt10x":
-		return play(pty.NewVT10x(cast.Cols, cast.Rows), cast, f), nil
-	}
-	return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "unknown emulator %q: there are core and vt10x", f.emulator)
+	return cast, nil
 }
+
+// rootCause is err without the path, which is said already.
+func rootCause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+const (
+	mostCells = 1000 // in a row or column of a screen, as package pty has it
+	sizeHelp  = "--size %q: write it as COLSxROWS, such as 120x40, at most 1000x1000"
+)
 
 var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,3})x([1-9][0-9]{0,3})$`)
 
 func parseSize(s string) (cols, rows int, err error) {
 	m := sizeForm.FindStringSubmatch(s)
 	if m == nil {
-		return 0, 0, coleo.Errorf(coleo.EInvalid, "--size %q: write it as COLSxROWS, such as 120x40", s)
+		return 0, 0, coleo.Errorf(coleo.EInvalid, sizeHelp, s)
 	}
 	cols, _ = strconv.Atoi(m[1])
 	rows, _ = strconv.Atoi(m[2])
+	if cols > mostCells || rows > mostCells {
+		return 0, 0, coleo.Errorf(coleo.EInvalid, sizeHelp, s)
+	}
 	return cols, rows, nil
 }
 
 func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	for _, e := range cast.Events {
-		if f.at >= 0 && e.At > time.Duration(f.at*float64(time.Second)) {
+		if !f.atEnd && e.At.Seconds() > f.at && e.At > pty.CastTime(f.at) {
 			break
 		}
 		switch {

@@ -92,6 +92,7 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 		s.finish(n, o, err)
 		return
 	}
+	t = d.addressed(t, httpPath(q.Path))
 	rule, steps := s.chooser.choose(t, s.failures)
 	q.Turn, q.Rule, q.Reply = t.recorded(), rule, steps
 	n := s.rec.add(q)
@@ -110,6 +111,12 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 		s.rec.update(n, func(q *Request) { q.Stalled, q.Status = on, o.status })
 	}}
 	s.finish(n, o, p.play(steps))
+}
+
+// httpPath is a request's address without its query.
+func httpPath(uri string) string {
+	path, _, _ := strings.Cut(uri, "?")
+	return path
 }
 
 // failures counts how often a prompt was answered with a failure or a cut.

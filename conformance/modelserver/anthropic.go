@@ -74,6 +74,8 @@ func (c anthropicContent) text() string {
 	return strings.Join(parts, "\n")
 }
 
+func (anthropic) addressed(t Turn, _ string) Turn { return t }
+
 func (anthropic) decode(body []byte) (Turn, error) {
 	var q anthropicRequest
 	if err := json.Unmarshal(body, &q); err != nil {

@@ -79,6 +79,8 @@ func (c *chatContent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+func (chat) addressed(t Turn, _ string) Turn { return t }
+
 func (chat) decode(body []byte) (Turn, error) {
 	var q chatRequest
 	if err := json.Unmarshal(body, &q); err != nil {

@@ -12,6 +12,8 @@ type dialect interface {
 	// or returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
+	// addressed adds to a decoded request what its path says.
+	addressed(t Turn, path string) Turn
 	// stream writes a reply as it comes.
 	stream(o *out, t Turn) encoder
 	// whole is a reply as one JSON document.
@@ -19,7 +21,7 @@ type dialect interface {
 	failure(f Failure) any
 }
 
-func dialects() []dialect { return []dialect{anthropic{}, chat{}} }
+func dialects() []dialect { return []dialect{anthropic{}, chat{}, responses{}, gemini{}} }
 
 // An encoder writes one reply. Errors stay in its out.
 type encoder interface {
@@ -53,14 +55,15 @@ func (c *collector) fail(f Failure) { c.out.fail(f, c.dialect.failure(f)) }
 func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.got, u)) }
 
 var (
-	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ \t]*(/[^\r\n]*?)[ \t]*$`)
-	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request interrupted by user)`)
+	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ \t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
+	pasted        = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
+	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request interrupted by user|<environment_context>|<user_instructions>|<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
 // folderIn is the working folder that a text names, or "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
-		return m[1]
+		return m[1] + m[2] + m[3]
 	}
 	return ""
 }
@@ -80,8 +83,10 @@ func (r *reader) user(text string) {
 		r.turn.added += text + "\n"
 		return
 	}
+	text = pasted.ReplaceAllString(text, "$1")
 	if r.fresh {
 		r.turn.Texts, r.fresh = nil, false
+		r.turn.Turns++
 	}
 	r.turn.Texts = append(r.turn.Texts, text)
 	r.turn.Prompt, r.turn.HasToolResult, r.turn.ToolResult = text, false, ""

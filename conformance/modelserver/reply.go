@@ -105,6 +105,8 @@ func (c Call) check() error {
 // toolCall is a Call as a dialect sends it.
 type toolCall struct {
 	id, name, args string
+	custom         bool   // args is plain text
+	namespace      string // of the tool, or ""
 }
 
 // usage counts the tokens of one exchange.

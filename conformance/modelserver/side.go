@@ -12,6 +12,7 @@ const (
 	SideSummary Side = "summary" // the conversation made short: compaction
 	SideCommit  Side = "commit"  // a commit message for a diff
 	SideProbe   Side = "probe"   // one token, to see whether the endpoint answers
+	SideForm    Side = "form"    // an answer in a given JSON form: a classifier
 	SideOther   Side = "other"   // none of these, and without the tools that a main request has
 )
 
@@ -37,6 +38,11 @@ func signs() []sign {
 		{SideSummary, true, "tasked with summarizing conversations"},
 		{SideSummary, true, "*briefly* summarize this partial conversation"},
 		{SideSummary, false, "your task is to create a detailed summary of the conversation"},
+		{SideSummary, false, "context checkpoint"},
+		{SideSummary, false, "generate a new <state_snapshot>"},
+		{SideSummary, false, "critically evaluate the <state_snapshot>"},
+		{SideSummary, true, "compress the"},
+		{SideSummary, true, "summarizes internal chat history"},
 		{SideSummary, false, "critical: respond with text only. do not call any tools."},
 		{SideCommit, true, "one-line git commit messages"},
 	}
@@ -75,6 +81,8 @@ func sideReply(t Turn) Reply {
 		return says("chore: apply the scripted change")
 	case SideProbe:
 		return says("#")
+	case SideForm:
+		return says(mustJSON(t.form.sample()))
 	case SideOther, SideAny:
 	}
 	return says("ok")

@@ -33,8 +33,8 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 // The names that agent CLIs give to their tools and arguments, by purpose and
 // in lower case; seen in the tools lists of ten agent CLIs in November 2026.
 var (
-	writeTools = []string{"write", "write_file", "write_to_file", "create_file", "create", "editor"}
-	runTools   = []string{"bash", "shell", "run_shell_command", "execute_command", "run_terminal_command", "run_commands"}
+	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
+	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_terminal_command", "run_commands"}
 	askTools   = []string{"askuserquestion", "question", "ask_user", "ask_followup_question"}
 
 	pathArgs    = []string{"file_path", "filepath", "path", "absolute_path"}
@@ -48,10 +48,19 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	args := c.Args
 	if c.Does != "" {
 		tool, err := find(c, t)
+		if err != nil && c.Does == Write {
+			c = asCommand(c)
+			tool, err = find(c, t)
+		}
 		if err != nil {
 			return toolCall{}, err
 		}
-		out.name, args = tool.Name, arguments(c, tool, t)
+		out.name, out.custom, out.namespace = tool.Name, tool.custom, tool.namespace
+		if tool.custom {
+			out.args = patch(c)
+			return out, nil
+		}
+		args = arguments(c, tool, t)
 	}
 	if args == nil {
 		args = map[string]any{}
@@ -61,6 +70,19 @@ func resolve(c Call, t Turn) (toolCall, error) {
 		out.args = c.Raw
 	}
 	return out, nil
+}
+
+// asCommand writes a file by a command, for agent CLIs that offer no tool for it.
+func asCommand(c Call) Call {
+	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
+	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
+	return Call{Does: Run, Args: map[string]any{"command": command}}
+}
+
+// patch is a new file in the one form that tools which take plain text share.
+func patch(c Call) string {
+	lines := strings.TrimSuffix(str(c.Args["content"]), "\n")
+	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") + "\n*** End Patch\n"
 }
 
 // find looks up the tool that serves a purpose.
@@ -111,6 +133,9 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 		args[name] = c.Args["command"]
 		if props[name].is("array") {
 			args[name] = []any{c.Args["command"]}
+		}
+		if _, sandboxed := props["sandbox_permissions"]; sandboxed {
+			args["sandbox_permissions"], args["justification"] = "require_escalated", "May it run outside of the sandbox?"
 		}
 	case Ask:
 		args = question(c, tool.schema)
@@ -195,8 +220,12 @@ func (s schema) sample() any {
 		return 1
 	case s.is("array"):
 		return []any{}
-	case s.is("object"):
-		return map[string]any{}
+	case s.is("object"), s.is("OBJECT"):
+		object := map[string]any{}
+		for _, name := range s.Required {
+			object[name] = s.Properties[name].sample()
+		}
+		return object
 	}
 	return "scripted"
 }

@@ -6,6 +6,8 @@ import "strings"
 const (
 	AnthropicMessages = "anthropic-messages"
 	OpenAIChat        = "openai-chat"
+	OpenAIResponses   = "openai-responses"
+	GeminiContent     = "gemini-content"
 )
 
 // Turn is one request to the model, in words that no dialect owns.
@@ -26,6 +28,8 @@ type Turn struct {
 	// HasToolResult tells that a tool's result came after Prompt: the agent
 	// CLI goes on with the same turn of the user.
 	HasToolResult bool `json:"has_tool_result"`
+	// Turns is how many messages of the user the request holds.
+	Turns int `json:"turns"`
 	// ToolResult is the text of the last such result.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
@@ -34,6 +38,7 @@ type Turn struct {
 	Side Side `json:"side,omitempty"`
 
 	maxTokens  int
+	form       schema // of the answer, with SideForm
 	wantsUsage bool   // a chat stream ends with usage only if asked to
 	added      string // what the agent CLI put among the user's texts
 	size       int    // of the request, in bytes
@@ -43,7 +48,9 @@ type Turn struct {
 type Tool struct {
 	Name string `json:"name"`
 
-	schema schema
+	schema    schema
+	custom    bool   // takes plain text instead of arguments
+	namespace string // that it is called in, or ""
 }
 
 // recordedSystem bounds the system text kept per request, in bytes: enough to

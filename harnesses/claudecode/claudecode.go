@@ -3,12 +3,9 @@
 package claudecode
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -42,29 +39,19 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	if err != nil || path == "" {
 		return coleo.Answer{}, err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return coleo.Answer{}, fmt.Errorf("read transcript: %w", err)
-	}
-	defer file.Close()
 	var last string
-	r := bufio.NewReader(file)
-	for {
-		raw, err := r.ReadBytes('\n')
-		if err != nil {
-			break // a line that is still being written has no end yet
-		}
-		var l line
-		if json.Unmarshal(raw, &l) != nil || l.IsMeta {
-			continue
-		}
+	err = terminal.EachEntry(path, func(l line) {
 		text := l.text()
 		switch {
-		case l.Type == "user" && text != "":
+		case l.IsMeta || text == "":
+		case l.Type == "user":
 			last = ""
-		case l.Type == "assistant" && text != "":
+		case l.Type == "assistant":
 			last = text
 		}
+	})
+	if err != nil {
+		return coleo.Answer{}, err
 	}
 	return coleo.Answer{Text: last, Source: "transcript"}, nil
 }

@@ -1,10 +1,61 @@
 // Package opencode drives OpenCode's terminal program. What it knows of its
-// screen is in harness.toml.
+// screen is in harness.toml; the code here finds its conversations.
 package opencode
 
-import _ "embed"
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"coleo.dev/harnesses/terminal"
+)
 
 // Spec is the harness's description as TOML.
 //
 //go:embed harness.toml
 var Spec []byte
+
+// Hooks finds a conversation by its work folder in OpenCode's log. The
+// conversations themselves are in a database that another process writes.
+func Hooks() terminal.Hooks { return terminal.Hooks{Conversation: conversation} }
+
+// created is the line of the log (1.18.33) that names a new conversation which
+// is not part of another.
+var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* parentID=undefined `)
+
+// maxLine bounds a line of the log, in bytes; longer ones are not looked at.
+const maxLine = 1 << 20
+
+// conversation returns the id of the newest conversation that was begun in the
+// work folder since the start; "" before the first prompt.
+func conversation(_ context.Context, f terminal.Facts) (string, error) {
+	logs, err := filepath.Glob(filepath.Join(f.Home, ".local", "share", "opencode", "log", "*.log"))
+	if err != nil {
+		return "", err
+	}
+	id, newest := "", f.Started
+	for _, path := range logs {
+		file, err := os.Open(path)
+		if err != nil {
+			return "", fmt.Errorf("read log: %w", err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, maxLine)
+		for lines.Scan() {
+			m := created.FindStringSubmatch(lines.Text())
+			if m == nil || m[3] != f.Workdir {
+				continue
+			}
+			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil && !at.Before(newest) {
+				id, newest = m[2], at
+			}
+		}
+		file.Close()
+	}
+	return id, nil
+}

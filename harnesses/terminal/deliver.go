@@ -27,7 +27,8 @@ const (
 // SendPrompt types a prompt and returns when the agent CLI has taken it.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text := strings.TrimRight(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n ")
-	if err := s.refuse(text); err != nil {
+	text, err := s.asText(text)
+	if err != nil {
 		return coleo.Receipt{}, err
 	}
 	if p.Interrupt {
@@ -35,6 +36,43 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 			return coleo.Receipt{}, err
 		}
 	}
+	return s.send(ctx, text, nil)
+}
+
+// Compact has the agent CLI shorten its conversation, and returns when it has.
+func (s *session) Compact(ctx context.Context) error {
+	command := s.h.spec.Keys.Compact
+	if !s.h.spec.Capabilities.Compact || command == "" {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot compact its conversation", s.h.spec.Title)
+	}
+	if reading := s.State(); reading.State.Working() {
+		return coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
+	}
+	chosen := func(f *frame, _ verdict) error {
+		if ok, _, _ := f.matchAll(s.h.spec.CompactWhen); ok {
+			return nil
+		}
+		return coleo.Errorf(coleo.EBusy, "the menu of %s does not show %s as the command to be carried out: it was not submitted", s.h.spec.Title, command)
+	}
+	receipt, err := s.send(ctx, command, chosen)
+	if err != nil {
+		return err
+	}
+	reading, err := coleo.WaitForTurn(ctx, s, receipt)
+	switch {
+	case err != nil:
+		return err
+	case reading.State == coleo.WaitingApproval:
+		return coleo.Blocked(reading.Dialog)
+	case reading.State == coleo.Failed:
+		return coleo.Errorf(coleo.EInternal, "%s could not compact its conversation: %s", s.h.spec.Title, reading.Detail)
+	}
+	return nil
+}
+
+// send types a text into the composer and submits it once also holds, if that
+// is given.
+func (s *session) send(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	if err := s.emptyComposer(ctx); err != nil {
@@ -49,18 +87,25 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	if err := s.pause(ctx, ms(s.h.spec.Timing.PasteGap)); err != nil {
 		return coleo.Receipt{}, err
 	}
-	return s.submit(ctx, text)
+	if also != nil {
+		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
+	}
+	return s.submit(ctx, text, also)
 }
 
-// refuse says no to what no composer would take as text.
-func (s *session) refuse(text string) error {
-	if text == "" {
-		return coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+// asText returns a prompt in the form that the composer takes as text, and says
+// no to what none would.
+func (s *session) asText(prompt string) (string, error) {
+	c := &s.h.spec.Composer
+	switch {
+	case prompt == "":
+		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	case c.refuse == nil || !c.refuse.MatchString(prompt):
+		return prompt, nil
+	case c.Lead != "":
+		return c.Lead + prompt, nil
 	}
-	if re := s.h.spec.Composer.refuse; re != nil && re.MatchString(text) {
-		return coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.h.spec.Title, text[:1])
-	}
-	return nil
+	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.h.spec.Title, prompt[:1])
 }
 
 // mayPrompt is the check before text is typed: the composer is on this very
@@ -98,8 +143,10 @@ func (s *session) emptyComposer(ctx context.Context) error {
 		return err
 	}
 	for range clearTries {
+		if err := s.present(ctx); err != nil {
+			return err
+		}
 		s.mu.Lock()
-		s.lookLocked(time.Now())
 		err, empty := s.mayPrompt(s.frame, s.verdict), s.frame.composer != nil && s.frame.composer.empty
 		s.mu.Unlock()
 		if err != nil || empty {
@@ -129,7 +176,7 @@ func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, a
 
 // submit presses the submit key on a composer that holds the text, and waits
 // for proof that the agent CLI took it. It never presses twice.
-func (s *session) submit(ctx context.Context, text string) (coleo.Receipt, error) {
+func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	key, err := keySequence(s.h.spec.Keys.Submit)
 	if err != nil {
 		return coleo.Receipt{}, err
@@ -144,6 +191,11 @@ func (s *session) submit(ctx context.Context, text string) (coleo.Receipt, error
 		}
 		if !f.holds(text, &s.h.spec.Composer) {
 			return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
+		}
+		if also != nil {
+			if err := also(f, v); err != nil {
+				return err
+			}
 		}
 		r.Offset, r.Cursor, worked = s.end, s.log.Cursor(), s.worked
 		return nil
@@ -247,14 +299,14 @@ func (f *frame) taken(text string) bool {
 }
 
 // echoes tells whether the transcript above the composer shows how the text
-// begins.
+// begins, or how it ends: of a long one the beginning has scrolled away.
 func (f *frame) echoes(text string) bool {
 	if f.composer == nil {
 		return false
 	}
 	line, _, _ := strings.Cut(text, "\n")
-	above := squeeze(strings.Join(f.rows[:f.composer.top], ""))
-	return strings.Contains(above, firstRunes(squeeze(line), tailRunes))
+	above, text := squeeze(strings.Join(f.rows[:f.composer.top], "")), squeeze(text)
+	return strings.Contains(above, firstRunes(squeeze(line), tailRunes)) || strings.Contains(above, lastRunes(text, tailRunes))
 }
 
 // squeeze drops all blanks: where a screen breaks a line is its own affair.

@@ -8,10 +8,23 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/pty"
 )
 
 // cursorEdge, as a composer's lower edge, stands for the cursor's own row.
 const cursorEdge = "cursor"
+
+// Where a composer's cursor must be. An overlay takes it away, and so does the
+// end of the agent CLI, which leaves the composer's picture behind.
+const (
+	cursorInside     = "inside"
+	cursorNotOutside = "not outside"
+)
+
+// pasteMode is the mode by which some agent CLIs show that they take input. One
+// that was never switched on is not known to be off: the terminal may not have
+// been there when it was, or the recording may have left it out.
+const pasteMode = string(pty.ModeBracketedPaste)
 
 // region names a part of the screen that a condition looks at:
 //
@@ -19,7 +32,8 @@ const cursorEdge = "cursor"
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
 //	title             the window title
-//	modes             the names of the terminal modes that are on, a row each
+//	modes             the names of the terminal modes that are on, a row each;
+//	                  "bracketed_paste?" where nobody knows whether that one is
 //	composer          the composer's text
 //	below composer    the rows below it
 //	above composer N  the last N rows above it that are not blank
@@ -50,6 +64,7 @@ type frame struct {
 	screen   coleo.Screen
 	rows     []string // with no-break spaces made plain
 	composer *composerView
+	cell     func(x, y int) pty.Cell // nil where there is text alone
 }
 
 // composerView is the composer on one picture.
@@ -96,11 +111,35 @@ func (f *frame) region(r region) ([]string, bool) {
 }
 
 func (f *frame) cursorRow() string {
-	y := f.screen.Cursor[1]
-	if y < 0 || y >= len(f.rows) {
-		return ""
+	if y := f.cursorY(); y < len(f.rows) {
+		return f.rows[y]
 	}
-	return f.rows[y]
+	return ""
+}
+
+// cursorY is the cursor's row; the last one with text where nobody knows it.
+func (f *frame) cursorY() int {
+	if y := f.screen.Cursor[1]; y >= 0 {
+		return y
+	}
+	for y := len(f.rows) - 1; y > 0; y-- {
+		if f.rows[y] != "" {
+			return y
+		}
+	}
+	return 0
+}
+
+// allows tells whether the cursor is where the composer wants it.
+func (c *Composer) allows(f *frame, top, bottom int) bool {
+	y := f.screen.Cursor[1]
+	if c.Cursor == "" || y < 0 {
+		return true
+	}
+	if !f.screen.CursorVisible {
+		return c.Cursor == cursorNotOutside
+	}
+	return top <= y && y < bottom
 }
 
 func (f *frame) modes() []string {
@@ -111,6 +150,9 @@ func (f *frame) modes() []string {
 		}
 	}
 	slices.Sort(on)
+	if _, known := f.screen.Modes[pasteMode]; !known {
+		on = append(on, pasteMode+"?")
+	}
 	return on
 }
 
@@ -139,7 +181,7 @@ func (c *Composer) find(f *frame) *composerView {
 	if top < 0 || top >= bottom {
 		return nil
 	}
-	if c.first != nil && !c.first.MatchString(f.rows[top]) {
+	if c.first != nil && !c.first.MatchString(f.rows[top]) || !c.allows(f, top, bottom) {
 		return nil
 	}
 	v := &composerView{top: top, bottom: bottom, text: c.text(f.rows[top:bottom])}
@@ -150,7 +192,7 @@ func (c *Composer) find(f *frame) *composerView {
 // findBottom returns the row behind the composer's last, -1 without one.
 func (c *Composer) findBottom(f *frame) int {
 	if c.Bottom == cursorEdge {
-		return min(f.screen.Cursor[1]+1, len(f.rows))
+		return min(f.cursorY()+1, len(f.rows))
 	}
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		if c.bottom.MatchString(f.rows[i]) {
@@ -172,10 +214,10 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 	case c.top != nil:
 		for i := bottom - 1; i >= 0; i-- {
 			if c.top.MatchString(f.rows[i]) {
-				return i + 1
+				return c.behindHead(f, i+1, bottom)
 			}
 		}
-		return -1
+		return c.run(f, bottom)
 	default: // it begins where its first row is
 		for i := bottom - 1; i >= 0; i-- {
 			if c.first != nil && c.first.MatchString(f.rows[i]) {
@@ -184,6 +226,28 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 		}
 		return -1
 	}
+}
+
+// run returns the first of the rows above bottom that all look like a first row:
+// what there is of a composer whose upper edge has scrolled away. It is -1 where
+// only one row can look so.
+func (c *Composer) run(f *frame, bottom int) int {
+	if c.head == nil || c.first == nil {
+		return -1
+	}
+	top := bottom
+	for top > 0 && c.first.MatchString(f.rows[top-1]) {
+		top--
+	}
+	return top
+}
+
+// behindHead returns the first row from top on that is not of the head.
+func (c *Composer) behindHead(f *frame, top, bottom int) int {
+	for c.head != nil && top < bottom && c.head.MatchString(f.rows[top]) {
+		top++
+	}
+	return top
 }
 
 func (c *Composer) text(rows []string) string {

@@ -66,20 +66,23 @@ type check func(f *frame, v verdict) error
 
 // typeIf types bytes only while check holds on the newest picture: the holder
 // refuses them when there is output that this picture does not show yet, and
-// then the newer picture is checked again.
+// then the newer picture is checked again. Half a picture proves nothing, for
+// or against.
 func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, typeWindow)
 	defer cancel()
 	id := newUUID()
 	for {
 		s.mu.Lock()
-		s.lookLocked(time.Now())
-		err, half, seen, looked := ok(s.frame, s.verdict), s.screen.Frame().Open, s.end, s.looked
+		now := time.Now()
+		s.lookLocked(now)
+		half, open, seen, looked := s.halfDone(now) > 0, s.screen.Frame().Open, s.end, s.looked
+		err := ok(s.frame, s.verdict)
 		s.mu.Unlock()
-		if err != nil {
+		if err != nil && !half {
 			return err
 		}
-		if !half {
+		if !half && !open {
 			w, err := s.client.Write(holder.Write{ID: id, Kind: holder.WriteKeys, SeenOffset: seen, OnlyIfEnd: true, Data: data})
 			if err != nil || w.Applied || w.Duplicate {
 				return err
@@ -95,6 +98,16 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 		}
 		retry.Stop()
 	}
+}
+
+// still makes a check on the newest whole picture, without typing.
+func (s *session) still(ctx context.Context, ok check) error {
+	if err := s.present(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ok(s.frame, s.verdict)
 }
 
 // await looks at each new picture until ok says so, and returns whether it did

@@ -13,74 +13,124 @@ import (
 // wakes it, so this only keeps the timer from firing.
 const idleLook = time.Hour
 
-// lookLocked reads the screen, brings the reading up to date and returns when
-// to look again if no output comes.
-func (s *session) lookLocked(now time.Time) time.Duration {
-	s.frame = newFrame(s.screen.View(), &s.h.spec.Composer)
-	s.verdict = s.h.spec.read(s.frame)
-	if s.verdict.dialog != nil {
-		s.verdict.dialog.Fingerprint = s.dialogs.fingerprint(s.verdict.dialog, now)
-	} else if s.verdict.state != "" {
-		s.dialogs.gone()
-	}
-	if s.verdict.state.Working() || s.verdict.dialog != nil {
-		s.worked++
-	}
-	next := s.judge(now)
-	s.wakeLookers()
-	return next
+const (
+	// quiet is how long output must pause before a picture counts as whole,
+	// where the agent CLI does not say so by DEC 2026.
+	quiet = 15 * time.Millisecond
+	// restless is how old output that never pauses may become before it is
+	// looked at all the same.
+	restless = 100 * time.Millisecond
+	// unclosed is how long a synchronized update may stay open before what
+	// there is of it is looked at. Terminals wait as long.
+	unclosed = time.Second
+	// dialogSettle is how long a dialog must have said the same before it is
+	// told what it says: some agent CLIs draw the subject after the box. That
+	// there is one is told at once.
+	dialogSettle = 150 * time.Millisecond
+)
+
+// paint is how far the agent CLI is with painting its next picture.
+type paint struct {
+	begun time.Time // when output came that no look has seen; zero: all is seen
+	whole bool      // that output ends with the end of a synchronized update
 }
 
-func (s *session) wakeLookers() {
-	close(s.looked)
-	s.looked = make(chan struct{})
+// halfDone returns how long to wait until the screen counts as a whole
+// picture, 0 when it does. What is read of half a picture is wrong: an old
+// dialog's buttons beside new text.
+func (r *reader) halfDone(now time.Time) time.Duration {
+	switch p := r.paint; {
+	case p.begun.IsZero() || p.whole:
+		return 0
+	case r.screen.Frame().Open:
+		return max(0, unclosed-now.Sub(p.begun))
+	default:
+		return max(0, min(quiet-now.Sub(r.fed), restless-now.Sub(p.begun)))
+	}
+}
+
+// look reads the screen, unless it is half painted, brings the reading up to
+// date and returns when to look again if no output comes.
+func (r *reader) look(now time.Time) time.Duration {
+	if wait := r.halfDone(now); wait > 0 {
+		return wait
+	}
+	r.paint = paint{}
+	r.frame = newFrame(r.view(), &r.spec.Composer)
+	r.frame.cell = r.screen.Cell
+	r.verdict = r.spec.read(r.frame)
+	if r.verdict.state == coleo.Dead && !r.alone {
+		r.verdict = verdict{} // it says goodbye; that it has ended is for its process to show
+	}
+	if r.verdict.dialog != nil {
+		r.verdict.dialog.Fingerprint = r.dialogs.fingerprint(r.verdict.dialog, now)
+	} else if r.verdict.state != "" {
+		r.dialogs.gone()
+	}
+	if r.verdict.state.Working() || r.verdict.dialog != nil {
+		r.worked++
+	}
+	return r.judge(now)
+}
+
+// view is the screen, without the mode of which nothing is known yet.
+func (r *reader) view() coleo.Screen {
+	v := r.screen.View()
+	r.pastes = r.pastes || v.Modes[pasteMode]
+	if !r.pastes {
+		delete(v.Modes, pasteMode)
+	}
+	return v
 }
 
 // judge combines the witnesses and returns when to judge again.
-func (s *session) judge(now time.Time) time.Duration {
-	again := s.recognise(now)
-	if s.verdict.state == "" && !s.status.speaks() {
+func (r *reader) judge(now time.Time) time.Duration {
+	again := r.recognise(now)
+	if r.verdict.state == "" && !r.status.speaks() {
 		return again
 	}
-	note, lapses := s.status.weigh(s.verdict.state, now)
+	note, lapses := r.status.weigh(r.verdict.state, now)
 	if note != "" {
-		s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: s.reading, Note: note})
+		r.tell(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: r.reading, Note: note})
 	}
 	again = min(again, lapses)
-	next := coleo.Reading{State: s.verdict.state, Rule: s.verdict.rule, Detail: s.verdict.detail, Dialog: s.verdict.dialog}
-	if w := s.status.state(); w != "" && coleo.MoreCautious(next.State, w) != next.State {
-		next.State, next.Rule = w, s.status.rule()
+	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
+	if left := dialogSettle - now.Sub(r.dialogs.since); next.Dialog != nil && left > 0 && !r.over {
+		next.Dialog, again = nil, min(again, left)
+	}
+	if w := r.status.state(); w != "" && coleo.MoreCautious(next.State, w) != next.State {
+		next.State, next.Rule = w, r.status.rule()
 	}
 	if next.State == "" {
 		return again
 	}
-	next.Known = s.verdict.state != ""
-	return min(again, s.settle(now, next))
+	next.Known = r.verdict.state != ""
+	return min(again, r.settle(now, next))
 }
 
 // recognise keeps account of a screen that no rule knows.
-func (s *session) recognise(now time.Time) time.Duration {
-	if s.verdict.state != "" {
-		s.unknown, s.reported = time.Time{}, false
+func (r *reader) recognise(now time.Time) time.Duration {
+	if r.verdict.state != "" {
+		r.unknown, r.reported = time.Time{}, false
 		return idleLook
 	}
-	if s.unknown.IsZero() {
-		s.unknown = now
+	if r.unknown.IsZero() {
+		r.unknown = now
 	}
-	s.reading.Known = false
-	bound := ms(s.h.spec.Timing.Unknown)
-	if s.reading.State == coleo.Initializing {
-		bound = ms(s.h.spec.Timing.Start)
+	r.reading.Known = false
+	bound := ms(r.spec.Timing.Unknown)
+	if r.reading.State == coleo.Initializing {
+		bound = ms(r.spec.Timing.Start)
 	}
-	if left := bound - now.Sub(s.unknown); left > 0 {
+	if left := bound - now.Sub(r.unknown); left > 0 {
 		return left
 	}
-	if !s.reported {
-		s.reported = true
-		view := s.screen.View()
-		s.log.Add(coleo.Change{
-			Time: now, Kind: coleo.ChangeUnrecognised, Reading: s.reading, Screen: &view,
-			Note: fmt.Sprintf("no rule of %s knows this screen since %s", s.h.spec.Name, coleo.Age(now.Sub(s.unknown))),
+	if !r.reported {
+		r.reported = true
+		view := r.screen.View()
+		r.tell(coleo.Change{
+			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
+			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name, coleo.Age(now.Sub(r.unknown))),
 		})
 	}
 	return idleLook
@@ -88,46 +138,43 @@ func (s *session) recognise(now time.Time) time.Duration {
 
 // settle lets work and questions through at once, and idle and error only when
 // they have held for the settling time and no prompt is on its way.
-func (s *session) settle(now time.Time, next coleo.Reading) time.Duration {
-	if s.fresh && s.reading.State == coleo.Initializing && next.State.Working() {
-		return idleLook // some agent CLIs look busy while they start
+func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
+	if r.fresh && r.reading.State == coleo.Initializing && r.verdict.late && next.Rule == r.verdict.rule {
+		return idleLook
 	}
 	calm := next.State == coleo.Idle || next.State == coleo.Failed
-	if !calm || next.State == s.reading.State {
-		s.pending = time.Time{}
-		s.become(now, next, "", nil)
+	if !calm || next.State == r.reading.State {
+		r.pending = time.Time{}
+		r.become(now, next, "", nil)
 		return idleLook
 	}
-	if s.hold {
-		s.pending = time.Time{}
+	if r.hold {
+		r.pending = time.Time{}
 		return idleLook
 	}
-	if s.pending.IsZero() {
-		s.pending = now
+	if r.pending.IsZero() {
+		r.pending = now
 	}
-	if left := ms(s.h.spec.Timing.Settle) - now.Sub(s.pending); left > 0 {
+	if left := ms(r.spec.Timing.Settle) - now.Sub(r.pending); left > 0 {
 		return left
 	}
-	s.pending = time.Time{}
-	s.become(now, next, "", nil)
+	r.pending = time.Time{}
+	r.become(now, next, "", nil)
 	return idleLook
 }
 
 // become takes a new reading and tells of it when it says something new.
-func (s *session) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
-	last := s.reading
+func (r *reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
+	last := r.reading
 	next.Since = last.Since
 	if next.State != last.State {
 		next.Since = now
 	}
-	s.reading = next
+	r.reading = next
 	if next.State == last.State && next.Detail == last.Detail && fingerprintOf(next.Dialog) == fingerprintOf(last.Dialog) {
 		return
 	}
-	s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
-	if next.State == coleo.Idle && last.State != coleo.Initializing {
-		go s.findConversation()
-	}
+	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
 func fingerprintOf(d *coleo.Dialog) coleo.Fingerprint {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,9 +30,12 @@ const (
 // checked by hand against the recording: this flag writes none.
 var show = flag.String("show", "", "print the readings of the recordings whose names contain this")
 
+// builtin is the registry of the harnesses that come with Coleo.
+var builtin = sync.OnceValues(func() (*registry.Registry, error) { return registry.New("", []string{"none"}) })
+
 func harness(t *testing.T, name string) *terminal.Harness {
 	t.Helper()
-	reg, err := registry.New("", []string{"none"})
+	reg, err := builtin()
 	if err != nil {
 		t.Fatal(err)
 	}

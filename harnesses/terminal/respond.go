@@ -30,8 +30,10 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		}
 		return nil
 	}
+	if err := s.present(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	s.lookLocked(time.Now())
 	v, age := s.verdict, time.Since(s.dialogs.since)
 	err := same(nil, v)
 	s.mu.Unlock()
@@ -78,7 +80,9 @@ func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Dec
 	case "digit":
 		return s.typeIf(ctx, same, []byte{byte('1' + n)})
 	case "arrows":
-		return s.moveTo(ctx, same, n)
+		return s.moveTo(ctx, same, n, "UP", "DOWN")
+	case "row":
+		return s.moveTo(ctx, same, n, "LEFT", "RIGHT")
 	}
 	return notOffered(v.dialog, d)
 }
@@ -125,7 +129,7 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 
 // moveTo moves the mark of a list to an option, sees it there, and only then
 // presses ENTER.
-func (s *session) moveTo(ctx context.Context, same check, n int) error {
+func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
 	at := func() int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -135,9 +139,15 @@ func (s *session) moveTo(ctx context.Context, same check, n int) error {
 		return s.verdict.dialog.Default
 	}
 	for now := at(); now != n; now = at() {
-		key := "DOWN"
+		if err := s.still(ctx, same); err != nil {
+			return err
+		}
+		if now < 0 {
+			return coleo.Errorf(coleo.EUnsupported, "which option of the list is marked cannot be seen: nothing was chosen")
+		}
+		key := on
 		if now > n {
-			key = "UP"
+			key = back
 		}
 		if err := s.typeKeys(ctx, same, key); err != nil {
 			return err
@@ -164,10 +174,10 @@ func (s *session) moveTo(ctx context.Context, same check, n int) error {
 func (s *session) Interrupt(ctx context.Context) error {
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	s.mu.Lock()
-	s.lookLocked(time.Now())
-	reading := s.reading
-	s.mu.Unlock()
+	if err := s.present(ctx); err != nil {
+		return err
+	}
+	reading := s.State()
 	if !s.h.spec.Capabilities.Interrupt {
 		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.h.spec.Title)
 	}

@@ -9,15 +9,9 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
-	"coleo.dev/pty"
 )
 
 const (
-	// quiet is how long output must pause before a picture counts as whole,
-	// where the agent CLI does not say so by DEC 2026.
-	quiet = 15 * time.Millisecond
-	// busyLook is how often a screen is looked at while output never pauses.
-	busyLook = 100 * time.Millisecond
 	// stopGrace is between hang-up and KILL. Agent CLIs save what they have
 	// within a second.
 	stopGrace = 2 * time.Second
@@ -37,23 +31,11 @@ type session struct {
 
 	typing sync.Mutex // one writer at a time
 
-	mu       sync.Mutex
-	handle   coleo.Handle
-	screen   pty.Screen
-	end      int64         // of the output that the screen shows
-	output   time.Time     // when some came last
-	looked   chan struct{} // closed and replaced at each look
-	frame    *frame        // the last picture looked at
-	verdict  verdict
-	reading  coleo.Reading
-	pending  time.Time // since when a calm verdict that must settle has held
-	unknown  time.Time // since when no rule knows the screen; zero: it is known
-	reported bool      // that it is unknown
-	status   inband
-	hold     bool // a prompt was submitted and has not shown yet
-	worked   int  // how many looks saw it working or asking
-	fresh    bool // spawned by us, and no prompt was sent yet: it cannot be working
-	dialogs  dialogCounter
+	mu     sync.Mutex
+	handle coleo.Handle
+	*reader
+	output time.Time     // when the agent CLI wrote last while we watched
+	looked chan struct{} // closed and replaced at each look
 }
 
 var (
@@ -61,6 +43,7 @@ var (
 	_ coleo.Terminal  = (*session)(nil)
 	_ coleo.Explainer = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
+	_ coleo.Compactor = (*session)(nil)
 )
 
 // open builds a session on a holder and brings its screen up to date.
@@ -80,12 +63,19 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
 		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}),
-		screen: pty.New(replay.cols, replay.rows), end: replay.from, dialogs: newDialogCounter(), fresh: fresh,
-		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: time.Now()},
 	}
-	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
+	s.reader = newReader(h.spec, replay.cols, replay.rows, time.Now(), s.changed)
+	s.end, s.fresh = replay.from, fresh
 	go s.follow(stream, replay)
 	return s, nil
+}
+
+// changed takes what the reader tells.
+func (s *session) changed(c coleo.Change) {
+	s.log.Add(c)
+	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
+		go s.findConversation()
+	}
 }
 
 // Handle returns what finds this session again.
@@ -125,11 +115,7 @@ func (s *session) LastOutput() time.Time {
 func (s *session) Explain() coleo.Explanation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	witnesses := []coleo.Witness{{Name: "screen", State: s.verdict.state, Rule: s.verdict.rule, Time: time.Now()}}
-	if s.status.seen() {
-		witnesses = append(witnesses, s.status.witness())
-	}
-	return coleo.Explanation{Reading: s.reading, Witnesses: witnesses, Rows: s.verdict.rows, Screen: s.screen.View()}
+	return s.explain(time.Now())
 }
 
 // Output yields the terminal's bytes from an offset on, then live ones.
@@ -200,7 +186,6 @@ func (s *session) follow(stream *holder.Stream, r replay) {
 func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	lastLook := time.Now()
 	for {
 		select {
 		case chunk, ok := <-chunks:
@@ -212,49 +197,33 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 				s.ended(chunk.Exit.Code, chunk.Exit.String())
 				return
 			}
-			whole := s.feed(chunk.Data, &r)
-			if r.behind(s.end) {
+			if s.feed(chunk.Data, &r); r.behind(s.end) {
 				continue
 			}
-			if whole && len(chunks) == 0 || time.Since(lastLook) > busyLook {
-				lastLook = time.Now()
-				timer.Reset(s.look(lastLook))
-				continue
-			}
-			timer.Reset(quiet)
+			timer.Reset(s.look(time.Now()))
 		case <-timer.C:
-			lastLook = time.Now()
-			timer.Reset(s.look(lastLook))
+			timer.Reset(s.look(time.Now()))
 		}
 	}
 }
 
 // feed writes output to the screen, looks at each frame that is completed in
-// the middle of it, and answers the queries in it. It tells whether the output
-// ends with a whole frame.
-func (s *session) feed(p []byte, r *replay) bool {
+// the middle of it, and answers the queries in it.
+func (s *session) feed(p []byte, r *replay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	whole := false
+	now := time.Now()
 	if !r.behind(s.end) {
-		s.output = time.Now()
+		s.output = now
 	}
 	for len(p) > 0 {
-		frames := s.screen.Frame().Count
-		n := s.screen.Feed(p[:r.next(s.end, len(p))])
-		s.end += int64(n)
-		p = p[n:]
-		whole = s.screen.Frame().Count != frames
-		if whole && len(p) > 0 && !r.behind(s.end) {
-			s.lookLocked(time.Now())
-		}
-		for _, n := range s.screen.Notices() {
-			s.status.take(n, time.Now())
+		p = p[s.reader.feed(p[:r.next(s.end, len(p))], now):]
+		if s.paint.whole && len(p) > 0 && !r.behind(s.end) {
+			s.lookLocked(now)
 		}
 		s.reply(s.screen.Replies(), r)
 		r.resize(s.end, s.screen)
 	}
-	return whole
 }
 
 // reply answers what the program asked its terminal, once: what an earlier
@@ -272,6 +241,44 @@ func (s *session) look(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookLocked(now)
+}
+
+// lookLocked is look for callers that hold mu.
+func (s *session) lookLocked(now time.Time) time.Duration {
+	next := s.reader.look(now)
+	if s.halfDone(now) == 0 {
+		s.wakeLookers()
+	}
+	return next
+}
+
+// present brings the reading up to date with the newest whole picture.
+func (s *session) present(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		now := time.Now()
+		s.lookLocked(now)
+		wait, looked := s.halfDone(now), s.looked
+		s.mu.Unlock()
+		if wait == 0 {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-looked:
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *session) wakeLookers() {
+	close(s.looked)
+	s.looked = make(chan struct{})
 }
 
 func (s *session) ended(code int, how string) {

@@ -24,10 +24,14 @@ type Spec struct {
 	Launch       Launch       `toml:"launch"`
 	Keys         Keys         `toml:"keys"`
 	Timing       Timing       `toml:"timing"`
-	Composer     Composer     `toml:"composer"`
-	Rules        []Rule       `toml:"rule"`
-	Dialogs      []DialogRule `toml:"dialog"`
-	Answer       AnswerRule   `toml:"answer"`
+	// CompactWhen must hold before the compact command is submitted: agent CLIs
+	// complete commands from a menu, and the entry that is marked is the one that
+	// is carried out, whatever was typed.
+	CompactWhen []Cond       `toml:"compact_when"`
+	Composer    Composer     `toml:"composer"`
+	Rules       []Rule       `toml:"rule"`
+	Dialogs     []DialogRule `toml:"dialog"`
+	Answer      AnswerRule   `toml:"answer"`
 }
 
 // Capabilities are coleo.Capabilities as they are written in a harness.toml.
@@ -43,6 +47,7 @@ type Capabilities struct {
 	Resume           bool `toml:"resume"`
 	QueueWhileBusy   bool `toml:"queue"`
 	ModelFlag        bool `toml:"model_flag"`
+	Question         bool `toml:"question"`
 }
 
 // Launch says how the agent CLI is started. Strings in Parts are Go templates
@@ -68,7 +73,7 @@ type Keys struct {
 	Submit    string `toml:"submit"`
 	Interrupt string `toml:"interrupt"`
 	Quit      string `toml:"quit"`    // a sequence, or a command that is typed and submitted
-	Compact   string `toml:"compact"` // a command that is typed and submitted
+	Compact   string `toml:"compact"` // a command that is typed and submitted, once CompactWhen holds
 	Clear     string `toml:"clear"`   // empties the composer
 }
 
@@ -90,15 +95,18 @@ type Composer struct {
 	Top    string `toml:"top"`    // of the row above it
 	Row    string `toml:"row"`    // instead of top: of each of its rows
 	First  string `toml:"first"`  // that its first row must match; what is matched is cut off
+	Head   string `toml:"head"`   // of rows between Top and the first row that are not its own
 	Strip  string `toml:"strip"`  // cut off each row
 	Drop   int    `toml:"drop"`   // rows at its end that hold no text
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
+	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
+	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
-	bottom, top, row, first, strip, empty, held, refuse, trap *regexp.Regexp
+	bottom, top, row, first, head, strip, empty, held, refuse, trap *regexp.Regexp
 }
 
 // Cond is one thing that must be so, or with Not must not be so.
@@ -116,6 +124,7 @@ type Cond struct {
 type Rule struct {
 	Name  string `toml:"name"`
 	State string `toml:"state"`
+	Late  bool   `toml:"late"` // says nothing of an agent CLI that still starts
 	When  []Cond `toml:"when"`
 }
 
@@ -132,7 +141,8 @@ type DialogRule struct {
 	Options  []string `toml:"options"`   // when they are always the same
 	End      string   `toml:"end"`       // of the row behind options or subject
 	Default  int      `toml:"default"`   // 0-based, when Option cannot tell
-	Select   string   `toml:"select"`    // "digit", "arrows" or "keys"
+	Mark     string   `toml:"mark"`      // "background" when that alone shows which of Options is marked
+	Select   string   `toml:"select"`    // "digit", "arrows", "row" (arrows to the left and right) or "keys"
 	Approve  string   `toml:"approve"`   // pattern of the option, or keys with Select = "keys"
 	Always   string   `toml:"always"`    // the same for approve_always
 	Deny     string   `toml:"deny"`      // the same for deny
@@ -174,6 +184,9 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	}
 	for i := range s.Dialogs {
 		c.dialog(&s.Dialogs[i])
+	}
+	if s.Capabilities.Compact {
+		c.conds("compact_when", s.CompactWhen)
 	}
 	c.composer(&s.Composer)
 	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
@@ -251,14 +264,17 @@ func (c *compiler) rule(r *Rule) {
 
 func (c *compiler) dialog(d *DialogRule) {
 	switch d.Select {
-	case "digit", "arrows":
+	case "digit", "arrows", "row":
 		d.approve, d.always, d.deny = c.regexp(d.Approve), c.regexp(d.Always), c.regexp(d.Deny)
 	case "keys":
 		c.keys(d.Approve)
 		c.keys(d.Always)
 		c.keys(d.Deny)
 	default:
-		c.fail(d.Name, "dialog %q: select must be digit, arrows or keys, not %q", d.Name, d.Select)
+		c.fail(d.Name, "dialog %q: select must be digit, arrows, row or keys, not %q", d.Name, d.Select)
+	}
+	if d.Mark != "" && d.Mark != "background" {
+		c.fail(d.Name, "dialog %q: mark must be background, not %q", d.Name, d.Mark)
 	}
 	c.keys(d.DenyKeys)
 	c.conds(d.Name, d.When)
@@ -273,9 +289,12 @@ func (c *compiler) composer(b *Composer) {
 	if b.Bottom != cursorEdge {
 		b.bottom = c.regexp(b.Bottom)
 	}
-	b.top, b.row, b.first = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First)
+	b.top, b.row, b.first, b.head = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First), c.regexp(b.Head)
 	b.strip, b.empty, b.held = c.regexp(b.Strip), c.regexp(b.Empty), c.regexp(b.Held)
 	b.refuse, b.trap = c.regexp(b.Refuse), c.regexp(b.Trap)
+	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
+		c.fail(b.Cursor, "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
+	}
 	if b.Bottom == "" {
 		c.fail("[composer]", "composer.bottom is missing: without it nothing can be typed safely")
 	}

@@ -16,6 +16,7 @@ type verdict struct {
 	rows   []string // that the rule looked at
 	dialog *coleo.Dialog
 	by     *DialogRule // who recognised the dialog
+	late   bool        // the rule says nothing of an agent CLI that still starts
 }
 
 // read applies dialogs, then rules. It is pure: one picture, one verdict.
@@ -28,7 +29,7 @@ func (s *Spec) read(f *frame) verdict {
 	}
 	for _, r := range s.Rules {
 		if ok, detail, rows := f.matchAll(r.When); ok {
-			return verdict{state: coleo.State(r.State), rule: r.Name, detail: detail, rows: rows}
+			return verdict{state: coleo.State(r.State), rule: r.Name, detail: detail, rows: rows, late: r.Late}
 		}
 	}
 	return verdict{}
@@ -45,6 +46,9 @@ func (d *DialogRule) parse(f *frame) *coleo.Dialog {
 		rows[i] = strings.TrimRight(row, " ")
 	}
 	out := &coleo.Dialog{Kind: coleo.DialogKind(d.Kind), Default: d.Default, Options: d.Options}
+	if d.Mark == "background" {
+		out.Default = f.marked(d.Options)
+	}
 	at := d.findTitle(rows, out)
 	if at < 0 {
 		return out

@@ -4,8 +4,12 @@
 //   node index.mjs pack FILE SHOTS DEST          both, without what the header
 //                                                says of the recording machine
 //   node index.mjs jobs < jobs.json > out.json   screens of byte strings
-import { readFileSync, writeFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
+//   node index.mjs edges < edges.json > out.json screens of the edge cases, with
+//                                                the looks of their cells
+//   node index.mjs remake DIR                    all screens in ../testdata again,
+//                                                at the same events
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { gunzipSync, gzipSync } from 'node:zlib';
 
 // The addon reads its table from the start of the memory behind a Buffer. Where
 // Buffers share memory that is another's, and it takes all characters beyond
@@ -15,7 +19,8 @@ const { default: headless } = await import('@xterm/headless');
 const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');
 
 function open(cols, rows, plain) {
-  const term = new headless.Terminal({ cols, rows, scrollback: 10000, allowProposedApi: true, logLevel: 'off' });
+  const windowOptions = { pushTitle: true, popTitle: true };
+  const term = new headless.Terminal({ cols, rows, scrollback: 10000, allowProposedApi: true, logLevel: 'off', windowOptions });
   if (!plain) term.loadAddon(new graphemes.UnicodeGraphemesAddon());
   const state = { term, title: '', replies: '' };
   term.onTitleChange(t => { state.title = t; });
@@ -31,7 +36,7 @@ const feedBytes = (state, b) => state.term._core.writeSync(Buffer.from(clamp(b.t
 
 function shot(state, extra) {
   const { term } = state, buf = term.buffer.active, core = term._core;
-  const line = y => (buf.getLine(y)?.translateToString(true) ?? '').replace(/ +$/, '');
+  const line = y => (buf.getLine(y)?.translateToString(true, 0, term.cols) ?? '').replace(/ +$/, '');
   const lines = [];
   for (let y = 0; y < term.rows; y++) lines.push(line(buf.baseY + y));
   const m = term.modes;
@@ -53,10 +58,15 @@ function shot(state, extra) {
   };
 }
 
+// read is a file's text, unpacked if need be.
+const read = path => (path.endsWith('.gz') ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString('utf8');
+
+// renderCast shows a recording, and takes its screen so many times, or after
+// the events of those numbers.
 function renderCast(file, shots, plain) {
-  const [head, ...events] = readFileSync(file, 'utf8').split('\n').filter(l => l).map(l => JSON.parse(l));
+  const [head, ...events] = read(file).split('\n').filter(l => l).map(l => JSON.parse(l));
   const state = open(head.width ?? head.term.cols, head.height ?? head.term.rows, plain);
-  const wanted = new Set([events.length - 1]);
+  const wanted = new Set(Array.isArray(shots) ? shots : [events.length - 1]);
   for (let i = 1; i < shots; i++) wanted.add(Math.floor(i * events.length / shots));
   const out = [];
   events.forEach(([, kind, data], i) => {
@@ -68,15 +78,59 @@ function renderCast(file, shots, plain) {
   return out;
 }
 
+function history({ term }) {
+  const buf = term.buffer.active, out = [];
+  for (let y = 0; y < buf.baseY; y++) out.push(buf.getLine(y).translateToString(true).replace(/ +$/, ''));
+  return out;
+}
+
 function runJob({ cols, rows, data, then, plain }) {
   const state = open(cols, rows, plain);
   feedBytes(state, Buffer.from(data, 'base64'));
   if (then) state.term.resize(...then);
-  const buf = state.term.buffer.active, history = [];
-  for (let y = 0; y < buf.baseY; y++) history.push(buf.getLine(y).translateToString(true).replace(/ +$/, ''));
-  const out = { ...shot(state, { history, replies: state.replies }), data };
+  const out = { ...shot(state, { history: history(state), replies: state.replies }), data };
   state.term.dispose();
   return out;
+}
+
+const hex = n => '#' + n.toString(16).padStart(6, '0');
+const colour = (isDefault, isRGB, n) => isDefault ? '-' : isRGB ? hex(n) : String(n);
+// Of an underline only the flag: xterm.js also underlines links.
+const attributes = {
+  b: c => c.isBold(), f: c => c.isDim(), i: c => c.isItalic(), u: c => c.fg & 0x10000000, k: c => c.isBlink(),
+  n: c => c.isInverse(), h: c => c.isInvisible(), s: c => c.isStrikethrough(), o: c => c.isOverline(),
+};
+
+function look(cell) {
+  const fg = colour(cell.isFgDefault(), cell.isFgRGB(), cell.getFgColor());
+  const bg = colour(cell.isBgDefault(), cell.isBgRGB(), cell.getBgColor());
+  return `${fg}/${bg}` + Object.entries(attributes).map(([letter, is]) => is(cell) ? letter : '').join('');
+}
+
+// looks are the rows that do not look plain, as runs of cells.
+function looks({ term }) {
+  const buf = term.buffer.active, out = {};
+  for (let y = 0; y < term.rows; y++) {
+    const line = buf.getLine(buf.baseY + y), runs = [];
+    for (let x = 0; x < term.cols; x++) {
+      const s = look(line.getCell(x)), last = runs.at(-1);
+      if (last && last[1] === s) last[0]++;
+      else runs.push([1, s]);
+    }
+    if (runs.length > 1 || runs[0][1] !== '-/-') out[y] = runs.map(([n, s]) => `${n}:${s}`).join(' ');
+  }
+  return out;
+}
+
+function runEdge({ name, Cols, Rows, Plain, steps }) {
+  const state = open(Cols, Rows, Plain);
+  for (const { data, size } of steps) {
+    if (size) state.term.resize(Math.max(size[0], 2), size[1]);
+    else if (data) feedBytes(state, Buffer.from(data, 'base64'));
+  }
+  const { modes, ...seen } = shot(state, { history: history(state), replies: state.replies, looks: looks(state) });
+  state.term.dispose();
+  return { name, ...seen, on: Object.keys(modes).filter(m => modes[m]) };
 }
 
 // xterm.js throws on some, as ED 1 at the end of the last row: no verdict.
@@ -100,11 +154,28 @@ function pack(file, shots, dest) {
   const { version, width, height, term } = JSON.parse(first);
   const head = version === 3 ? { version, term: { cols: term.cols, rows: term.rows } } : { version, width, height };
   save(dest + '.cast', [JSON.stringify(head), ...events, ''].join('\n'));
-  const screens = renderCast(file, shots).map(s => '  ' + JSON.stringify(s));
-  save(dest + '.json', '[\n' + screens.join(',\n') + '\n]\n');
+  save(dest + '.json', pretty(renderCast(file, shots)));
 }
 
+const pretty = list => '[\n' + list.map(s => '  ' + JSON.stringify(s)).join(',\n') + '\n]\n';
+
+// remake writes what xterm.js shows of everything in dir anew.
+function remake(dir) {
+  const casts = dir + '/casts/';
+  for (const name of readdirSync(casts).filter(f => /\.json(\.gz)?$/.test(f))) {
+    const base = casts + name.replace(/\.json.*/, '');
+    const events = JSON.parse(read(casts + name)).map(s => s.event);
+    const cast = readdirSync(casts).find(f => f.startsWith(name.replace(/\.json.*/, '.cast')));
+    save(base + '.json', pretty(renderCast(casts + cast, events)));
+  }
+  const judged = dir + '/judged.json.gz';
+  writeFileSync(judged, gzipSync(JSON.stringify(JSON.parse(read(judged)).flatMap(tryJob)), { level: 9 }));
+}
+
+const input = () => JSON.parse(readFileSync(0, 'utf8'));
 const [, , what, file, shots, more] = process.argv;
 if (what === 'cast') console.log(JSON.stringify(renderCast(file, Number(shots), more === 'plain')));
 else if (what === 'pack') pack(file, Number(shots), more);
-else console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).flatMap(tryJob)));
+else if (what === 'remake') remake(file);
+else if (what === 'edges') process.stdout.write(gzipSync(pretty(input().map(runEdge)), { level: 9 }));
+else console.log(JSON.stringify(input().flatMap(tryJob)));

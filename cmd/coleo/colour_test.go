@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+func TestColoursAreForTerminalsAlone(t *testing.T) {
+	t.Parallel()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if showsColours(file, "", "xterm") || showsColours(&bytes.Buffer{}, "", "xterm") {
+		t.Error("a file or a buffer counts as a terminal")
+	}
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminals here")
+	}
+	defer terminal.Close()
+	for _, tt := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm-256color", true}, {"", "", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		if got := showsColours(terminal, tt.noColor, tt.term); got != tt.want {
+			t.Errorf("NO_COLOR=%q TERM=%q: colours %v, want %v", tt.noColor, tt.term, got, tt.want)
+		}
+	}
+}
+
+func TestTablesStayInLineWithAndWithoutColours(t *testing.T) {
+	t.Parallel()
+	arms := []coleo.Arm{
+		{Name: "a", Harness: "fake", State: coleo.Idle, Status: coleo.StatusIdle, Workdir: "/w"},
+		{Name: "longer", Harness: "fake", State: coleo.Processing, Status: coleo.StatusBusy, Workdir: "/w"},
+		{Name: "asks", Harness: "fake", State: coleo.WaitingApproval, Status: coleo.StatusIdle, Workdir: "/w", Dialog: &coleo.Dialog{Title: "May I?"}},
+		{Name: "dead", Harness: "fake", State: coleo.Dead, Status: coleo.StatusError, Workdir: "/w"},
+	}
+	var out bytes.Buffer
+	c := &cobra.Command{}
+	c.SetOut(&out)
+	if err := printArms(c, arms, true, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("colours where nobody sees them: %q", out.String())
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 1+len(arms) {
+		t.Fatalf("%d lines:\n%s", len(lines), out.String())
+	}
+	at := strings.Index(lines[0], "WORKDIR")
+	for _, line := range lines[1:] {
+		if strings.Index(line, "/w") != at {
+			t.Errorf("columns are out of line:\n%s", out.String())
+			break
+		}
+	}
+	if got := statusText(arms[3]); !strings.Contains(got, string(red)+"dead"+noColour) {
+		t.Errorf("a dead arm is not red: %q", got)
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/pty"
+)
+
+// readFlags are the flags of harness read, replay and explain.
+type readFlags struct {
+	at      float64 // seconds; below 0: the end
+	witness string
+}
+
+// moment is a reading of a recording, as programs get it.
+type moment struct {
+	T       float64       `json:"t"` // seconds into the recording
+	State   coleo.State   `json:"state"`
+	Rule    string        `json:"rule"`
+	Dialog  *coleo.Dialog `json:"dialog"`
+	Detail  string        `json:"detail,omitempty"`
+	Known   bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
+	Event   string        `json:"event,omitempty"` // what happened, unless it is a change of the reading
+	Note    string        `json:"note,omitempty"`
+	Since   *float64      `json:"since,omitempty"` // seconds; of a single reading
+	witness []coleo.Witness
+	rows    []string
+}
+
+func newHarnessReadCommand() *cobra.Command {
+	return recordingCommand("read NAME FILE", "Say what a harness reads in a recording, or in a screen",
+		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
+			m := in.read(h, f, func(coleo.Change) {})
+			return say(c, m.String(), m)
+		})
+}
+
+func newHarnessReplayCommand() *cobra.Command {
+	return recordingCommand("replay NAME FILE", "Print each change that a harness reads in a recording",
+		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
+			out := json.NewEncoder(c.OutOrStdout())
+			out.SetEscapeHTML(false)
+			var failed error
+			last := in.read(h, f, func(change coleo.Change) {
+				m := momentOf(change)
+				if !wantsJSON(c) {
+					fmt.Fprintf(c.OutOrStdout(), "%8.2f  %s\n", m.T, m)
+				} else if err := out.Encode(m); err != nil {
+					failed = err
+				}
+			})
+			if in.cast == nil {
+				return say(c, fmt.Sprintf("%8.2f  %s", last.T, last), last)
+			}
+			return failed
+		})
+}
+
+func newHarnessExplainCommand() *cobra.Command {
+	return recordingCommand("explain NAME FILE", "Tell why a harness reads a recording as it does",
+		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
+			m := in.read(h, f, func(coleo.Change) {})
+			x := coleo.Explanation{Witnesses: m.witness, Rows: m.rows}
+			x.Reading = coleo.Reading{State: m.State, Rule: m.Rule, Known: m.Known, Detail: m.Detail, Dialog: m.Dialog}
+			return say(c, m.String()+evidence(x), x)
+		})
+}
+
+func recordingCommand(use, short string, run func(*cobra.Command, *terminal.Harness, input, readFlags) error) *cobra.Command {
+	f := readFlags{at: -1}
+	c := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Long: short + `.
+
+FILE is an asciicast (version 2 or 3), raw terminal output, or the text of a
+screen; its content tells which. A recording ends with its last event: a state
+that must hold for a while has until then.`,
+		Args: exactly(2, "the name of a harness and a file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.witness != "all" && f.witness != "screen" {
+				return coleo.Errorf(coleo.EInvalid, "--witness %q: there are all and screen", f.witness)
+			}
+			if c.Flags().Changed("at") && !(f.at >= 0) {
+				return coleo.Errorf(coleo.EInvalid, "--at %g: give seconds from the recording's start", f.at)
+			}
+			h, err := terminalHarness(args[0])
+			if err != nil {
+				return err
+			}
+			in, err := openInput(args[1])
+			if err != nil {
+				return err
+			}
+			return run(c, h, in, f)
+		},
+	}
+	c.Flags().Float64Var(&f.at, "at", -1, "seconds into the recording (default: its end)")
+	c.Flags().StringVar(&f.witness, "witness", "all", "all that the recording holds, or screen: its screen rules alone")
+	return c
+}
+
+func terminalHarness(name string) (*terminal.Harness, error) {
+	s, err := newSetup()
+	if err != nil {
+		return nil, err
+	}
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	h, err := reg.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	th, ok := h.(*terminal.Harness)
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it talks over %s", name, h.Info().Transport)
+	}
+	return th, nil
+}
+
+// input is a recording, or a screen when cast is nil.
+type input struct {
+	cast  *pty.Cast
+	still coleo.Screen
+}
+
+func openInput(path string) (input, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return input{}, coleo.Errorf(coleo.EInvalid, "open the recording: %w", err)
+	}
+	if s, ok := pty.ReadStill(raw); ok {
+		return input{still: s}, nil
+	}
+	cast, err := pty.ReadCast(bytes.NewReader(raw))
+	if err != nil {
+		return input{}, coleo.Errorf(coleo.EInvalid, "%s: %w", path, err)
+	}
+	return input{cast: cast}, nil
+}
+
+// read returns the reading at the moment that f names, and tells of each
+// change until then. A screen has held for as long as a state needs.
+func (in input) read(h *terminal.Harness, f readFlags, tell func(coleo.Change)) moment {
+	if in.cast == nil {
+		reading := h.Read(in.still)
+		if !reading.Known {
+			reading.State = coleo.Initializing // nothing is known of it, and that is never idle
+		}
+		return momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: reading, Time: terminal.RecordingStart()})
+	}
+	rec := terminal.Recording{Cast: in.cast, Until: -1, ScreenOnly: f.witness == "screen"}
+	if f.at >= 0 {
+		rec.Until = time.Duration(f.at * float64(time.Second))
+	}
+	x, end := h.Replay(rec, tell)
+	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading})
+	since := terminal.Since(x.Reading.Since).Seconds()
+	m.T, m.Since, m.witness, m.rows = end.Seconds(), &since, x.Witnesses, x.Rows
+	return m
+}
+
+func momentOf(c coleo.Change) moment {
+	m := moment{
+		T: terminal.Since(c.Time).Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
+		Detail: c.Reading.Detail, Known: c.Reading.Known, Note: c.Note,
+	}
+	if c.Kind != coleo.ChangeState {
+		m.Event = string(c.Kind)
+	}
+	return m
+}
+
+// String says a moment in one line, and a dialog in some more.
+func (m moment) String() string {
+	var b strings.Builder
+	if m.Event != "" {
+		fmt.Fprintf(&b, "%s: %s", m.Event, m.Note)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s by rule %q", m.State, m.Rule)
+	if m.Detail != "" {
+		fmt.Fprintf(&b, " (%s)", m.Detail)
+	}
+	if !m.Known {
+		b.WriteString(", but no rule knows the screen")
+	}
+	if d := m.Dialog; d != nil {
+		fmt.Fprintf(&b, "\n          %s: %s", d.Kind, d.Title)
+		for line := range strings.Lines(d.Subject) {
+			fmt.Fprintf(&b, "\n          | %s", strings.TrimRight(line, "\n"))
+		}
+		for i, option := range d.Options {
+			fmt.Fprintf(&b, "\n          %d. %s", i+1, option)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// recording unpacks a labelled recording of a real agent CLI.
+func recording(t *testing.T, name string) string {
+	t.Helper()
+	in, err := os.Open("../../harnesses/terminal/testdata/recordings/" + name + ".cast.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	r, err := gzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "session") // its content tells what it is
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestARecordingIsReadReplayedAndExplained(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	path := recording(t, "codex-0.169.0/bash-approve")
+	got := decode[moment](w, "harness", "read", "codex", path, "--at", "2.9")
+	if got.State != coleo.WaitingApproval || got.Rule != "command" || got.Dialog == nil || !strings.Contains(got.Dialog.Subject, "touch done.txt") || got.T != 2.9 {
+		t.Errorf("read = %+v, want the dialog", got)
+	}
+	early := decode[moment](w, "harness", "read", "codex", path, "--at", "2", "--witness", "screen")
+	if early.Dialog != nil || early.State == coleo.Idle {
+		t.Errorf("read = %+v, want no dialog yet, and not idle", early)
+	}
+	var states []string
+	for line := range strings.Lines(w.must("harness", "replay", "codex", path, "--json")) {
+		var m moment
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if n := len(states); n == 0 || states[n-1] != string(m.State) {
+			states = append(states, string(m.State))
+		}
+	}
+	want := "initializing idle processing waiting_approval executing processing waiting_approval executing processing"
+	if strings.Join(states, " ") != want {
+		t.Errorf("replay = %q, want %q", states, want)
+	}
+	if out := w.must("harness", "explain", "codex", path, "--at", "2.9"); !strings.Contains(out, "Witness osc7501: waiting_approval") || !strings.Contains(out, "Would you like to run") {
+		t.Errorf("explain = %s", out)
+	}
+}
+
+func TestAScreenIsReadLikeARecording(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	path := filepath.Join(t.TempDir(), "still")
+	text := "# t=1s cursor=(2,1) buffer=normal title='x' bells=0\n────────────────────────\n❯ \n────────────────────────\n  ? for shortcuts\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := decode[moment](w, "harness", "read", "claude-code", path); got.State != coleo.Idle || got.Rule != "composer" || !got.Known {
+		t.Errorf("read = %+v, want idle", got)
+	}
+	if err := os.WriteFile(path, []byte("what is this\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := decode[moment](w, "harness", "read", "claude-code", path); got.State == coleo.Idle || got.Known {
+		t.Errorf("read = %+v, want one that is not known", got)
+	}
+}
+
+func TestWrongRecordingsAreRefusedInOneLine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	path := recording(t, "codex-0.169.0/simple")
+	for _, args := range [][]string{
+		{"codex", "no-such-file"}, {"codex", t.TempDir()}, {"nope", path}, {"codex", path, "--at", "-1"},
+		{"codex", path, "--at", "nan"}, {"codex", path, "--witness", "ghost"}, {"opencode-api", path},
+	} {
+		r := w.run(append([]string{"harness", "read"}, args...)...)
+		if r.code == 0 || strings.Count(strings.TrimSpace(r.err), "\n") != 0 || r.err == "" {
+			t.Errorf("%q: %v, want one line", args, r)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev/conformance"
+)
+
+func TestAReportIsWrittenAsJUnit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "report.xml")
+	report := conformance.Report{Harness: "fake", Results: []conformance.Result{
+		{Name: "good", Pass: true, Details: "it went well", Seconds: 1.5},
+		{Name: "bad", Details: "it went wrong: <that>\nscreen:\x1b[2J"},
+		{Name: "left", Pass: true, Skipped: true, Details: "Skipped: not for it"},
+	}}
+	if err := writeJUnit(path, report); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuite
+	if err := xml.Unmarshal(raw, &got); err != nil {
+		t.Fatalf("%v in\n%s", err, raw)
+	}
+	if got.Tests != 3 || got.Failures != 1 || got.Skipped != 1 || len(got.Cases) != 3 {
+		t.Errorf("suite = %+v", got)
+	}
+	bad := got.Cases[1]
+	if bad.Failure == nil || bad.Failure.Message != "it went wrong: <that>" || !strings.Contains(bad.Failure.Text, "screen:") || got.Cases[0].Failure != nil {
+		t.Errorf("cases = %+v", got.Cases)
+	}
+	if err := writeJUnit(filepath.Join(path, "nowhere"), report); err == nil {
+		t.Error("a report was written where none can be")
+	}
+}

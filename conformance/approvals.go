@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+)
+
+// question is a turn that stands still because the agent CLI wants to write a
+// file and asks first.
+type question struct {
+	path    string
+	receipt coleo.Receipt
+	dialog  *coleo.Dialog
+}
+
+// askToWrite has a file written and returns at the question.
+func (t *Trial) askToWrite(ctx context.Context) (question, error) {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return question{}, err
+	}
+	name := Nonce() + ".txt"
+	q := question{path: filepath.Join(t.Workdir, name)}
+	var err error
+	if q.receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write " + name + " with some words"}); err != nil {
+		return q, err
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)
+	if err != nil {
+		return q, err
+	}
+	if reading.State != coleo.WaitingApproval {
+		return q, fmt.Errorf("a file is to be written, and it reads %s, want a question", reading.State)
+	}
+	q.dialog = reading.Dialog
+	return q, q.unwritten()
+}
+
+func (q question) unwritten() error {
+	if _, err := os.Stat(q.path); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s was written although nobody approved it", filepath.Base(q.path))
+	}
+	return nil
+}
+
+// deny denies what is asked until the turn ends.
+func (t *Trial) deny(ctx context.Context, q question) error {
+	for dialog := q.dialog; ; {
+		q.receipt.Cursor = coleo.NewestCursor(t.Session)
+		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny}); err != nil {
+			return fmt.Errorf("deny: %w", err)
+		}
+		reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)
+		if err != nil {
+			return fmt.Errorf("after the denial: %w", err)
+		}
+		if reading.State != coleo.WaitingApproval {
+			return q.unwritten()
+		}
+		dialog = reading.Dialog
+	}
+}
+
+func approvalDeny(ctx context.Context, t *Trial) error {
+	q, err := t.askToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.deny(ctx, q); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after the denial: %w", err)
+	}
+	if err := q.unwritten(); err != nil {
+		return err
+	}
+	t.details = "denied, not written, and the next prompt was taken"
+	return nil
+}
+
+// approvalStale answers a dialog that is not there: one that never was, and
+// one that has been answered.
+func approvalStale(ctx context.Context, t *Trial) error {
+	q, err := t.askToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	approve := coleo.Decision{Choice: coleo.Approve}
+	never := coleo.Fingerprint(strings.Repeat("0", 12) + "-0000-1")
+	if err := t.Session.Respond(ctx, never, approve); coleo.ErrorCode(err) != coleo.EStale {
+		return fmt.Errorf("an answer to a dialog that never was got %v, want %s", err, coleo.EStale)
+	}
+	if err := q.unwritten(); err != nil {
+		return err
+	}
+	if err := t.deny(ctx, q); err != nil {
+		return err
+	}
+	if err := t.Session.Respond(ctx, q.dialog.Fingerprint, approve); coleo.ErrorCode(err) != coleo.EStale {
+		return fmt.Errorf("a second answer to the same dialog got %v, want %s", err, coleo.EStale)
+	}
+	again, err := t.askToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.Session.Respond(ctx, q.dialog.Fingerprint, approve); coleo.ErrorCode(err) != coleo.EStale {
+		return fmt.Errorf("the answer to an earlier dialog got %v at a later one, want %s", err, coleo.EStale)
+	}
+	if err := t.deny(ctx, again); err != nil {
+		return err
+	}
+	t.details = "answers to dialogs that were not there were refused, and typed nothing"
+	return q.unwritten()
+}
+
+// promptWhileBlocked sends a prompt at a dialog, which would choose its marked
+// option if it were typed.
+func promptWhileBlocked(ctx context.Context, t *Trial) error {
+	q, err := t.askToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	nonce := Nonce()
+	_, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
+	if coleo.ErrorCode(err) != coleo.EBlocked {
+		return fmt.Errorf("a prompt at a dialog got %v, want %s", err, coleo.EBlocked)
+	}
+	var e *coleo.Error
+	if !errors.As(err, &e) || e.Dialog == nil {
+		return fmt.Errorf("the refusal does not hold the dialog: %w", err)
+	}
+	if r := t.Session.State(); r.State != coleo.WaitingApproval || r.Dialog == nil || r.Dialog.Fingerprint != q.dialog.Fingerprint {
+		return fmt.Errorf("after the refused prompt it reads %s", r.State)
+	}
+	if err := t.deny(ctx, q); err != nil {
+		return err
+	}
+	if asked(t.Model, "say "+nonce) {
+		return errors.New("the refused prompt reached the model")
+	}
+	t.details = "refused with the dialog, and nothing was typed"
+	return nil
+}
+
+// answerQuestion picks an option of a question that the model asks.
+func answerQuestion(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	left, right := "Left"+Nonce()[5:], "Right"+Nonce()[5:]
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "ask Which side? with " + left + " or " + right})
+	if err != nil {
+		return err
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	if reading.State != coleo.WaitingApproval || reading.Dialog.Kind != coleo.DialogQuestion {
+		return fmt.Errorf("the model asked, and it reads %s by rule %q", reading.State, reading.Rule)
+	}
+	option := 0
+	for i, label := range reading.Dialog.Options {
+		if strings.Contains(label, right) {
+			option = i + 1
+		}
+	}
+	if option == 0 {
+		return fmt.Errorf("the options are %q, want one with %q", reading.Dialog.Options, right)
+	}
+	receipt.Cursor = coleo.NewestCursor(t.Session)
+	if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Reply, Option: option}); err != nil {
+		return err
+	}
+	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+		return err
+	}
+	for _, q := range t.Model.Record() {
+		if q.HasToolResult && strings.Contains(q.ToolResult, right) {
+			t.details = "the picked option reached the model"
+			return nil
+		}
+	}
+	return fmt.Errorf("the model never heard %q", right)
+}

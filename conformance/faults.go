@@ -1,0 +1,176 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+// refusal has the model refuse a request for good.
+func refusal(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "fail 400"})
+	if err != nil {
+		return err
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	if reading.State == coleo.WaitingApproval {
+		return fmt.Errorf("after a refusal by the model it reads %s", reading.State)
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after the refusal: %w", err)
+	}
+	t.details = fmt.Sprintf("read as %s, and the next prompt was taken", reading.State)
+	return nil
+}
+
+// retry has the model fail twice before it answers. The turn must read as
+// running until it does.
+func retry(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	prompt := "fail 500 2 times then say " + nonce
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+		return err
+	}
+	ended, failures := time.Now(), 0
+	for _, q := range t.Model.Record() {
+		switch {
+		case q.Side != "" || q.Prompt != prompt:
+		case q.Status >= 500:
+			failures++
+		case !q.Done || q.Last.After(ended):
+			return errors.New("the turn was read as over before the answer had come")
+		default:
+			t.details = fmt.Sprintf("answered after %d failures, running all the while", failures)
+			return nil
+		}
+	}
+	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
+}
+
+// resizeMidstream gives the terminal other sizes while an answer streams.
+func resizeMidstream(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	term, ok := t.Session.(coleo.Terminal)
+	if !ok {
+		return skip("it has no terminal")
+	}
+	view := term.Screen()
+	prompt := "count to 40 every 50ms"
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	streaming := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	if _, err := t.Model.Wait(ctx, streaming); err != nil {
+		return fmt.Errorf("wait for the stream: %w", err)
+	}
+	for _, size := range [][2]int{{80, 24}, {200, 60}, {view.Cols, view.Rows}} {
+		if err := term.Resize(ctx, size[0], size[1]); err != nil {
+			return err
+		}
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	if reading.State != coleo.Idle {
+		return fmt.Errorf("after the turn it reads %s", reading.State)
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after three other sizes: %w", err)
+	}
+	t.details = "three sizes in one answer, and the next prompt was taken"
+	return nil
+}
+
+// attachMidstream lets go of a session in the middle of an answer and takes it
+// up again, as a host agent does that was restarted.
+func attachMidstream(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	prompt := "count to 40 every 100ms then say " + Nonce()
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	streaming := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	if _, err := t.Model.Wait(ctx, streaming); err != nil {
+		return fmt.Errorf("wait for the stream: %w", err)
+	}
+	handle := t.Session.Handle()
+	if err := t.Session.Close(); err != nil {
+		return err
+	}
+	if t.Session, err = t.Harness.Attach(ctx, handle); err != nil {
+		return fmt.Errorf("take up the session: %w", err)
+	}
+	if _, err := coleo.WaitForIdle(ctx, t.Session); err != nil {
+		return err
+	}
+	ended := time.Now()
+	for _, q := range t.Model.Record() {
+		if q.Prompt == prompt && q.Side == "" && (!q.Done || q.Aborted || q.Last.After(ended)) {
+			return errors.New("idle was read while the model was still answering, or the answer was broken off")
+		}
+	}
+	if got := t.Session.Handle(); got.Process != handle.Process {
+		return fmt.Errorf("the agent CLI is process %d now, was %d", got.Process.PID, handle.Process.PID)
+	}
+	nonce := Nonce()
+	receipt.Cursor = coleo.NewestCursor(t.Session)
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after it was taken up again: %w", err)
+	}
+	t.details = "taken up in mid-stream, same process, and the next prompt was taken"
+	return nil
+}
+
+// compaction shortens the conversation and goes on in it.
+func compaction(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	compactor, ok := t.Session.(coleo.Compactor)
+	if !ok {
+		return skip("the harness cannot compact yet")
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return err
+	}
+	if err := compactor.Compact(ctx); err != nil {
+		return err
+	}
+	for _, q := range t.Model.Record() {
+		if q.Side == modelserver.SideSummary {
+			t.details = "the model was asked for a summary"
+		}
+	}
+	if t.details == "" {
+		return errors.New("the model was never asked for a summary")
+	}
+	nonce = Nonce()
+	return t.exchange(ctx, "say "+nonce, nonce)
+}

@@ -1,0 +1,41 @@
+package conformance
+
+import (
+	"time"
+
+	"coleo.dev"
+)
+
+// beyond are the checks that the published suite has not.
+func beyond() []Check {
+	approval := func(c coleo.Capabilities) bool { return c.Approval }
+	return []Check{
+		{Name: "multiline_prompt", Doc: "a prompt of several lines arrives as one, byte for byte", Shared: true, Timeout: 2 * time.Minute, Run: multilinePrompt},
+		{Name: "long_prompt", Doc: "a prompt longer than the screen arrives byte for byte", Shared: true, Timeout: 2 * time.Minute, Run: longPrompt},
+		{Name: "unicode_prompt", Doc: "wide, combined and joined characters arrive byte for byte", Shared: true, Timeout: 2 * time.Minute, Run: unicodePrompt},
+		{Name: "special_leading", Doc: "a prompt that begins like a command arrives as text, or is refused", Shared: true, Timeout: 3 * time.Minute, Run: specialLeading},
+		{Name: "queue_while_busy", Doc: "a prompt in the middle of a turn is queued and answered", Shared: true, Timeout: 2 * time.Minute,
+			Needs: func(c coleo.Capabilities) bool { return c.QueueWhileBusy }, Skip: "it keeps no queue", Run: queueWhileBusy},
+		{Name: "answer_extraction", Doc: "an answer of many lines is what the model said", Shared: true, Timeout: 2 * time.Minute, Run: answerExtraction},
+		{Name: "approval_deny", Doc: "a denied file is not written, and the next prompt is taken", Required: true, Shared: true, Timeout: 2 * time.Minute,
+			Needs: approval, Skip: "it does not ask", Run: approvalDeny},
+		{Name: "approval_stale", Doc: "an answer to a dialog that is not there types nothing", Required: true, Shared: true, Timeout: 3 * time.Minute,
+			Needs: approval, Skip: "it does not ask", Run: approvalStale},
+		{Name: "prompt_while_blocked", Doc: "a prompt at a dialog is refused and types nothing", Required: true, Shared: true, Timeout: 2 * time.Minute,
+			Needs: approval, Skip: "it does not ask", Run: promptWhileBlocked},
+		{Name: "question", Doc: "a question of the model is read, and an option picked", Shared: true, Timeout: 2 * time.Minute,
+			Needs: func(c coleo.Capabilities) bool { return c.Question }, Skip: "it has no tool to ask", Run: answerQuestion},
+		{Name: "liar", Doc: "text of the model that looks like a dialog fools nobody", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: liar},
+		{Name: "error_4xx", Doc: "a refusal by the model ends the turn", Shared: true, Timeout: 2 * time.Minute, Run: refusal},
+		{Name: "retry_5xx", Doc: "a turn that is retried reads as running until it is answered", Shared: true, Timeout: 3 * time.Minute, Run: retry},
+		{Name: "resize_midstream", Doc: "other sizes in the middle of an answer do no harm", Shared: true, Timeout: 2 * time.Minute, Run: resizeMidstream},
+		{Name: "host_restart_midstream", Doc: "a session is taken up again in the middle of an answer", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: attachMidstream},
+		{Name: "compact", Doc: "the conversation is shortened and goes on", Shared: true, Timeout: 2 * time.Minute,
+			Needs: func(c coleo.Capabilities) bool { return c.Compact }, Skip: "it cannot compact", Run: compaction},
+		{Name: "model_flag", Doc: "the model that is asked for is asked", Timeout: 2 * time.Minute,
+			Needs: func(c coleo.Capabilities) bool { return c.ModelFlag }, Skip: "its model cannot be chosen", Run: modelFlag},
+		{Name: "resume_after_kill", Doc: "a new agent CLI goes on with the conversation of a killed one", Timeout: 2 * time.Minute,
+			Needs: func(c coleo.Capabilities) bool { return c.Resume }, Skip: "it resumes nothing", Run: resumeAfterKill},
+		{Name: "no_leftover_processes", Doc: "after a kill nothing of the arm is left", Required: true, Timeout: 2 * time.Minute, Run: noLeftovers},
+	}
+}

@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/conformance.md anew")
+
+const checksPage = "../docs/conformance.md"
+
+// page is what docs/conformance.md says of the checks.
+func page() string {
+	var b strings.Builder
+	b.WriteString(`# What a harness must do
+
+` + "`coleo harness test NAME`" + ` runs these checks against the real agent CLI and a scripted
+model server, without a key and without a network. The model server's record
+and the file system decide, never the screen under test. Made from the checks
+themselves: ` + "`go test ./conformance -run Documented -update`" + `.
+
+| check | what is required | must pass | session |
+|---|---|---|---|
+`)
+	for _, c := range Checks() {
+		must, session := "", "its own"
+		if c.Required {
+			must = "yes"
+		}
+		if c.Shared {
+			session = "shared"
+		}
+		doc := c.Doc
+		if c.Needs != nil {
+			doc += " (skipped: " + c.Skip + ")"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, doc, must, session)
+	}
+	b.WriteString(`
+A harness is compatible when no check fails that must pass. A check is skipped
+when the harness does not claim the ability; what is claimed and fails is a
+failure. A session that is shared is replaced after a failure.
+`)
+	return b.String()
+}
+
+func TestTheChecksAreDocumented(t *testing.T) {
+	if *update {
+		if err := os.WriteFile(checksPage, []byte(page()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(checksPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(raw) != page() {
+		t.Errorf("%s is not what the checks say: make it anew with -update", checksPage)
+	}
+}
+
+func TestChecksHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Checks() {
+		if c.Name == "" || c.Doc == "" || c.Run == nil || c.Timeout <= 0 || seen[c.Name] || (c.Needs == nil) != (c.Skip == "") {
+			t.Errorf("check %+v is incomplete, or its name is taken", c)
+		}
+		seen[c.Name] = true
+	}
+}

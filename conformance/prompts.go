@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+func multilinePrompt(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	return t.exchange(ctx, "say "+nonce+"\nthe second line\n\n    an indented fourth", nonce)
+}
+
+// longLines makes a prompt that no composer shows whole, and that the agent
+// CLIs which fold large pastes do fold.
+const longLines = 120
+
+func longPrompt(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	var b strings.Builder
+	b.WriteString("say " + nonce)
+	for i := range longLines {
+		fmt.Fprintf(&b, "\nline %d of the long prompt, with words that fill it up to the edge of the box", i+2)
+	}
+	return t.exchange(ctx, b.String(), nonce)
+}
+
+func unicodePrompt(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
+}
+
+// leads are what agent CLIs take for the beginning of something else than a
+// prompt: a command, a shell, a memory, a file, help.
+var leads = []string{"/", "!", "#", "@", "?", "{", "&"}
+
+// specialLeading sends prompts that begin like a command. They must reach the
+// model as text, with a blank before them at most, or be refused by name; and
+// what they would do as a command must not happen.
+func specialLeading(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	var refused []string
+	for _, lead := range leads {
+		nonce := Nonce()
+		prompt := lead + "touch " + nonce
+		receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		if coleo.ErrorCode(err) == coleo.EInvalid {
+			refused = append(refused, lead)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", prompt, err)
+		}
+		if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+			return fmt.Errorf("%q: %w", prompt, err)
+		}
+		if !asked(t.Model, prompt) {
+			return fmt.Errorf("the model was never asked %q", prompt)
+		}
+		if _, err := os.Stat(filepath.Join(t.Workdir, nonce)); err == nil {
+			return fmt.Errorf("the prompt %q was run by a shell", prompt)
+		}
+	}
+	t.details = fmt.Sprintf("%d of %d reached the model", len(leads)-len(refused), len(leads))
+	if len(refused) > 0 {
+		t.details += fmt.Sprintf("; refused: %q", refused)
+	}
+	return nil
+}
+
+// asked tells whether the model got a prompt, byte for byte but for blanks
+// around it: some agent CLIs put one behind a paste, and Coleo puts one before
+// what would else be a command.
+func asked(m *modelserver.Server, prompt string) bool {
+	for _, q := range m.Record() {
+		if q.Side == "" && strings.TrimSpace(q.Prompt) == strings.TrimSpace(prompt) {
+			return true
+		}
+	}
+	return false
+}
+
+func queueWhileBusy(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	first := "count to 30 every 100ms"
+	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: first}); err != nil {
+		return err
+	}
+	streaming := func(q modelserver.Request) bool { return q.Prompt == first && q.Side == "" && !q.First.IsZero() }
+	if _, err := t.Model.Wait(ctx, streaming); err != nil {
+		return fmt.Errorf("wait for the stream: %w", err)
+	}
+	nonce := Nonce()
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
+	if err != nil {
+		return err
+	}
+	if receipt.Proof != coleo.ProofQueued {
+		return fmt.Errorf("a prompt in the middle of a turn was proven %q, want %q", receipt.Proof, coleo.ProofQueued)
+	}
+	taken := func(q modelserver.Request) bool { return q.Prompt == "say "+nonce && q.Side == "" && q.Done }
+	if _, err := t.Model.Wait(ctx, taken); err != nil {
+		return fmt.Errorf("the queued prompt never reached the model: %w", err)
+	}
+	_, err = coleo.WaitForIdle(ctx, t.Session)
+	t.details = "queued, and answered after the running turn"
+	return err
+}
+
+// answerExtraction compares an answer of many lines with what the model said.
+func answerExtraction(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	prompt := "count to 130 every 1ms then say " + Nonce()
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	said := ""
+	for _, q := range t.Model.Record() {
+		if q.Side == "" && q.Prompt == prompt {
+			said = textOf(q.Reply)
+		}
+	}
+	if want, got := words(said), words(answer.Text); want == "" || want != got {
+		return fmt.Errorf("the answer read from the %s is %q, the model said %q", answer.Source, got, want)
+	}
+	t.details = fmt.Sprintf("%d characters, read from the %s", len(answer.Text), answer.Source)
+	return nil
+}
+
+func textOf(steps []modelserver.Step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// words is a text without its layout, which is the agent CLI's own.
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// liar has the model answer with what looks like the agent CLI's own screen.
+func liar(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "show dialog"})
+	if err != nil {
+		return err
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	if err != nil {
+		return err
+	}
+	if reading.State != coleo.Idle {
+		return fmt.Errorf("what the model wrote is read as %s by rule %q", reading.State, reading.Rule)
+	}
+	nonce := Nonce()
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after it: %w", err)
+	}
+	t.details = "the model's picture of a dialog fooled nobody"
+	return nil
+}

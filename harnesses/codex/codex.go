@@ -1,0 +1,86 @@
+// Package codex drives Codex. What it knows of its screen is in harness.toml;
+// the code here finds its conversations and reads answers from them.
+package codex
+
+import (
+	"context"
+	_ "embed"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+)
+
+// Spec is the harness's description as TOML.
+//
+//go:embed harness.toml
+var Spec []byte
+
+// Hooks finds a conversation by its work folder, and reads answers from the
+// rollout file that Codex keeps of each below HOME.
+func Hooks() terminal.Hooks { return terminal.Hooks{Conversation: conversation, Answer: answer} }
+
+// entry is what matters of a line of a rollout (0.169.0).
+type entry struct {
+	Type    string `json:"type"`
+	Payload struct {
+		Type string `json:"type"`
+		Cwd  string `json:"cwd"`
+		Last string `json:"last_agent_message"`
+	} `json:"payload"`
+}
+
+var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
+
+// rollouts returns the rollout files whose names match, newest first.
+func rollouts(home, pattern string) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
+	slices.Sort(found) // the time is in path and name
+	slices.Reverse(found)
+	return found, err
+}
+
+// conversation returns the id of the newest conversation that was begun in the
+// work folder since the start; "" before the first prompt.
+func conversation(_ context.Context, f terminal.Facts) (string, error) {
+	found, err := rollouts(f.Home, "rollout-*.jsonl")
+	if err != nil {
+		return "", err
+	}
+	for _, path := range found {
+		info, err := os.Stat(path)
+		if err != nil || info.ModTime().Before(f.Started) {
+			continue
+		}
+		here := false
+		_ = terminal.EachEntry(path, func(e entry) { here = here || e.Type == "session_meta" && e.Payload.Cwd == f.Workdir })
+		if m := rolloutName.FindStringSubmatch(filepath.Base(path)); m != nil && here {
+			return m[1], nil
+		}
+	}
+	return "", nil
+}
+
+// answer returns the last message of the newest turn once that is complete.
+func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+	if f.Conversation == "" {
+		f.Conversation, _ = conversation(ctx, f)
+	}
+	found, err := rollouts(f.Home, "rollout-*-"+f.Conversation+".jsonl")
+	if err != nil || len(found) == 0 || f.Conversation == "" {
+		return coleo.Answer{}, err
+	}
+	last := ""
+	err = terminal.EachEntry(found[0], func(e entry) {
+		switch e.Payload.Type {
+		case "task_started":
+			last = ""
+		case "task_complete":
+			last = e.Payload.Last
+		}
+	})
+	return coleo.Answer{Text: last, Source: "transcript"}, err
+}

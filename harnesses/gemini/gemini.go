@@ -1,0 +1,66 @@
+// Package gemini drives Gemini CLI. What it knows of its screen is in
+// harness.toml; the code here reads answers from its transcript.
+package gemini
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+)
+
+// Spec is the harness's description as TOML.
+//
+//go:embed harness.toml
+var Spec []byte
+
+// Hooks reads answers from the transcript that Gemini CLI keeps below HOME.
+func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer} }
+
+// entry is what matters of a line of a transcript (0.61.0).
+type entry struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+}
+
+// answer returns what the model said last behind the last prompt.
+func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+	path, err := transcript(f)
+	if err != nil || path == "" {
+		return coleo.Answer{}, err
+	}
+	last := ""
+	err = terminal.EachEntry(path, func(e entry) {
+		switch e.Type {
+		case "user":
+			last = ""
+		case "gemini":
+			var text string
+			if json.Unmarshal(e.Content, &text) == nil && text != "" {
+				last = text
+			}
+		}
+	})
+	return coleo.Answer{Text: last, Source: "transcript"}, err
+}
+
+// idInName is how much of a conversation's id its transcript's name holds.
+const idInName = 8
+
+// transcript returns the path of the conversation's newest transcript, "" when
+// there is none.
+func transcript(f terminal.Facts) (string, error) {
+	if len(f.Conversation) < idInName {
+		return "", nil
+	}
+	pattern := "session-*-" + f.Conversation[:idInName] + ".jsonl"
+	found, err := filepath.Glob(filepath.Join(f.Home, ".gemini", "tmp", "*", "chats", pattern))
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return slices.Max(found), nil // the time is in the name
+}

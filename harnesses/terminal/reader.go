@@ -1,0 +1,78 @@
+package terminal
+
+import (
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// reader turns a program's output into readings: the screen, what the rules
+// say of it, and what all witnesses mean together. It has no clock: whoever
+// feeds it tells the time, so that a recording is read as a session would have
+// read it. It is not safe for concurrent use.
+type reader struct {
+	spec *Spec
+	tell func(coleo.Change) // is called with each change
+
+	screen   *pty.Core
+	end      int64     // of the output that the screen shows
+	fed      time.Time // when some came last
+	pastes   bool      // bracketed paste was on at least once
+	paint    paint
+	frame    *frame // the last picture looked at
+	verdict  verdict
+	reading  coleo.Reading
+	pending  time.Time // since when a calm verdict that must settle has held
+	unknown  time.Time // since when no rule knows the screen; zero: it is known
+	reported bool      // that it is unknown
+	status   inband
+	hold     bool // a prompt was submitted and has not shown yet
+	worked   int  // how many looks saw it working or asking
+	deaf     bool // the program's own word does not count
+	alone    bool // nobody else knows when the program ends
+	over     bool // no more output will come
+	fresh    bool // seen from its start on, and no prompt was sent yet
+	dialogs  dialogCounter
+}
+
+func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *reader {
+	r := &reader{
+		spec: spec, tell: tell, screen: pty.New(cols, rows), dialogs: newDialogCounter(),
+		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
+	}
+	r.frame = newFrame(r.screen.View(), &spec.Composer)
+	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: r.reading})
+	return r
+}
+
+// feed writes output to the screen up to the end of a frame and returns how
+// many bytes that were.
+func (r *reader) feed(p []byte, now time.Time) int {
+	frames := r.screen.Frame().Count
+	n := r.screen.Feed(p)
+	r.end += int64(n)
+	r.fed = now
+	if r.paint.begun.IsZero() {
+		r.paint.begun = now
+	}
+	r.paint.whole = r.screen.Frame().Count != frames
+	for _, n := range r.screen.Notices() {
+		if r.deaf {
+			continue
+		}
+		if r.status.take(n, now); r.status.speaks() {
+			r.worked++
+		}
+	}
+	return n
+}
+
+// explain returns the evidence behind the reading.
+func (r *reader) explain(now time.Time) coleo.Explanation {
+	witnesses := []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule, Time: now}}
+	if r.status.seen() {
+		witnesses = append(witnesses, r.status.witness())
+	}
+	return coleo.Explanation{Reading: r.reading, Witnesses: witnesses, Rows: r.verdict.rows, Screen: r.screen.View()}
+}

@@ -1,0 +1,201 @@
+package terminal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/pty"
+)
+
+// recordings are sessions of real agent CLIs, a folder for each version, with
+// the states over time beside them in NAME.txt. The labels were written from a
+// replay and then checked by hand against what the recording shows.
+const recordings = "testdata/recordings"
+
+// reader says which harness reads a folder of recordings.
+func readerOf(folder string) string {
+	for _, name := range []string{"aider", "claude-code", "codex", "gemini", "opencode"} {
+		if strings.HasPrefix(folder, name+"-") {
+			return name
+		}
+	}
+	return ""
+}
+
+func forEachRecording(t *testing.T, f func(t *testing.T, h *terminal.Harness, name string, c *pty.Cast)) {
+	t.Helper()
+	files, err := filepath.Glob(recordings + "/*/*.cast.gz")
+	if err != nil || len(files) < 196 {
+		t.Fatalf("%d recordings, %v; want 196 at least", len(files), err)
+	}
+	for _, file := range files {
+		folder := filepath.Base(filepath.Dir(file))
+		name := folder + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, harness(t, readerOf(folder)), name, readCast(t, file))
+		})
+	}
+}
+
+// told is one change of the state, as a label has it.
+type told struct {
+	at    time.Duration
+	state coleo.State
+	title string // of a dialog
+}
+
+func (s told) String() string {
+	out := fmt.Sprintf("%.2f %s", s.at.Seconds(), s.state)
+	if s.title != "" {
+		out += fmt.Sprintf(" %q", s.title)
+	}
+	return out
+}
+
+func replay(h *terminal.Harness, rec terminal.Recording) []told {
+	var out []told
+	h.Replay(rec, func(c coleo.Change) {
+		if c.Kind != coleo.ChangeState {
+			return
+		}
+		next := told{terminal.Since(c.Time), c.Reading.State, ""}
+		if c.Reading.Dialog != nil {
+			next.title = c.Reading.Dialog.Title
+		}
+		if n := len(out); n == 0 || out[n-1].state != next.state || out[n-1].title != next.title {
+			out = append(out, next)
+		}
+	})
+	return out
+}
+
+// labels reads the labels of a folder: lines of a name, a colon and changes
+// separated by commas.
+func labels(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(recordings, folder+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(string(raw)) {
+		if name, list, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && !strings.HasPrefix(name, "#") {
+			out[name] = list
+		}
+	}
+	return out
+}
+
+func TestEveryRecordingReadsAsItsLabel(t *testing.T) {
+	t.Parallel()
+	forEachRecording(t, func(t *testing.T, h *terminal.Harness, name string, c *pty.Cast) {
+		var got []string
+		for _, s := range replay(h, terminal.Recording{Cast: c, Until: -1}) {
+			got = append(got, s.String())
+		}
+		folder, file := filepath.Split(name)
+		if want := labels(t, strings.TrimSuffix(folder, "/"))[file]; strings.Join(got, ", ") != want {
+			t.Errorf("it reads as\n%s: %s\nwant\n%s", file, strings.Join(got, ", "), want)
+		}
+	})
+}
+
+// slack is how long a reading with fewer witnesses may lag behind: less than
+// the time for which idle must hold.
+const slack = 600 * time.Millisecond
+
+var (
+	titles = regexp.MustCompile(`\x1b\](?:[012]|7501);[^\x07\x1b]*(?:\x07|\x1b\\)`)
+	modes  = regexp.MustCompile(`\x1b\[\?(?:25|1004|2004|2026)[hl]`)
+)
+
+// Every witness but the grid can be missing: it may not be there, or a
+// recording may have lost it. Then nothing may become idle that is not, and no
+// dialog be missed.
+func TestFewerWitnessesMakeNoFalseIdle(t *testing.T) {
+	t.Parallel()
+	forEachRecording(t, func(t *testing.T, h *terminal.Harness, _ string, c *pty.Cast) {
+		all := replay(h, terminal.Recording{Cast: c, Until: -1})
+		for what, rec := range map[string]terminal.Recording{
+			"screen rules alone":                {Cast: c, Until: -1, ScreenOnly: true},
+			"without titles and in-band status": {Cast: without(c, titles), Until: -1},
+			"without modes":                     {Cast: without(c, modes), Until: -1},
+		} {
+			compareStates(t, what, all, replay(h, rec))
+		}
+	})
+}
+
+func without(c *pty.Cast, re *regexp.Regexp) *pty.Cast {
+	out := &pty.Cast{Cols: c.Cols, Rows: c.Rows}
+	for _, e := range c.Events {
+		if e.Kind == pty.CastOutput {
+			e.Data = re.ReplaceAllString(e.Data, "")
+		}
+		out.Events = append(out.Events, e)
+	}
+	return out
+}
+
+// compareStates reports the spans, longer than slack, in which got is idle and
+// want is not, and in which got misses a dialog that want has.
+func compareStates(t *testing.T, what string, want, got []told) {
+	t.Helper()
+	for _, s := range spans(want, got) {
+		switch long := s.until-s.from > slack; {
+		case !long:
+		case s.got == coleo.Idle && s.want != coleo.Idle:
+			t.Errorf("%s: idle from %s to %s, want %s", what, s.from, s.until, s.want)
+		case s.want == coleo.WaitingApproval && s.asks && s.got != coleo.WaitingApproval:
+			t.Errorf("%s: %s from %s to %s, want the dialog", what, s.got, s.from, s.until)
+		}
+	}
+}
+
+// span is a time in which neither of two readings changes.
+type span struct {
+	from, until time.Duration
+	want, got   coleo.State
+	asks        bool // want shows the dialog
+}
+
+func spans(want, got []told) []span {
+	var out []span
+	for w, g := 0, 0; w < len(want) && g < len(got); {
+		s := span{from: max(want[w].at, got[g].at), want: want[w].state, got: got[g].state, asks: want[w].title != ""}
+		endW, endG := nextAt(want, w), nextAt(got, g)
+		s.until = min(endW, endG)
+		if s.until == forever {
+			s.until = s.from // nobody knows how long it lasts
+		}
+		if n := len(out); n > 0 && out[n-1].want == s.want && out[n-1].got == s.got && out[n-1].asks == s.asks {
+			out[n-1].until = s.until
+		} else {
+			out = append(out, s)
+		}
+		if endW <= endG {
+			w++
+		}
+		if endG <= endW {
+			g++
+		}
+	}
+	return out
+}
+
+const forever = time.Duration(1<<63 - 1)
+
+func nextAt(list []told, i int) time.Duration {
+	if i+1 < len(list) {
+		return list[i+1].at
+	}
+	return forever
+}

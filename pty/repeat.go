@@ -1,0 +1,103 @@
+package pty
+
+// repeat is REP: prints the character just printed n more times.
+func (c *Core) repeat(n int) {
+	b := c.buf
+	width := int(c.before.width)
+	at := b.x - width
+	if width == 0 || at < 0 {
+		return
+	}
+	ch := b.rows[b.y].at(at).ch
+	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
+		return // after a resize it is another character
+	}
+	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
+		n = most + (n-most)%(c.cols/width)
+	}
+	alone := c.standsAlone(ch)
+	if alone && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by the first part of a cluster
+		if cost := n*width + n*width/c.cols*rowCells; cost <= freeRepeats || c.afford(cost) {
+			c.printCells(cell{ch, c.pen}, width, n)
+		}
+		return
+	}
+	text := string(c.appendCell(nil, ch))
+	if !alone {
+		n = min(n, maxCluster/len(text)+1) // they join, and no cluster gets longer
+	}
+	if !c.afford(n * maxCluster) {
+		return
+	}
+	for range n {
+		for _, r := range text {
+			c.print(r)
+		}
+	}
+}
+
+// standsAlone tells whether two of ch in a row stay two.
+func (c *Core) standsAlone(ch uint32) bool {
+	if ch&cluster == 0 && ch&charMask < 0x80 {
+		return true
+	}
+	text := string(c.appendCell(nil, ch))
+	state := joinState{}
+	for range 2 {
+		for i, r := range text {
+			next, joined := state.next(c.props.of(r))
+			if joined && i == 0 {
+				return false
+			}
+			state = next
+		}
+	}
+	return true
+}
+
+// printCells prints n times what lead and, if it is wide, a filler hold, as one
+// after the other would.
+func (c *Core) printCells(lead cell, width, n int) {
+	b := c.buf
+	for n > 0 {
+		if b.x+width > c.cols {
+			if c.modes&modeWrap == 0 {
+				c.overwriteLast(lead, width)
+				return
+			}
+			c.wrap(0)
+		}
+		k := min(n, (c.cols-b.x)/width)
+		b.rows[b.y].write(b.x, lead, width, k, c.modes&modeInsert != 0)
+		b.x += k * width
+		n -= k
+	}
+}
+
+// overwriteLast prints a character at the right edge without DECAWM.
+func (c *Core) overwriteLast(lead cell, width int) {
+	b := c.buf
+	b.x = c.cols - 1
+	if width == 1 {
+		b.rows[b.y].write(b.x, lead, 1, 1, c.modes&modeInsert != 0)
+		b.x = c.cols
+	}
+}
+
+// write puts n of lead at x, with fillers if it is wide.
+func (r *row) write(x int, lead cell, width, n int, insert bool) {
+	pen := cell{style: lead.style}
+	if insert {
+		r.insert(x, n*width, pen)
+	}
+	r.split(x, pen)
+	r.split(x+n*width, pen)
+	cells := r.span(x, n*width)
+	for i := 0; i < len(cells); i += width {
+		cells[i] = lead
+		if width == 2 {
+			cells[i+1] = cell{filler, lead.style}
+		}
+	}
+	r.dirty = true
+}

@@ -1,0 +1,58 @@
+package coleo
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"time"
+)
+
+// fakeTold is a session whose story is told beforehand: a live one cannot be
+// made to stand still between two changes.
+type fakeTold struct {
+	Session
+	story []State
+	then  []State // what happens while somebody follows
+}
+
+func (f *fakeTold) State() Reading { return Reading{State: f.story[len(f.story)-1]} }
+
+func (f *fakeTold) Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for i, s := range append(f.story, f.then...) {
+			if i >= len(f.story) && ctx.Err() != nil {
+				return
+			}
+			c := Change{Cursor: Cursor(i + 1), Kind: ChangeState, Reading: Reading{State: s}, Note: string(s)}
+			if c.Cursor > from && !yield(c, nil) {
+				return
+			}
+		}
+		<-ctx.Done()
+	}
+}
+
+func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		story, then []State
+		code        Code
+	}{
+		"it holds already":            {story: []State{Initializing, Idle}},
+		"it held once and comes":      {story: []State{Initializing, Idle, Processing}, then: []State{Idle}},
+		"it held once and never":      {story: []State{Initializing, Idle, Processing}, code: ETimeout},
+		"it ends on the way":          {story: []State{Initializing}, then: []State{Dead}, code: EExited},
+		"it has ended, idle before":   {story: []State{Initializing, Idle, Dead}, code: EExited},
+		"it passes and does not stay": {story: []State{Initializing}, then: []State{Idle, Processing}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			got, err := WaitForIdle(ctx, &fakeTold{story: c.story, then: c.then})
+			if ErrorCode(err) != c.code || err == nil && got.State != Idle {
+				t.Errorf("reading %+v, error %v; want %q", got, err, c.code)
+			}
+		})
+	}
+}
