@@ -59,7 +59,7 @@ $(AGENTS)/aider-$(AIDER):
 	@touch $@
 
 test: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -race -shuffle=on -p 2 -timeout 20m ./...
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, and prompts of all
@@ -75,14 +75,15 @@ safety-full:
 	$(MAKE) safety SENDS=1000 PROMPTS=10000
 
 conformance: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 1h -count=1 -v -run Compatible ./conformance -full $(REQUIRE),opencode-api
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(REQUIRE),opencode-api $(GO) test -timeout 1h -count=1 -v -run Compatible ./conformance
 
 # The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
 page: build agents
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh $(if $(SHOT),--shot $(SHOT))
 
 # Harnesses whose agent CLI must be there: a missing one is a failure then,
-# not a skip.
+# not a skip; and those that all checks are run on.
+FULL    ?= codex
 REQUIRE ?= claude-code,opencode,codex,gemini,aider
 
 check: arch lint darwin

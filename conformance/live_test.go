@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,9 +47,11 @@ func exitIf(err error) {
 	os.Exit(0)
 }
 
-// full names the harnesses that are judged by all checks, and not by the quick
-// set alone.
-var full = flag.String("full", "codex", "harnesses that all checks are run on, separated by commas")
+// judgedInFull tells whether a harness is judged by all checks, and not by the
+// quick set alone: COLEO_FULL names those.
+func judgedInFull(name string) bool {
+	return slices.Contains(strings.Split(os.Getenv("COLEO_FULL"), ","), name)
+}
 
 // agentPath is where `make agents` puts the agent CLIs.
 func agentPath() []string {
@@ -88,7 +89,7 @@ func TestHarnessesAreCompatible(t *testing.T) {
 
 func judge(t *testing.T, h coleo.Harness) {
 	checks := Quick()
-	if slices.Contains(strings.Split(*full, ","), h.Info().Name) {
+	if judgedInFull(h.Info().Name) {
 		checks = Checks()
 	}
 	report, err := Run(t.Context(), h, Config{
