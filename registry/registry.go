@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/aider"
@@ -39,9 +41,16 @@ func builtins() []builtin {
 	}
 }
 
-// Registry is a set of harnesses by name.
+// Registry is a set of harnesses by name. It is safe for concurrent use.
 type Registry struct {
-	harnesses map[string]coleo.Harness
+	dir     string
+	hold    []string
+	builtin map[string]coleo.Harness
+
+	mu    sync.Mutex
+	all   map[string]coleo.Harness
+	wrong error  // with the user's files
+	stamp string // of the user's files when they were read
 }
 
 // New returns the built-in harnesses and those described by *.toml in dir,
@@ -49,51 +58,73 @@ type Registry struct {
 // replaces its description. hold is the command that becomes a holder.
 //
 // A file that is wrong is left out; the error names each, with its line, and
-// the registry holds the others.
+// the registry holds the others. Files that change later are read again: what
+// is spawned or taken up then goes by the new description.
 func New(dir string, hold []string) (*Registry, error) {
-	r := &Registry{harnesses: map[string]coleo.Harness{}}
+	r := &Registry{dir: dir, hold: hold, builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
 		spec, err := terminal.ParseSpec(b.name+"/harness.toml", b.spec)
 		if err != nil {
 			return nil, err
 		}
-		r.harnesses[b.name] = terminal.New(spec, b.hooks, hold)
+		r.builtin[b.name] = terminal.New(spec, b.hooks, hold)
 	}
 	api, err := opencodeapi.New(hold)
 	if err != nil {
 		return nil, err
 	}
-	r.harnesses[api.Info().Name] = api
-	return r, r.load(dir, hold)
+	r.builtin[api.Info().Name] = api
+	r.refresh()
+	return r, r.wrong
 }
 
-func (r *Registry) load(dir string, hold []string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) || dir == "" {
-		return nil
+// refresh reads the user's files if they have changed. The caller holds mu, or
+// is the only one to know r.
+func (r *Registry) refresh() {
+	files, stamp, err := r.files()
+	if r.all != nil && stamp == r.stamp && err == nil {
+		return
+	}
+	r.stamp, r.wrong, r.all = stamp, err, maps.Clone(r.builtin)
+	for _, path := range files {
+		spec, err := readSpec(path)
+		if err != nil {
+			r.wrong = errors.Join(r.wrong, err)
+			continue
+		}
+		r.all[spec.Name] = terminal.New(spec, hooksOf(spec.Name), r.hold)
+	}
+}
+
+// files lists the user's files, with a text that differs when one of them does.
+func (r *Registry) files() (paths []string, stamp string, err error) {
+	if r.dir == "" {
+		return nil, "", nil
+	}
+	entries, err := os.ReadDir(r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
 	}
 	if err != nil {
-		return fmt.Errorf("read harnesses: %w", err)
+		return nil, "", fmt.Errorf("read harnesses: %w", err)
 	}
-	var all []error
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".toml" {
-			continue
+		info, err := e.Info()
+		if filepath.Ext(e.Name()) != ".toml" || err != nil {
+			continue // gone meanwhile
 		}
-		path := filepath.Join(dir, e.Name())
-		data, err := os.ReadFile(path)
-		if err != nil {
-			all = append(all, fmt.Errorf("read harness: %w", err))
-			continue
-		}
-		spec, err := terminal.ParseSpec(path, data)
-		if err != nil {
-			all = append(all, err)
-			continue
-		}
-		r.harnesses[spec.Name] = terminal.New(spec, hooksOf(spec.Name), hold)
+		paths = append(paths, filepath.Join(r.dir, e.Name()))
+		stamp += fmt.Sprintf("%s %d %s\n", e.Name(), info.Size(), info.ModTime())
 	}
-	return errors.Join(all...)
+	return paths, stamp, nil
+}
+
+func readSpec(path string) (*terminal.Spec, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read harness: %w", err)
+	}
+	return terminal.ParseSpec(path, data)
 }
 
 func hooksOf(name string) terminal.Hooks {
@@ -107,10 +138,17 @@ func hooksOf(name string) terminal.Hooks {
 
 // Get returns a harness. The error for a name that is not known is EInvalid.
 func (r *Registry) Get(name string) (coleo.Harness, error) {
-	if h, ok := r.harnesses[name]; ok {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	if h, ok := r.all[name]; ok {
 		return h, nil
 	}
-	return nil, coleo.Errorf(coleo.EInvalid, "Unknown harness: %s (known are %s)", name, strings.Join(r.List(), ", "))
+	err := coleo.Errorf(coleo.EInvalid, "Unknown harness: %s (known are %s)", name, strings.Join(r.names(), ", "))
+	if r.wrong != nil {
+		err.Message += "; a file is wrong: " + strings.ReplaceAll(r.wrong.Error(), "\n", "; ")
+	}
+	return nil, err
 }
 
 // Preferred returns the harness that an arm gets when nobody names one and
@@ -119,10 +157,10 @@ func (r *Registry) Preferred() string { return "opencode-api" }
 
 // List returns the names, sorted.
 func (r *Registry) List() []string {
-	var out []string
-	for name := range r.harnesses {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	return r.names()
 }
+
+func (r *Registry) names() []string { return slices.Sorted(maps.Keys(r.all)) }

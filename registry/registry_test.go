@@ -54,3 +54,36 @@ func TestAUsersFileAddsAHarnessAndAWrongOneIsNamedWithItsLine(t *testing.T) {
 		t.Fatalf("harnesses = %v, want mine among them", r.List())
 	}
 }
+
+func TestAChangedFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, err := New(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Get("mine"); err == nil {
+		t.Fatal("mine is known before its file is there")
+	}
+	path := filepath.Join(dir, "mine.toml")
+	write := func(title string) {
+		text := "name = \"mine\"\ntitle = \"" + title + "\"\ncommand = \"mine\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, title := range []string{"First", "The second"} {
+		write(title)
+		h, err := r.Get("mine")
+		if err != nil || h.Info().Title != title {
+			t.Fatalf("get mine = %+v, %v; want %s", h, err, title)
+		}
+	}
+	write("\"broken")
+	if _, err := r.Get("mine"); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "mine.toml:") || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("get mine = %v, want one line with the file's name", err)
+	}
+	if _, err := r.Get("codex"); err != nil {
+		t.Fatal(err)
+	}
+}
