@@ -142,7 +142,7 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	if err := t.deny(ctx, q); err != nil {
 		return err
 	}
-	if asked(t.Model, "say "+nonce) {
+	if asked(t.Model, "say "+nonce) > 0 {
 		return errors.New("the refused prompt reached the model")
 	}
 	t.details = "refused with the dialog, and nothing was typed"

@@ -243,6 +243,13 @@ func (s curt) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error)
 	return a, err
 }
 
+// echoing gives what a prompt asks for as its answer.
+type echoing struct{ live }
+
+func (s echoing) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	return coleo.Answer{Text: strings.TrimPrefix(r.Text, "say "), Source: "screen"}, nil
+}
+
 // uninterrupted says that it has stopped what runs on.
 type uninterrupted struct{ live }
 

@@ -3,6 +3,10 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -85,15 +89,60 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) { c.PermissionMode = coleo.PermissionAll }); err != nil {
 		return err
 	}
-	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run sleep 300"}); err != nil {
+	command, err := t.longCommand(ctx)
+	if err != nil {
 		return err
 	}
 	if err := t.Session.Kill(ctx); err != nil {
 		return err
 	}
+	if holder.SameProcess(command) {
+		return fmt.Errorf("after the kill the command that it ran is left: process %d", command.PID)
+	}
 	if left := holder.Marked(t.Session.Handle().Arm); len(left) > 0 {
 		return fmt.Errorf("after the kill processes %v of the arm are left", left)
 	}
 	t.details = "nothing of it is left"
+	if command.PID == 0 {
+		t.details += "; it was running no command"
+	}
 	return nil
+}
+
+// commandTimeout bounds how long a command may take to run, once it is asked
+// for. Some agent CLIs run none without a person.
+const commandTimeout = 20 * time.Second
+
+// longCommand has a command run that does not end, and returns its process;
+// none if the agent CLI does not run it.
+func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
+	name := Nonce()
+	script, note := filepath.Join(t.Workdir, name+".sh"), filepath.Join(t.Workdir, name+".pid")
+	text := fmt.Sprintf("echo $$ > %s.new && mv %s.new %s\nexec sleep 300\n", note, note, note)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		return coleo.Identity{}, fmt.Errorf("write a command: %w", err)
+	}
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run sh " + name + ".sh"})
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	go func() {
+		_, _ = coleo.WaitForTurn(ctx, t.Session, receipt)
+		cancel()
+	}()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if raw, err := os.ReadFile(note); err == nil {
+			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+			return holder.Identify(pid)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return coleo.Identity{}, nil
+		}
+	}
 }

@@ -25,11 +25,11 @@ func misreading() []mutant {
 name = "working"`
 	return []mutant{
 		{name: "always idle", breaks: reads(coleo.Idle, coleo.Processing, coleo.Executing),
-			passes: []string{"spawn_and_idle"}, fails: []string{"state_detection"}, says: "idle was read while the model was still answering"},
+			passes: []string{"spawn_and_idle"}, fails: []string{"state_detection"}, says: "idle was read before the model had answered"},
 		{name: "never idle", breaks: reads(coleo.Processing, coleo.Idle),
 			fails: []string{"spawn_and_idle"}, says: "still processing", within: hangs},
 		{name: "idle at a visible prompt line", edits: []string{rule, idleBefore + rule},
-			passes: []string{"spawn_and_idle", "approval_deny"}, fails: []string{"state_detection", "host_restart_midstream"}, says: "idle was read while the model was still answering"},
+			passes: []string{"spawn_and_idle", "approval_deny"}, fails: []string{"state_detection", "host_restart_midstream"}, says: "idle was read before the model had answered"},
 		{name: "does not tell that it works", breaks: func(s live) live { return untold{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"state_detection"}, says: "states were [idle]"},
 		{name: "reads prose as a dialog", edits: []string{
@@ -38,6 +38,12 @@ name = "working"`
 			passes: []string{"simple_prompt", "approval_deny"}, fails: []string{"liar"}, says: "is read as waiting_approval"},
 		{name: "idle between two attempts", edits: []string{"name = \"retrying\"\nstate = \"processing\"", "name = \"retrying\"\nstate = \"idle\""},
 			passes: []string{"simple_prompt"}, fails: []string{"retry_5xx"}, says: "the turn was read as over"},
+		{name: "reads prose as work", edits: []string{`where = "below composer", pattern = 'esc to interrupt'`, `where = "screen", pattern = 'esc to interrupt'`},
+			passes: []string{"simple_prompt"}, fails: []string{"liar"}, says: "still processing", within: hangs},
+		{name: "idle before it has started", breaks: reads(coleo.Idle, coleo.Initializing), edits: word("pause 1s"),
+			passes: []string{"spawn_and_idle"}, fails: []string{"simple_prompt"}, says: "nothing was typed|is still starting"},
+		{name: "takes the prompt for the answer", breaks: func(s live) live { return echoing{s} },
+			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
 		{name: "error between two attempts", edits: []string{"name = \"retrying\"\nstate = \"processing\"", "name = \"retrying\"\nstate = \"error\""},
 			passes: []string{"simple_prompt"}, fails: []string{"retry_5xx"}, says: "the turn was read as over"},
 		{name: "works for ever after an error", edits: []string{"name = \"error-line\"\nstate = \"error\"", "name = \"error-line\"\nstate = \"processing\""},
@@ -69,7 +75,7 @@ func misdelivering() []mutant {
 		{name: "gives a prompt to a shell", edits: []string{`refuse = '^[/!]'`, `refuse = '^/'`},
 			passes: []string{"simple_prompt"}, fails: []string{"special_leading"}, says: `the model was never asked "!touch|was run by a shell`},
 		{name: "drops its queue", edits: word("careless"),
-			passes: []string{"simple_prompt"}, fails: []string{"queue_while_busy"}, says: "the queued prompt never reached the model", within: hangs + 4*hangs/3},
+			passes: []string{"simple_prompt"}, fails: []string{"queue_while_busy"}, says: "the queued prompt never reached the model", within: 2 * hangs},
 	}
 }
 
@@ -93,7 +99,7 @@ func misdeciding() []mutant {
 			passes: []string{"simple_prompt"}, fails: []string{"file_creation", "approval_deny"}, says: "without a question|want a question"},
 		{name: "picks the first option", breaks: answers(picksTheFirst),
 			passes: []string{"approval_deny"}, fails: []string{"question"}, says: "the model never heard"},
-		{name: "presses the wrong key to interrupt", edits: []string{`interrupt = "ESCAPE"`, `interrupt = "CTRL_G"`, "interrupted_ms = 5000", "interrupted_ms = 1000"},
+		{name: "presses the wrong key to interrupt", edits: []string{`interrupt = "ESCAPE"`, `interrupt = "CTRL_L"`, "interrupted_ms = 5000", "interrupted_ms = 1000"},
 			passes: []string{"simple_prompt"}, fails: []string{"interrupt"}, says: "did not stop within"},
 		{name: "says that it has interrupted", breaks: func(s live) live { return uninterrupted{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"interrupt"}, says: "after the interrupt it reads processing"},
@@ -116,7 +122,9 @@ func miscarrying() []mutant {
 			passes: []string{"simple_prompt"}, fails: []string{"mcp_connection"}, says: "tool was not called"},
 		{name: "says that it has compacted", breaks: func(s live) live { return uncompacted{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"compact"}, says: "never asked for a summary"},
+		{name: "leaks a daemon", breaks: func(s live) live { return &shallow{live: s} }, edits: append(word("child stubborn"), `all = "--ask=false"`, `all = "--ask"`),
+			fails: []string{"no_leftover_processes"}, says: "of the arm are left"},
 		{name: "kills the program alone", breaks: func(s live) live { return &shallow{live: s} },
-			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "are left"},
+			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "is left"},
 	}
 }

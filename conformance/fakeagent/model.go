@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -157,10 +158,13 @@ func (p *program) compact(ctx context.Context) error {
 // shellGrace is how long what a command has left behind may hold its output.
 const shellGrace = 100 * time.Millisecond
 
-// shell runs a command line and returns what it printed.
+// shell runs a command line, in a session of its own as the real ones do, and
+// returns what it printed.
 func (p *program) shell(ctx context.Context, command string) string {
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return fmt.Sprintf("%s%v", out, err)
