@@ -195,6 +195,16 @@ func whateverIsOpen(ctx context.Context, s live, f coleo.Fingerprint, d coleo.De
 	return s.Respond(ctx, f, d)
 }
 
+// staleTooLate approves what is open and then says that the dialog is gone.
+func staleTooLate(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
+	open := s.State().Dialog
+	if open == nil || open.Fingerprint == f {
+		return s.Respond(ctx, f, d)
+	}
+	_ = s.Respond(ctx, open.Fingerprint, d)
+	return coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen")
+}
+
 // neverStale takes an answer that comes too late for one that is no trouble.
 func neverStale(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if err := s.Respond(ctx, f, d); coleo.ErrorCode(err) != coleo.EStale || s.State().Dialog != nil {
@@ -272,8 +282,9 @@ func (s *shallow) Kill(ctx context.Context) (err error) {
 	s.once.Do(func() {
 		first = true
 		h := s.Handle()
-		_ = syscall.Kill(h.Holder.PID, syscall.SIGKILL) // first: it would end the rest
+		_ = syscall.Kill(h.Holder.PID, syscall.SIGSTOP) // else it would end the rest
 		_ = syscall.Kill(h.Process.PID, syscall.SIGKILL)
+		_ = syscall.Kill(h.Holder.PID, syscall.SIGKILL) // last: the program would end the rest when its terminal goes
 		_, err = coleo.WaitFor(ctx, s.live, coleo.Dead)
 	})
 	if first {

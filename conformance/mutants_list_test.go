@@ -89,6 +89,8 @@ func misdeciding() []mutant {
 			passes: []string{"approval_deny"}, fails: []string{"prompt_while_blocked"}, says: "after the refused prompt|deny: |although nobody approved it"},
 		{name: "answers whatever is open", breaks: answers(whateverIsOpen),
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "a dialog that never was got <nil>"},
+		{name: "says stale when it has answered", breaks: answers(staleTooLate),
+			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "deny: |although nobody approved it"},
 		{name: "takes a late answer", breaks: answers(neverStale),
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "a second answer to the same dialog got <nil>"},
 		{name: "approves what is denied", breaks: answers(deniesNothing),
