@@ -113,6 +113,9 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 // for. Some agent CLIs run none without a person.
 const commandTimeout = 20 * time.Second
 
+// noteEvery is how often the file that a command writes is looked for.
+const noteEvery = 50 * time.Millisecond
+
 // longCommand has a command run that does not end, and returns its process;
 // none if the agent CLI does not run it.
 func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
@@ -126,23 +129,32 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	if err != nil {
 		return coleo.Identity{}, err
 	}
+	return t.processIn(ctx, note, receipt), nil
+}
+
+// processIn waits until a command has written its process id to a file, and
+// returns that process; none when the turn ends or commandTimeout is over.
+func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
+	over := make(chan struct{})
 	go func() {
-		_, _ = coleo.WaitForTurn(ctx, t.Session, receipt)
-		cancel()
+		defer close(over)
+		_, _ = coleo.WaitForTurn(ctx, t.Session, r)
 	}()
-	tick := time.NewTicker(50 * time.Millisecond)
+	defer func() { <-over }()
+	defer cancel()
+	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()
 	for {
 		if raw, err := os.ReadFile(note); err == nil {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-			return holder.Identify(pid)
+			process, _ := holder.Identify(pid) // gone already: none
+			return process
 		}
 		select {
 		case <-tick.C:
-		case <-ctx.Done():
-			return coleo.Identity{}, nil
+		case <-over:
+			return coleo.Identity{}
 		}
 	}
 }
