@@ -86,7 +86,12 @@ func modelFlag(ctx context.Context, t *Trial) error {
 
 // noLeftovers ends an agent CLI in the middle of a command.
 func noLeftovers(ctx context.Context, t *Trial) error {
-	if err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) { c.PermissionMode = coleo.PermissionAll }); err != nil {
+	freely := func(c *coleo.SpawnConfig) {
+		if !t.Harness.Info().Capabilities.Approval {
+			c.PermissionMode = coleo.PermissionAll
+		}
+	}
+	if err := t.spawnIdle(ctx, freely); err != nil {
 		return err
 	}
 	command, err := t.longCommand(ctx)
@@ -110,7 +115,7 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 }
 
 // commandTimeout bounds how long a command may take to run, once it is asked
-// for. Some agent CLIs run none without a person.
+// for and approved.
 const commandTimeout = 20 * time.Second
 
 // noteEvery is how often the file that a command writes is looked for.
@@ -132,14 +137,15 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	return t.processIn(ctx, note, receipt), nil
 }
 
-// processIn waits until a command has written its process id to a file, and
-// returns that process; none when the turn ends or commandTimeout is over.
+// processIn approves what a turn asks until a command has written its process
+// id to a file, and returns that process; none when the turn ends or
+// commandTimeout is over.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_, _ = coleo.WaitForTurn(ctx, t.Session, r)
+		_, _ = t.approveAll(ctx, r, nil)
 	}()
 	defer func() { <-over }()
 	defer cancel()

@@ -124,7 +124,7 @@ func miscarrying() []mutant {
 			passes: []string{"simple_prompt"}, fails: []string{"mcp_connection"}, says: "tool was not called"},
 		{name: "says that it has compacted", breaks: func(s live) live { return uncompacted{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"compact"}, says: "never asked for a summary"},
-		{name: "leaks a daemon", breaks: func(s live) live { return &shallow{live: s} }, edits: append(word("child stubborn"), `all = "--ask=false"`, `all = "--ask"`),
+		{name: "leaks a daemon", breaks: func(s live) live { return &shallow{live: s} }, edits: word("child stubborn"),
 			fails: []string{"no_leftover_processes"}, says: "of the arm are left"},
 		{name: "kills the program alone", breaks: func(s live) live { return &shallow{live: s} },
 			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "is left"},
