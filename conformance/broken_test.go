@@ -3,6 +3,9 @@ package conformance
 import (
 	"context"
 	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -290,5 +293,17 @@ func (s *shallow) Kill(ctx context.Context) (err error) {
 	if first {
 		return err
 	}
+	endNoted(s.Handle().Workdir)
 	return s.live.Kill(ctx)
+}
+
+// endNoted ends the commands that have noted their process ids in a folder.
+func endNoted(dir string) {
+	notes, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
+	for _, note := range notes {
+		raw, _ := os.ReadFile(note)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && pid > 1 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }

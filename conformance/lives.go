@@ -101,11 +101,11 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	if err := t.Session.Kill(ctx); err != nil {
 		return err
 	}
-	if holder.SameProcess(command) {
-		return fmt.Errorf("after the kill the command that it ran is left: process %d", command.PID)
-	}
 	if left := holder.Marked(t.Session.Handle().Arm); len(left) > 0 {
 		return fmt.Errorf("after the kill processes %v of the arm are left", left)
+	}
+	if holder.SameProcess(command) {
+		return fmt.Errorf("after the kill the command that it ran is left: process %d", command.PID)
 	}
 	t.details = "nothing of it is left"
 	if command.PID == 0 {

@@ -126,7 +126,9 @@ func miscarrying() []mutant {
 			passes: []string{"simple_prompt"}, fails: []string{"compact"}, says: "never asked for a summary"},
 		{name: "leaks a daemon", breaks: func(s live) live { return &shallow{live: s} }, edits: word("child stubborn"),
 			fails: []string{"no_leftover_processes"}, says: "of the arm are left"},
+		{name: "leaks what has no mark", breaks: func(s live) live { return &shallow{live: s} }, edits: word("anonymous"),
+			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "the command that it ran is left"},
 		{name: "kills the program alone", breaks: func(s live) live { return &shallow{live: s} },
-			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "is left"},
+			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "of the arm are left"},
 	}
 }

@@ -61,5 +61,6 @@
 //	hasty                does what it asks leave for before it is answered
 //	narrow               knows no character beyond ASCII
 //	careless             drops prompts that come in the middle of a turn
+//	anonymous            runs commands without the mark of its arm in their environment
 //	brittle              ends when its terminal gets another size
 package fakeagent

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -158,6 +159,9 @@ func (p *program) compact(ctx context.Context) error {
 // shellGrace is how long what a command has left behind may hold its output.
 const shellGrace = 100 * time.Millisecond
 
+// armMark begins the variable by which what an arm starts is known.
+const armMark = "COLEO_ARM="
+
 // shell runs a command line, in a session of its own as the real ones do, and
 // returns what it printed.
 func (p *program) shell(ctx context.Context, command string) string {
@@ -165,6 +169,9 @@ func (p *program) shell(ctx context.Context, command string) string {
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	if p.has(anonymous) {
+		c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, armMark) })
+	}
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return fmt.Sprintf("%s%v", out, err)

@@ -21,7 +21,7 @@ func (p *program) words() map[string]act {
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"lose": p.lose, "deaf": p.goDeaf, "paste": p.paste, "status": p.status,
 	}
-	for _, fault := range []string{hasty, narrow, careless, brittle} {
+	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle} {
 		words[fault] = func(context.Context, string) error {
 			p.set(func() { p.faults[fault] = true })
 			return nil
@@ -32,10 +32,11 @@ func (p *program) words() map[string]act {
 
 // Faults that it has from the word on.
 const (
-	hasty    = "hasty"
-	narrow   = "narrow"
-	careless = "careless"
-	brittle  = "brittle"
+	hasty     = "hasty"
+	narrow    = "narrow"
+	careless  = "careless"
+	anonymous = "anonymous"
+	brittle   = "brittle"
 )
 
 // has tells whether it has a fault, for callers that do not hold mu.
