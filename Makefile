@@ -3,6 +3,7 @@
 # make test    every test, those with real agent CLIs included
 # make check   formatting, vet, linters, architecture
 # make build   bin/coleo
+# make safety, conformance, soak    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -17,10 +18,13 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench clean bench-screen screens fuzz
+.PHONY: build agents up down test page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
+# The holder's own small program goes into coleo. Only with the tag `lean`,
+# which nothing else sets: an embedded one is always of this very build.
 build: web/dist/xterm.mjs
-	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/coleo-hold.bin ./cmd/coleo-hold
+	$(GO) build -tags lean -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
 # uses the agent CLIs' own logins and models instead, which may cost money.
@@ -55,15 +59,31 @@ $(AGENTS)/aider-$(AIDER):
 	@touch $@
 
 test: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -race -shuffle=on -p 2 -timeout 20m ./...
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
+
+# Long runs with real agent CLIs: what is sent at dialogs, and prompts of all
+# kinds; then all checks on all of them.
+SAFETY  ?= claude-code,opencode,codex,gemini,aider
+SENDS   ?= 300
+PROMPTS ?= 500
+safety: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 3h -count=1 -v -run 'Nothing|Prompts' ./conformance \
+	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS)
+
+safety-full:
+	$(MAKE) safety SENDS=1000 PROMPTS=10000
+
+conformance: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(REQUIRE),opencode-api $(GO) test -timeout 1h -count=1 -v -run Compatible ./conformance
 
 # The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
 page: build agents
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh $(if $(SHOT),--shot $(SHOT))
 
 # Harnesses whose agent CLI must be there: a missing one is a failure then,
-# not a skip.
+# not a skip; and those that all checks are run on.
+FULL    ?= codex
 REQUIRE ?= claude-code,opencode,codex,gemini,aider
 
 check: arch lint darwin
@@ -84,12 +104,14 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/...
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 bench: build agents
-	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench 'Spawn|Prompt' -benchtime 30x -timeout 20m ./bench
+	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
+	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
+	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./store
 	$(MAKE) bench-screen
 
@@ -115,5 +137,18 @@ screens:
 	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
 	$(GO) test ./pty
 
+# The long runs, with their full counts: RUN=Kill alone repeats one of them.
+# They judge the holder as it is shipped, and print how far they are.
+KILLS ?= 500
+ESCAPES ?= 200
+ORPHANS ?= 50
+REUSES ?= 300
+HOLDER_FUZZTIME ?= 60s
+soak: build
+	$(GO) test -c -o bin/holder.test ./holder
+	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
+	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
+	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
+
 clean:
-	rm -rf bin
+	rm -rf bin cmd/coleo/coleo-hold.bin

@@ -2,7 +2,6 @@ package coleo
 
 import (
 	"encoding/json"
-	"regexp"
 	"time"
 )
 
@@ -107,13 +106,19 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// armName is what a name may look like: it becomes a folder and a subject.
-var armName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+// maxArmName is how long an arm's name may be, in bytes: it becomes a folder
+// and a subject.
+const maxArmName = 63
 
 // CheckName returns an EInvalid error unless name can name an arm: 1 to 63
 // letters, digits, '.', '_' and '-', the first one a letter or digit.
 func CheckName(name string) error {
-	if !armName.MatchString(name) {
+	ok := name != "" && len(name) <= maxArmName
+	for i, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		ok = ok && (letter || i > 0 && (c == '.' || c == '_' || c == '-'))
+	}
+	if !ok {
 		return Errorf(EInvalid, "%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit", name)
 	}
 	return nil

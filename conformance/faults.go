@@ -162,7 +162,7 @@ func compaction(ctx context.Context, t *Trial) error {
 		return err
 	}
 	summary := func(q modelserver.Request) bool { return q.Side == modelserver.SideSummary }
-	if !slices.ContainsFunc(t.Model.Record()[t.before:], summary) {
+	if !slices.ContainsFunc(t.requests(), summary) {
 		return errors.New("the model was never asked for a summary")
 	}
 	nonce = Nonce()

@@ -52,6 +52,12 @@ func exitIf(err error) {
 	os.Exit(0)
 }
 
+// judgedInFull tells whether a harness is judged by all checks, and not by the
+// quick set alone: COLEO_FULL names those.
+func judgedInFull(name string) bool {
+	return slices.Contains(strings.Split(os.Getenv("COLEO_FULL"), ","), name)
+}
+
 // agentPath is where `make agents` puts the agent CLIs.
 func agentPath() []string {
 	dir := os.Getenv("COLEO_AGENTS")
@@ -87,10 +93,14 @@ func TestHarnessesAreCompatible(t *testing.T) {
 }
 
 func judge(t *testing.T, h coleo.Harness) {
+	checks := Quick()
+	if judgedInFull(h.Info().Name) {
+		checks = Checks()
+	}
 	report, err := Run(t.Context(), h, Config{
 		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
 		Isolated: true, Log: func(line string) { t.Log(line) },
-	}, Checks())
+	}, checks)
 	if coleo.ErrorCode(err) == coleo.ENotInstalled {
 		if required(h.Info().Name) {
 			t.Fatal(err)

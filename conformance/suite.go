@@ -55,6 +55,19 @@ func Checks() []Check {
 	return slices.Concat(Published(), beyond())
 }
 
+// Quick returns what tells in little time whether a harness may be used: the
+// published suite and what must pass.
+func Quick() []Check {
+	published := len(Published())
+	var out []Check
+	for i, c := range Checks() {
+		if i < published || c.Required {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // Published returns the checks of the published suite, with its names.
 func Published() []Check {
 	return []Check{

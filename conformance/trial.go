@@ -103,6 +103,9 @@ func (t *Trial) begin() {
 	t.details, t.before = "", len(t.Model.Record())
 }
 
+// requests are those that the model got during this check.
+func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
+
 // close ends the agent CLI and removes what the trial made.
 func (t *Trial) close() error {
 	var err error
@@ -140,7 +143,7 @@ func (t *Trial) evidence() string {
 	if term, ok := t.Session.(coleo.Terminal); ok {
 		out += "\nscreen:\n" + strings.TrimRight(strings.Join(term.Screen().Lines, "\n"), "\n")
 	}
-	for _, q := range t.Model.Record()[t.before:] {
+	for _, q := range t.requests() {
 		out += fmt.Sprintf("\nmodel: %s %s %q -> %d %s", q.Method, q.Path, cut(q.Prompt), q.Status, q.Rule)
 	}
 	return out

@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -114,6 +115,14 @@ func (c *Client) Resize(cols, rows int) error {
 	return err
 }
 
+// Covered tells the holder that a snapshot of the screen makes good for all
+// output before an offset: what is over its bound may be deleted so far. Errors:
+// EUnsupported from a holder that is older than this request, and keeps all.
+func (c *Client) Covered(offset int64) error {
+	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
+	return err
+}
+
 // Signal sends a signal to the program.
 func (c *Client) Signal(s syscall.Signal) error {
 	_, err := c.ask(request{Op: askSignal, Signal: int(s)}, answerTimeout)
@@ -154,9 +163,13 @@ type Chunk struct {
 	Exit   *Exit
 }
 
+// streamBuffer is how much of a stream is read at once, in bytes: two frames.
+const streamBuffer = 2 * streamChunk
+
 // Stream is a connection over which output flows.
 type Stream struct {
 	conn net.Conn
+	from *bufio.Reader
 	stop func() bool
 }
 
@@ -172,13 +185,13 @@ func (c *Client) Stream(ctx context.Context, from int64, host bool) (*Stream, er
 		conn.Close()
 		return nil, lost(askStream, err)
 	}
-	return &Stream{conn: conn, stop: context.AfterFunc(ctx, func() { conn.Close() })}, nil
+	return &Stream{conn: conn, from: bufio.NewReaderSize(conn, streamBuffer), stop: context.AfterFunc(ctx, func() { conn.Close() })}, nil
 }
 
 // Next returns the next piece. After a piece with Exit, and when the holder
 // has gone, it returns io.EOF.
 func (s *Stream) Next() (Chunk, error) {
-	kind, payload, err := readFrame(s.conn)
+	kind, payload, err := readFrame(s.from)
 	if err != nil {
 		return Chunk{}, io.EOF
 	}

@@ -1,11 +1,9 @@
 package holder
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"syscall"
 	"time"
 
@@ -13,19 +11,29 @@ import (
 )
 
 // streamChunk is how much output one frame carries at most, in bytes.
-const streamChunk = 32 << 10
+const streamChunk = 16 << 10
 
 // typeTimeout bounds how long keys wait for a program that does not read.
 const typeTimeout = 5 * time.Second
 
 // converse answers one connection. The first request must be hello.
-func (s *server) converse(conn net.Conn) {
+func (s *server) converse(conn io.ReadWriteCloser) {
 	defer conn.Close()
+	f := newFrames(conn)
 	greeted := false
 	for {
-		kind, payload, err := readFrame(conn)
+		kind, payload, err := f.next()
 		if err != nil {
 			return
+		}
+		s.rest.after(restAfter)
+		if greeted && kind == frameRequest {
+			if w := f.swiftWrite(payload); w != nil {
+				if s.tell(f, s.write(w)) != nil {
+					return
+				}
+				continue
+			}
 		}
 		var q request
 		if kind != frameRequest || json.Unmarshal(payload, &q) != nil {
@@ -48,6 +56,14 @@ func (s *server) converse(conn net.Conn) {
 			return
 		}
 	}
+}
+
+// tell answers a write.
+func (s *server) tell(f *frames, r response) error {
+	if r.Error != nil {
+		return writeJSON(f.conn, frameResponse, r)
+	}
+	return f.answerWrite(r.Wrote)
 }
 
 func refuse(code coleo.Code, format string, args ...any) response {
@@ -81,6 +97,8 @@ func (s *server) answer(q request) response {
 			return refuse(coleo.EConflict, "signal the program: %w", err)
 		}
 		return response{}
+	case askCovered:
+		return s.cover(q.From)
 	case askStop:
 		s.stopOnce.Do(func() { close(s.stopping) })
 		left := s.endTree(q.Grace)
@@ -114,14 +132,14 @@ func (s *server) write(w *Write) response {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	end, _ := s.journal.End()
+	end := s.journal.End()
 	if s.done[w.ID] {
 		return response{Wrote: &Wrote{Duplicate: true, End: end}}
 	}
 	if s.exit != nil {
 		return refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
-	if w.OnlyIfEnd && (end != w.SeenOffset || s.term.Readable()) {
+	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
 		return response{Wrote: &Wrote{End: end}}
 	}
 	s.remember(w.ID)
@@ -129,6 +147,7 @@ func (s *server) write(w *Write) response {
 	if n, err := s.term.Write(w.Data); err != nil {
 		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n, len(w.Data), err)
 	}
+	s.takeEcho()
 	switch w.Kind {
 	case WriteReply:
 		s.answered = max(s.answered, w.SeenOffset)
@@ -136,6 +155,25 @@ func (s *server) write(w *Write) response {
 		s.journal.Mark(Mark{Time: time.Now(), Kind: MarkInput})
 	}
 	return response{Wrote: &Wrote{Applied: true, End: end}}
+}
+
+// takeEcho moves what the keys have brought about at once, such as their echo,
+// to the journal: who drains would hear of it only after a round by the
+// kernel's poll. It does not wait for room on a full disk.
+func (s *server) takeEcho() {
+	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= unreadLimit {
+		return
+	}
+	_ = s.term.control(func(master int) {
+		n, _ := s.intake.take(master)
+		if n > 0 && s.intake.flush(s.journal, time.Now()) != nil {
+			go func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.keep()
+			}()
+		}
+	})
 }
 
 func (s *server) remember(id string) {
@@ -149,20 +187,21 @@ func (s *server) remember(id string) {
 
 // stream sends output from an offset on until the program has ended and all of
 // it has been sent, or the client goes.
-func (s *server) stream(conn net.Conn, q request) {
+func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	gone := make(chan struct{})
 	go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
 	reader := NewReader(JournalDir(s.launch.Dir), q.From)
 	defer reader.Close()
-	buf := make([]byte, 8+streamChunk)
+	grown := s.journal.Watch()
+	defer s.journal.Unwatch(grown)
+	frame := make([]byte, dataHead+streamChunk) // one for all: a holder makes no garbage of output
 	for {
-		_, grown := s.journal.End()
 		exited := s.hasExited()
-		binary.BigEndian.PutUint64(buf, uint64(reader.Offset()))
-		n, err := reader.Read(buf[8:])
+		from := reader.Offset()
+		n, err := reader.Read(frame[dataHead:])
 		switch {
 		case n > 0:
-			if writeFrame(conn, frameData, buf[:8+n]) != nil {
+			if _, err := conn.Write(dataFrame(frame[:dataHead+n], from)); err != nil {
 				return
 			}
 			if q.Host {

@@ -1,8 +1,6 @@
 package holder
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -10,9 +8,6 @@ import (
 )
 
 const (
-	// readSize is how much is taken from the PTY at once, in bytes: more than
-	// a PTY ever holds.
-	readSize = 64 << 10
 	// retryFull is how often a full disk is tried again.
 	retryFull = 250 * time.Millisecond
 	// retryHangup is how often a terminal that every process has closed is
@@ -40,7 +35,7 @@ func (s *server) drainUntilExit() {
 	e := <-end
 	_ = s.term.SetReadDeadline(e.at.Add(drainAfterExit))
 	<-drained
-	offset, _ := s.journal.End()
+	offset := s.journal.End()
 	s.finish(Exit{Code: e.code, Signal: e.signal, Time: e.at.UTC(), Offset: offset})
 }
 
@@ -59,68 +54,73 @@ func (s *server) finish(e Exit) {
 	s.mu.Lock()
 	s.exit = &e
 	s.mu.Unlock()
+	if s.lost > 0 {
+		s.journal.Mark(Mark{Time: e.Time, Kind: MarkGap, Lost: s.lost})
+	}
 	s.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
-	if raw, err := json.Marshal(e); err == nil {
-		_ = os.WriteFile(exitPath(s.launch.Dir), raw, 0o600)
+	if err := writeExit(s.launch.Dir, e); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
 	close(s.exited)
 }
 
 // drain returns when the terminal is at its end or the read deadline passes.
 func (s *server) drain() {
-	buf := make([]byte, readSize)
+	raw, err := s.term.SyscallConn()
+	if err != nil {
+		return
+	}
+	var n int
+	var failed error
+	step := func(fd uintptr) bool { // made once: a holder makes no garbage of output
+		n, failed = s.takeOnce(int(fd))
+		return failed != syscall.EAGAIN && failed != syscall.EINTR
+	}
 	for {
 		s.waitForReader()
-		n, err := s.readOnce(buf)
-		if errors.Is(err, syscall.EIO) && s.mainRuns() {
+		err := raw.Read(step)
+		if trimErr := s.trim(); trimErr != nil {
+			fmt.Fprintln(os.Stderr, trimErr)
+		}
+		if err == nil && failed == syscall.EIO && s.mainRuns() {
 			time.Sleep(retryHangup) // every process has closed it; one may open it again
 			continue
 		}
-		if err != nil || n == 0 {
+		if err != nil || failed != nil || n == 0 {
 			return
 		}
 	}
 }
 
-// readOnce waits for output and moves it to the journal. Reading and writing
-// are one step under the lock, so that a conditional write sees either the
-// byte in the terminal or the byte in the journal.
-func (s *server) readOnce(buf []byte) (int, error) {
-	raw, err := s.term.SyscallConn()
-	if err != nil {
-		return 0, err
+// takeOnce moves output to the journal. That is one step under the lock, so
+// that a conditional write sees a byte in the terminal, in the intake or in the
+// journal.
+func (s *server) takeOnce(master int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.intake.take(master)
+	if n > 0 {
+		s.rest.after(restAfter)
+		s.keep()
+		err = nil
 	}
-	var n int
-	var readErr error
-	err = raw.Read(func(fd uintptr) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		n, readErr = syscall.Read(int(fd), buf)
-		if readErr == syscall.EAGAIN || readErr == syscall.EINTR {
-			return false
-		}
-		if n > 0 {
-			s.keep(buf[:n])
-		}
-		return true
-	})
-	return max(n, 0), errors.Join(err, readErr)
+	return n, err
 }
 
-// keep puts output into the journal, however long the disk is full: nothing is
-// read meanwhile, so the kernel blocks the writer and nothing is lost, unless
-// somebody ends the arm.
-func (s *server) keep(p []byte) {
+// keep puts what was taken into the journal, however long the disk is full:
+// nothing is read meanwhile, so the kernel blocks the writer and nothing is
+// lost, unless somebody ends the arm.
+func (s *server) keep() {
 	for {
-		n, err := s.journal.Append(p, time.Now())
-		p = p[n:]
-		if len(p) == 0 {
+		err := s.intake.flush(s.journal, time.Now())
+		if err == nil {
 			s.blocked = ""
 			return
 		}
 		s.blocked = "the journal cannot be written: " + err.Error()
 		if s.isStopping() { // who ends the arm now gives up what it still has to say
-			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", len(p))
+			s.lost = s.intake.held()
+			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lost)
 			return
 		}
 		s.mu.Unlock()
@@ -133,8 +133,12 @@ func (s *server) keep(p []byte) {
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
-		end, _ := s.journal.End()
-		advanced, near := s.advanced, end-s.read < unreadLimit
+		end := s.journal.End()
+		near := s.launch.Alone || end-s.read < unreadLimit
+		if !near && s.advanced == nil {
+			s.advanced = make(chan struct{})
+		}
+		advanced := s.advanced
 		s.mu.Unlock()
 		if near {
 			return
@@ -162,8 +166,10 @@ func (s *server) advance(offset int64) {
 	defer s.mu.Unlock()
 	if offset > s.read {
 		s.read = offset
-		close(s.advanced)
-		s.advanced = make(chan struct{})
+		if s.advanced != nil {
+			close(s.advanced)
+			s.advanced = nil
+		}
 	}
 }
 

@@ -3,10 +3,12 @@ package holder
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,6 +29,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && playProgram(os.Args[1:]) {
+		os.Exit(0)
+	}
+	flag.Parse()
 	os.Exit(m.Run())
 }
 
@@ -35,23 +41,60 @@ const patience = 20 * time.Second
 
 func start(t *testing.T, script string) (Status, Launch) {
 	t.Helper()
+	return startProgram(t, "/bin/sh", "-c", script)
+}
+
+func startProgram(t *testing.T, argv ...string) (Status, Launch) {
+	t.Helper()
+	return startLaunch(t, nil, argv...)
+}
+
+// holderBinary is the lean program, when the tests shall judge that instead of
+// their own binary.
+var holderBinary = flag.String("holder", "", "the program to start as holder, instead of the tests' own binary")
+
+func holdCommand() []string {
+	if *holderBinary != "" {
+		return []string{*holderBinary, "hold", "--stdin"}
+	}
+	return []string{os.Args[0], holdEnv}
+}
+
+func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, Launch) {
+	t.Helper()
 	l := Launch{
 		Arm: "t-" + strconv.Itoa(os.Getpid()) + "-" + t.Name(), Generation: 1, Nonce: "n1",
 		Dir:  filepath.Join(t.TempDir(), strings.Repeat("long-", 25), "hold"), // longer than a socket's address
-		Argv: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Argv: argv, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Workdir: t.TempDir(), Cols: 80, Rows: 24,
 	}
-	s, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
+	if change != nil {
+		change(&l)
+	}
+	s, err := Start(t.Context(), holdCommand(), l)
 	if err != nil {
-		t.Fatalf("start %q: %v", script, err)
+		t.Fatalf("start %q: %v", argv, err)
 	}
 	t.Cleanup(func() {
 		if SameProcess(s.Holder) {
 			_ = syscall.Kill(s.Holder.PID, syscall.SIGKILL)
 		}
 		Sweep(l.Arm)
+		if err := Settle(l.Dir); err != nil {
+			t.Error(err)
+		}
 	})
 	return s, l
+}
+
+// wait returns when a state has come, and fails when it does not.
+func wait(t *testing.T, there func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !there(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come about in time")
+		}
+	}
 }
 
 func dial(t *testing.T, l Launch) *Client {
@@ -216,7 +259,7 @@ func TestABadLaunchIsOneClearError(t *testing.T) {
 			t.Parallel()
 			l := Launch{Arm: "bad", Generation: 1, Nonce: "n", Dir: t.TempDir(), Argv: []string{"/bin/true"}}
 			change(&l)
-			_, err := Start(t.Context(), []string{os.Args[0], holdEnv}, l)
+			_, err := Start(t.Context(), holdCommand(), l)
 			if coleo.ErrorCode(err) != coleo.EInvalid || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("start = %v, want one line with code %s", err, coleo.EInvalid)
 			}

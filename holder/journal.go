@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,6 +27,7 @@ const (
 	MarkResize MarkKind = 2 // the terminal got Cols x Rows
 	MarkInput  MarkKind = 3 // keys were typed; the text is not kept
 	MarkExit   MarkKind = 4 // the program ended
+	MarkGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
 )
 
 // Mark ties a moment to an offset of the output.
@@ -34,6 +36,7 @@ type Mark struct {
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // with MarkResize
+	Lost       int // with MarkGap: bytes, where Cols and Rows stand on disk
 }
 
 // markSize is a mark on disk: 8 bytes of Unix milliseconds, 8 of offset, 1 of
@@ -51,10 +54,11 @@ type Journal struct {
 	mu       sync.Mutex
 	segment  *os.File // open to append; nil when opened to read
 	index    *os.File
+	first    int64 // oldest offset held
 	start    int64 // first offset of the open segment
 	end      int64
 	lastMark time.Time
-	grown    chan struct{} // closed and replaced at each append
+	watchers []chan struct{} // told of each growth
 }
 
 // CreateJournal opens the journal in dir to append, and makes it if missing.
@@ -62,19 +66,19 @@ func CreateJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
 	}
-	j := &Journal{dir: dir, grown: make(chan struct{})}
+	j := &Journal{dir: dir}
 	segments, err := listSegments(dir)
 	if err != nil {
 		return nil, err
 	}
 	if len(segments) > 0 {
 		last := segments[len(segments)-1]
-		j.start, j.end = last.start, last.end
+		j.first, j.start, j.end = segments[0].start, last.start, last.end
 	}
 	if j.segment, err = openSegment(dir, j.start); err != nil {
 		return nil, err
 	}
-	if j.index, err = openIndex(filepath.Join(dir, "index")); err != nil {
+	if j.index, err = openIndex(indexPath(dir)); err != nil {
 		j.segment.Close()
 		return nil, err
 	}
@@ -82,7 +86,11 @@ func CreateJournal(dir string) (*Journal, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	// Not O_APPEND: the kernel splices into no file that is opened so.
+	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekEnd)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open journal segment: %w", err)
 	}
@@ -108,6 +116,20 @@ func openIndex(path string) (*os.File, error) {
 // Append writes output to the journal. On an error it tells how much of p is
 // on disk; the rest may be tried again.
 func (j *Journal) Append(p []byte, now time.Time) (int, error) {
+	done := 0
+	for done < len(p) {
+		n, err := j.extend(now, func(f *os.File, most int) (int, error) { return f.Write(p[done:min(len(p), done+most)]) })
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// extend lets write put output into the open segment, at most so many bytes,
+// and counts what it says it has written.
+func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.end-j.start >= segmentSize {
@@ -115,16 +137,16 @@ func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := j.segment.Write(p)
-	j.end += int64(n)
+	n, err := write(j.segment, int(segmentSize-(j.end-j.start)))
+	n = max(n, 0)
 	if n > 0 {
-		close(j.grown)
-		j.grown = make(chan struct{})
+		j.end += int64(n)
+		j.tell()
 	}
 	if err != nil {
 		return n, fmt.Errorf("append to journal: %w", err)
 	}
-	if now.Sub(j.lastMark) >= markEvery {
+	if n > 0 && now.Sub(j.lastMark) >= markEvery {
 		j.lastMark = now
 		j.mark(Mark{Time: now, Offset: j.end - int64(n), Kind: MarkOutput})
 	}
@@ -161,16 +183,52 @@ func (m Mark) encode() []byte {
 	b[16] = byte(m.Kind)
 	binary.BigEndian.PutUint16(b[20:], uint16(m.Cols))
 	binary.BigEndian.PutUint16(b[22:], uint16(m.Rows))
+	if m.Kind == MarkGap {
+		binary.BigEndian.PutUint32(b[20:], uint32(m.Lost))
+	}
 	binary.BigEndian.PutUint32(b[24:], crc32.Checksum(b[:24], castagnoli))
 	return b
 }
 
-// End returns the offset behind the newest byte, and a channel that is closed
-// when it grows.
-func (j *Journal) End() (int64, <-chan struct{}) {
+// End returns the offset behind the newest byte.
+func (j *Journal) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.end, j.grown
+	return j.end
+}
+
+// span returns the offsets of the oldest byte held and behind the newest.
+func (j *Journal) span() (first, end int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.first, j.end
+}
+
+// Watch returns a channel on which something comes when the journal has grown
+// since something last came, until it is given to Unwatch. It is made once for
+// all: a busy holder would otherwise make garbage of every wake.
+func (j *Journal) Watch() chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := make(chan struct{}, 1)
+	j.watchers = append(j.watchers, c)
+	return c
+}
+
+// Unwatch ends a Watch.
+func (j *Journal) Unwatch(c chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.watchers = slices.DeleteFunc(j.watchers, func(w chan struct{}) bool { return w == c })
+}
+
+func (j *Journal) tell() {
+	for _, c := range j.watchers {
+		select {
+		case c <- struct{}{}:
+		default: // it has not yet looked at what came before
+		}
+	}
 }
 
 // Close closes the files.

@@ -19,6 +19,9 @@ import (
 // has to open two files and fork, but a loaded machine may take seconds.
 const startTimeout = 20 * time.Second
 
+// The size of a terminal whose launch has none, in cells, as package pty has it.
+const defaultCols, defaultRows = 120, 40
+
 // EnvArm marks every process of an arm's tree. A sweep finds them by it when
 // the holder has died first.
 const EnvArm = "COLEO_ARM"
@@ -35,6 +38,24 @@ type Launch struct {
 	Workdir    string   `json:"workdir"`
 	Cols       int      `json:"cols"`
 	Rows       int      `json:"rows"`
+
+	// Keep bounds the journal, in bytes; 0 means DefaultKeep. Only what the host
+	// agent has said to be covered is deleted.
+	Keep int64 `json:"keep,omitempty"`
+	// Alone says that no host agent reads this holder's output: it is drained
+	// however much is unread.
+	Alone bool `json:"alone,omitempty"`
+
+	// Self is the command that calls Serve on its standard input, with which
+	// the holder starts its guard. Start sets it; without it there is no guard.
+	Self []string `json:"self,omitempty"`
+}
+
+// launchDocument is what comes on the standard input of Serve: a launch, or
+// an order for a guard.
+type launchDocument struct {
+	Launch
+	Guard *guardOrder `json:"guard,omitempty"`
 }
 
 // Mark returns the value of EnvArm for this launch.
@@ -57,7 +78,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	defer log.Close()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Stderr = "/", log
-	cmd.Env = []string{"GOTRACEBACK=all"}
+	cmd.Env = ownEnv()
+	l.Self = command
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -128,4 +150,20 @@ func ReadExit(dir string) (*Exit, error) {
 		return nil, fmt.Errorf("read exit %s: %w", exitPath(dir), err)
 	}
 	return &e, nil
+}
+
+// writeExit leaves word of the program's end, whole or not at all.
+func writeExit(dir string, e Exit) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	tmp := exitPath(dir) + ".new"
+	if err = os.WriteFile(tmp, raw, 0o600); err == nil {
+		err = os.Rename(tmp, exitPath(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("write down the program's end: %w", err)
+	}
+	return nil
 }

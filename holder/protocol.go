@@ -37,6 +37,8 @@ const (
 	askResize = "resize"
 	askSignal = "signal"
 	askStop   = "stop"
+
+	askCovered = "covered" // added later: a holder may not know it yet
 )
 
 // request is what a client asks. Only the fields of its Op are set.
@@ -44,7 +46,7 @@ type request struct {
 	Op      string        `json:"op"`
 	Version int           `json:"version,omitempty"` // hello
 	Nonce   string        `json:"nonce,omitempty"`   // hello
-	From    int64         `json:"from,omitempty"`    // stream
+	From    int64         `json:"from,omitempty"`    // stream, covered
 	Host    bool          `json:"host,omitempty"`    // stream: its position holds back the drain
 	Write   *Write        `json:"write,omitempty"`
 	Cols    int           `json:"cols,omitempty"`
@@ -91,11 +93,15 @@ type Exit struct {
 	Code   int       `json:"code"` // -1 when a signal ended it
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
-	Offset int64     `json:"offset"` // of the last byte it wrote
+	Offset int64     `json:"offset"`           // of the last byte it wrote
+	Reason string    `json:"reason,omitempty"` // when it is not known how the program ended
 }
 
 // String says it in words.
 func (e Exit) String() string {
+	if e.Reason != "" {
+		return e.Reason
+	}
 	if e.Signal != 0 {
 		return fmt.Sprintf("ended by signal %d", e.Signal)
 	}
@@ -119,6 +125,18 @@ type Status struct {
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
+// dataHead is what stands before the output in a frameData: type, length and
+// offset.
+const dataHead = 1 + 4 + 8
+
+// dataFrame fills in the head of a frame that holds output from an offset on.
+func dataFrame(frame []byte, from int64) []byte {
+	frame[0] = frameData
+	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
+	binary.BigEndian.PutUint64(frame[5:], uint64(from))
+	return frame
+}
+
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	head := make([]byte, 5, 5+len(payload))
 	head[0] = kind
@@ -140,11 +158,20 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
 	}
-	n := binary.BigEndian.Uint32(head[1:])
-	if n > maxFrame {
-		return 0, nil, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+	n, err := frameLength(head)
+	if err != nil {
+		return 0, nil, err
 	}
 	payload := make([]byte, n)
-	_, err := io.ReadFull(r, payload)
+	_, err = io.ReadFull(r, payload)
 	return head[0], payload, err
+}
+
+// frameLength returns how long the payload behind a frame's head is.
+func frameLength(head [5]byte) (int, error) {
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxFrame {
+		return 0, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+	}
+	return int(n), nil
 }

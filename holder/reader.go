@@ -90,6 +90,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("read journal: %w", err)
 		}
 	}
+	if r.file != nil && r.offset-r.start < segmentSize {
+		return 0, io.EOF // the next segment begins only when this one is full
+	}
 	moved, err := r.open()
 	if err != nil {
 		return 0, err
@@ -142,22 +145,32 @@ func (r *Reader) Close() error {
 // Marks returns the index of the journal in dir, in order; records whose
 // checksum does not hold are left out.
 func Marks(dir string) ([]Mark, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, "index"))
+	raw, err := os.ReadFile(indexPath(dir))
 	if err != nil {
 		return nil, fmt.Errorf("read journal index: %w", err)
 	}
+	return decodeMarks(raw), nil
+}
+
+func indexPath(dir string) string { return filepath.Join(dir, "index") }
+
+func decodeMarks(raw []byte) []Mark {
 	var out []Mark
 	for ; len(raw) >= markSize; raw = raw[markSize:] {
 		if crc32.Checksum(raw[:24], castagnoli) != binary.BigEndian.Uint32(raw[24:]) {
 			continue
 		}
-		out = append(out, Mark{
+		m := Mark{
 			Time:   time.UnixMilli(int64(binary.BigEndian.Uint64(raw))),
 			Offset: int64(binary.BigEndian.Uint64(raw[8:])),
 			Kind:   MarkKind(raw[16]),
 			Cols:   int(binary.BigEndian.Uint16(raw[20:])),
 			Rows:   int(binary.BigEndian.Uint16(raw[22:])),
-		})
+		}
+		if m.Kind == MarkGap {
+			m.Cols, m.Rows, m.Lost = 0, 0, int(binary.BigEndian.Uint32(raw[20:]))
+		}
+		out = append(out, m)
 	}
-	return out, nil
+	return out
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/pty"
 )
 
 const (
@@ -25,8 +23,9 @@ const (
 	// linger bounds how long a holder waits, after the program has ended, for
 	// who is connected to hear of it and go. Later ones read exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites bounds the write ids that are known to be done.
-	rememberedWrites = 4096
+	// rememberedWrites bounds the write ids that are known to be done: who is
+	// not sure of a write asks again before it writes anything else.
+	rememberedWrites = 256
 	// termGrace is between TERM and KILL when the holder itself is told to end.
 	termGrace = 2 * time.Second
 )
@@ -35,7 +34,10 @@ const (
 type server struct {
 	launch  Launch
 	journal *Journal
-	term    *pty.Terminal
+	term    *terminal
+	intake  *intake
+	lock    *os.File
+	group   group
 	holder  coleo.Identity
 	process coleo.Identity
 
@@ -43,11 +45,13 @@ type server struct {
 	cols     int
 	rows     int
 	answered int64
-	read     int64 // how far the host agent has read
-	advanced chan struct{}
+	read     int64         // how far the host agent has read
+	advanced chan struct{} // closed when it has read more; nil: nobody waits
 	done     map[string]bool
 	order    []string
 	blocked  string
+	covered  int64 // what a snapshot of the host agent makes good for
+	lost     int   // bytes that were given up on a full disk
 	exit     *Exit
 	exited   chan struct{}
 	stopping chan struct{} // closed when somebody ends the arm
@@ -55,17 +59,29 @@ type server struct {
 	met      bool          // somebody has been connected
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
+
+	rest      resting
+	guardMu   sync.Mutex
+	guard     *guard        // nil: there is none
+	dismissed chan struct{} // closed when the arm has ended in order
+	unguarded chan struct{} // closed when the last guard is gone
 }
 
 // Serve runs a holder in this process until its program has ended. It reads
 // the Launch from in and reports on out, in one line of JSON each, then lets
 // both go. The process must do nothing else: its children are the arm's.
+//
+// A holder starts its guard by the same command: then the order for it comes
+// on in, and Serve is the guard.
 func Serve(in io.Reader, out io.Writer) error {
-	var l Launch
-	if err := json.NewDecoder(in).Decode(&l); err != nil {
+	var d launchDocument
+	if err := json.NewDecoder(in).Decode(&d); err != nil {
 		return fmt.Errorf("read the launch: %w", err)
 	}
-	s, listener, err := open(l)
+	if d.Guard != nil {
+		return guardArm(*d.Guard)
+	}
+	s, at, err := open(d.Launch)
 	if err != nil {
 		return errors.Join(err, report(out, response{Error: asError(err)}))
 	}
@@ -76,7 +92,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	if c, ok := out.(io.Closer); ok {
 		c.Close()
 	}
-	return s.run(listener)
+	return s.run(at)
 }
 
 func report(out io.Writer, r response) error {
@@ -92,63 +108,101 @@ func asError(err error) *coleo.Error {
 }
 
 // open starts the program and everything around it, or nothing.
-func open(l Launch) (*server, net.Listener, error) {
+func open(l Launch) (*server, *listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
 	}
+	keepDescriptors()
 	if err := becomeReaper(); err != nil {
 		return nil, nil, err
 	}
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make the holder's folder: %w", err)
 	}
-	listener, err := listen(l.Dir)
+	lock, err := enter(l)
 	if err != nil {
 		return nil, nil, err
 	}
-	journal, err := CreateJournal(JournalDir(l.Dir))
+	at, err := listenUnix(SocketPath(l.Dir))
 	if err != nil {
-		listener.Close()
 		return nil, nil, err
 	}
 	s := &server{
-		launch: l, journal: journal, cols: l.Cols, rows: l.Rows,
-		advanced: make(chan struct{}), done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
+		launch: l, lock: lock, cols: l.Cols, rows: l.Rows,
+		done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
+		dismissed: make(chan struct{}), unguarded: make(chan struct{}),
 	}
 	if err := s.start(); err != nil {
-		journal.Close()
-		listener.Close()
+		s.dismissGuard()
+		at.Close()
 		os.Remove(SocketPath(l.Dir))
-		return nil, nil, err
+		return nil, nil, errors.Join(err, s.close())
 	}
-	return s, listener, nil
+	return s, at, nil
 }
 
-// listen takes the folder's socket; a stale one, at which nobody answers, is
-// replaced.
-func listen(dir string) (net.Listener, error) {
-	path := SocketPath(dir)
-	if conn, err := dialUnix(path); err == nil {
-		conn.Close()
-		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", dir)
+// enter takes the folder, ends what a holder and its guard left of the arm
+// when both died in it, and clears away what they left there: a socket at
+// which nobody answers, and word of another generation's end.
+func enter(l Launch) (*os.File, error) {
+	if answers(SocketPath(l.Dir)) {
+		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove the stale socket: %w", err)
-	}
-	return listenUnix(path)
-}
-
-func (s *server) start() error {
-	term, err := pty.Start(pty.Command{
-		Path: s.launch.Argv[0], Args: s.launch.Argv[1:], Dir: s.launch.Workdir,
-		Env:  append(s.launch.Env, EnvArm+"="+s.launch.Mark()),
-		Cols: s.cols, Rows: s.rows,
-	})
+	lock, err := lockFolder(l.Dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := openGroup(l.Dir).end(l.Dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	if left := sweepFolder(l); len(left) > 0 {
+		lock.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, l.Arm)
+	}
+	for _, path := range []string{SocketPath(l.Dir), exitPath(l.Dir)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			lock.Close()
+			return nil, fmt.Errorf("clear the holder's folder: %w", err)
+		}
+	}
+	return lock, nil
+}
+
+// sweepFolder sweeps when the folder had a holder that left no word of the
+// end.
+func sweepFolder(l Launch) []int {
+	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
+		return nil
+	}
+	if _, err := os.Stat(exitPath(l.Dir)); err == nil {
+		return nil
+	}
+	return Sweep(l.Arm)
+}
+
+// start opens journal and terminal and runs the program, with a guard from
+// before its first byte.
+func (s *server) start() error {
+	var err error
+	if s.journal, err = CreateJournal(JournalDir(s.launch.Dir)); err != nil {
+		return err
+	}
+	if s.intake, err = newIntake(); err != nil {
+		return err
+	}
+	if s.term, err = openTerminal(s.cols, s.rows); err != nil {
+		return err
+	}
+	if err := s.keepGuard(); err != nil {
+		return err
+	}
+	env := append(s.launch.Env, EnvArm+"="+s.launch.Mark())
+	s.group = makeGroup(s.launch)
+	if err := s.term.start(s.launch.Argv, env, s.launch.Workdir, s.group); err != nil {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
-	s.term = term
-	s.process, _ = identify(term.Pid())
+	s.process, _ = identify(s.term.Pid())
 	if s.holder, err = Identify(os.Getpid()); err != nil {
 		return err
 	}
@@ -156,20 +210,39 @@ func (s *server) start() error {
 	return nil
 }
 
+// close lets go of what start has opened.
+func (s *server) close() error {
+	var err error
+	if s.term != nil {
+		err = s.term.Close()
+	}
+	if s.intake != nil {
+		s.intake.close()
+	}
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.Close())
+	}
+	return errors.Join(err, s.group.end(s.launch.Dir), s.lock.Close())
+}
+
 // run serves until the program has ended and everybody has heard of it.
-func (s *server) run(listener net.Listener) error {
+func (s *server) run(at *listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // terminals and services may go
 	go s.stopOnTerm(ctx)
 	go s.reapOthers(ctx)
-	go s.accept(listener)
+	s.rest.after(restAfter)
+	go s.accept(at)
 	s.drainUntilExit()
 	s.endTree(0)
+	groupErr := s.group.end(s.launch.Dir)
+	s.group = group{}
 	s.awaitFarewell()
-	listener.Close()
+	at.Close()
 	os.Remove(SocketPath(s.launch.Dir))
-	return errors.Join(s.term.Close(), s.journal.Close())
+	s.dismissGuard()
+	return errors.Join(groupErr, s.close())
 }
 
 // awaitFarewell returns when somebody has been connected and nobody is any
@@ -193,7 +266,7 @@ func (s *server) awaitFarewell() {
 }
 
 // talk keeps count of who is connected.
-func (s *server) talk(conn net.Conn) {
+func (s *server) talk(conn io.ReadWriteCloser) {
 	s.count(1)
 	defer s.count(-1)
 	s.converse(conn)
@@ -224,9 +297,9 @@ func (s *server) stopOnTerm(ctx context.Context) {
 	}
 }
 
-func (s *server) accept(listener net.Listener) {
+func (s *server) accept(at *listener) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := at.Accept()
 		if err != nil {
 			return
 		}
@@ -235,10 +308,9 @@ func (s *server) accept(listener net.Listener) {
 }
 
 func (s *server) status() Status {
-	start, _, _ := Span(JournalDir(s.launch.Dir))
+	start, end := s.journal.span()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	end, _ := s.journal.End()
 	return Status{
 		Version: Version, Arm: s.launch.Arm, Generation: s.launch.Generation, Nonce: s.launch.Nonce,
 		Holder: s.holder, Process: s.process, Cols: s.cols, Rows: s.rows,

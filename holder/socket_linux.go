@@ -1,28 +1,84 @@
 package holder
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // A socket's path has room for 107 bytes; the folder is opened first and the
 // socket reached through it, so that the folder's own path may be of any
 // length.
 
-func listenUnix(path string) (net.Listener, error) {
+// The holder's own end of the socket is made by hand: package net doubles what
+// one holder takes in memory.
+
+// listener is a socket that takes connections.
+type listener struct{ file *os.File }
+
+// listenBacklog is how many connections wait to be taken: host agent, viewers
+// and a few of the command line.
+const listenBacklog = 64
+
+func listenUnix(path string) (*listener, error) {
 	short, done, err := shortPath(path)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	l, err := net.Listen("unix", short)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // short dies with done
-	return l, os.Chmod(path, 0o600)
+	err = unix.Bind(fd, &unix.SockaddrUnix{Name: short})
+	if err == nil {
+		err = errors.Join(os.Chmod(path, 0o600), unix.Listen(fd, listenBacklog))
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	return &listener{os.NewFile(uintptr(fd), path)}, nil
+}
+
+// Accept waits for the next connection.
+func (l *listener) Accept() (io.ReadWriteCloser, error) {
+	raw, err := l.file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var failed error
+	err = raw.Read(func(at uintptr) bool {
+		fd, _, failed = unix.Accept4(int(at), unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		return failed != unix.EAGAIN && failed != unix.EINTR && failed != unix.ECONNABORTED
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "connection"), nil
+}
+
+func (l *listener) Close() error { return l.file.Close() }
+
+// answers tells whether somebody listens at a socket.
+func answers(path string) bool {
+	short, done, err := shortPath(path)
+	if err != nil {
+		return false
+	}
+	defer done()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
 func dialUnix(path string) (net.Conn, error) {

@@ -3,19 +3,34 @@
 package holder
 
 import (
+	"io"
 	"net"
 	"os"
 )
 
 // Here the whole path must fit into a socket's address (104 bytes on macOS).
 
-func listenUnix(path string) (net.Listener, error) {
+type listener struct{ net.Listener }
+
+func listenUnix(path string) (*listener, error) {
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	return l, os.Chmod(path, 0o600)
+	return &listener{l}, os.Chmod(path, 0o600)
+}
+
+// Accept waits for the next connection.
+func (l *listener) Accept() (io.ReadWriteCloser, error) { return l.Listener.Accept() }
+
+// answers tells whether somebody listens at a socket.
+func answers(path string) bool {
+	conn, err := dialUnix(path)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
 }
 
 func dialUnix(path string) (net.Conn, error) { return net.Dial("unix", path) }

@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"os"
 	"syscall"
 	"testing"
 
@@ -15,7 +14,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if left := Sweep(l.Arm); len(left) != 0 || len(marked(l.Arm)) != 0 {
+	if left := Sweep(l.Arm); len(left) != 0 || len(markedTree(l.Arm)) != 0 {
 		t.Fatalf("sweep left %v", left)
 	}
 	if _, err := Dial(l.Dir, l.Nonce); coleo.ErrorCode(err) != coleo.EUnavailable {
@@ -23,7 +22,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	}
 	again := l
 	again.Argv = []string{"/bin/sh", "-c", "exit 0"}
-	if _, err := Start(t.Context(), []string{os.Args[0], holdEnv}, again); err != nil {
+	if _, err := Start(t.Context(), holdCommand(), again); err != nil {
 		t.Fatalf("start over a stale socket: %v", err)
 	}
 }

@@ -3,7 +3,9 @@ package holder
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"strconv"
@@ -30,6 +32,11 @@ func becomeReaper() error {
 	return nil
 }
 
+// keepDescriptors has no child inherit what this process itself has inherited
+// by somebody's mistake. Before Linux 5.11 that cannot be had in one step, and
+// is left.
+func keepDescriptors() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }
+
 // reapOthers collects the orphans that became our children. The program itself
 // is collected by who waits for it.
 func (s *server) reapOthers(ctx context.Context) {
@@ -47,8 +54,13 @@ func (s *server) reapOthers(ctx context.Context) {
 }
 
 func (s *server) reap() {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil || info.Signo == 0 {
+		return // no child has ended
+	}
 	for _, p := range processes() {
-		if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() {
+		if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() && p.pid != s.guardPid() {
 			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 		}
 	}
@@ -58,23 +70,41 @@ func (s *server) reap() {
 // after grace. It returns the pids of those that are still there.
 func (s *server) endTree(grace time.Duration) []int {
 	if grace > 0 {
-		signalAll(descendants(os.Getpid()), unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
+		signalAll(s.tree(), unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
 		if left := s.awaitGone(grace, nil); len(left) == 0 {
 			return nil
 		}
 	}
-	return s.awaitGone(killTimeout, func(pids []int) { signalAll(pids, unix.SIGKILL) })
+	return s.awaitGone(killTimeout, func(tree []process) {
+		s.group.kill()
+		signalAll(tree, unix.SIGKILL)
+	})
 }
 
-// awaitGone waits until nothing is below this process, calling again with what
+// tree returns the arm's live processes: all below this one but the guard, and
+// all in the arm's control group.
+func (s *server) tree() []process {
+	guard := s.guardPid()
+	return treeOf(s.group, func(p process) bool { return p.parent == os.Getpid() && p.pid != guard })
+}
+
+// treeOf returns the live processes in a group, those for which root holds,
+// and all below them.
+func treeOf(g group, root func(process) bool) []process {
+	in := g.pids()
+	listed := func(p process) bool { return root(p) || in[p.pid] }
+	return below(processes(), listed, func(p process) bool { return root(p) || g.pids()[p.pid] })
+}
+
+// awaitGone waits until nothing of the arm is there, calling again with what
 // is left, and returns the rest when the time is over.
-func (s *server) awaitGone(limit time.Duration, again func([]int)) []int {
+func (s *server) awaitGone(limit time.Duration, again func([]process)) []int {
 	deadline := time.Now().Add(limit)
 	for {
-		left := descendants(os.Getpid())
+		left := s.tree()
 		s.reap()
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
+		if len(left) == 0 && !s.group.populated() || time.Now().After(deadline) {
+			return pidsOf(left)
 		}
 		if again != nil {
 			again(left)
@@ -83,17 +113,11 @@ func (s *server) awaitGone(limit time.Duration, again func([]int)) []int {
 	}
 }
 
-func signalAll(pids []int, signals ...syscall.Signal) {
-	for _, sig := range signals {
-		for _, pid := range pids {
-			_ = unix.Kill(pid, sig)
-		}
-	}
-}
-
+// process is one that /proc lists.
 type process struct {
 	pid, parent int
 	zombie      bool
+	own         func() bool // tells anew that what has this pid belongs to the arm
 }
 
 func processes() []process {
@@ -107,60 +131,115 @@ func processes() []process {
 		if err != nil {
 			continue
 		}
-		fields, err := statFields(pid)
-		if err != nil || len(fields) <= statParent {
-			continue
+		if p, err := lookAt(pid); err == nil {
+			out = append(out, p)
 		}
-		parent, _ := strconv.Atoi(fields[statParent])
-		out = append(out, process{pid: pid, parent: parent, zombie: fields[statState] == "Z"})
 	}
 	return out
 }
 
-// descendants returns the live processes below root, parents first.
-func descendants(root int) []int {
-	all := processes()
-	below := map[int]bool{root: true}
-	var out []int
+func lookAt(pid int) (process, error) {
+	fields, err := statFields(pid)
+	if err != nil || len(fields) <= statParent {
+		return process{}, fmt.Errorf("look at process %d: %w", pid, errors.Join(err, unix.ESRCH))
+	}
+	parent, err := strconv.Atoi(fields[statParent])
+	return process{pid: pid, parent: parent, zombie: fields[statState] == "Z"}, err
+}
+
+// below returns the live processes of those for which root holds and of all
+// below them, parents first. still is root again, when one is to be signalled.
+func below(all []process, root, still func(process) bool) []process {
+	in := map[int]bool{}
+	var out []process
+	add := func(p process, own func() bool) {
+		in[p.pid] = true
+		if p.own = own; !p.zombie {
+			out = append(out, p)
+		}
+	}
+	for _, p := range all {
+		if root(p) {
+			pid := p.pid
+			add(p, func() bool { now, err := lookAt(pid); return err == nil && still(now) })
+		}
+	}
 	for grew := true; grew; {
 		grew = false
 		for _, p := range all {
-			if below[p.parent] && !below[p.pid] {
-				below[p.pid], grew = true, true
-				if !p.zombie {
-					out = append(out, p.pid)
-				}
+			if in[p.parent] && !in[p.pid] {
+				pid := p.pid
+				add(p, func() bool { now, err := lookAt(pid); return err == nil && (in[now.parent] || still(now)) })
+				grew = true
 			}
 		}
 	}
 	return out
 }
 
+func pidsOf(list []process) []int {
+	var out []int
+	for _, p := range list {
+		out = append(out, p.pid)
+	}
+	return out
+}
+
+// signalAll sends signals to processes of an arm, and to nothing that got one
+// of their pids since: each is held by a descriptor, then shown anew to be the
+// arm's, and only then is any signalled, because a process whose parent has
+// ended may not be known again.
+func signalAll(list []process, signals ...syscall.Signal) {
+	var fds []int
+	for _, p := range list {
+		fd, err := unix.PidfdOpen(p.pid, 0)
+		switch {
+		case err == unix.ENOSYS && p.own(): // before Linux 5.3
+			defer sendAll(signals, func(sig syscall.Signal) { _ = unix.Kill(p.pid, sig) })
+		case err == nil && p.own():
+			fds = append(fds, fd)
+		case err == nil:
+			_ = unix.Close(fd)
+		}
+	}
+	for _, fd := range fds {
+		sendAll(signals, func(sig syscall.Signal) { _ = unix.PidfdSendSignal(fd, sig, nil, 0) })
+		_ = unix.Close(fd)
+	}
+}
+
+func sendAll(signals []syscall.Signal, send func(syscall.Signal)) {
+	for _, sig := range signals {
+		send(sig)
+	}
+}
+
 // Sweep ends every process of an arm that its holder left behind when it died
 // first: those that carry the arm's mark in their environment, whatever the
-// generation. It returns the pids that are still there after the time-out.
+// generation, and all below them. It returns the pids that are still there
+// after the time-out.
 func Sweep(arm string) []int {
 	deadline := time.Now().Add(killTimeout)
 	for {
-		left := marked(arm)
+		left := markedTree(arm)
 		if len(left) == 0 || time.Now().After(deadline) {
-			return left
+			return pidsOf(left)
 		}
 		signalAll(left, unix.SIGKILL)
 		time.Sleep(treePoll)
 	}
 }
 
-// marked returns the live processes whose environment at their start named the
-// arm. Those of other users cannot be read and are not ours.
-func marked(arm string) []int {
+// markedTree returns the live processes whose environment at their start named
+// the arm, and those below them. Environments of other users' processes cannot
+// be read; they are not ours.
+func markedTree(arm string) []process { return markedOrIn(group{}, arm) }
+
+// markedOrIn adds those in a control group.
+func markedOrIn(g group, arm string) []process {
 	want := []byte("\x00" + EnvArm + "=" + arm + "/")
-	var out []int
-	for _, p := range processes() {
+	return treeOf(g, func(p process) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-		if err == nil && !p.zombie && bytes.Contains(append([]byte{0}, env...), want) {
-			out = append(out, p.pid)
-		}
-	}
-	return out
+		return err == nil && bytes.Contains(append([]byte{0}, env...), want)
+	})
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// treePoll is how often a tree that was told to end is looked at again.
+const treePoll = 5 * time.Millisecond
+
 // killTimeout bounds how long processes may take to vanish after KILL.
 const killTimeout = 5 * time.Second
 
@@ -16,6 +19,8 @@ const killTimeout = 5 * time.Second
 // only.
 
 func becomeReaper() error { return nil }
+
+func keepDescriptors() {}
 
 func (s *server) reapOthers(context.Context) {}
 
@@ -36,4 +41,11 @@ func (s *server) endTree(grace time.Duration) []int {
 // Sweep finds nothing here: another process's environment cannot be read.
 func Sweep(string) []int { return nil }
 
-func marked(string) []int { return nil }
+// process is one of an arm. None is known here but the program itself.
+type process struct{ pid int }
+
+func markedOrIn(group, string) []process { return nil }
+
+func pidsOf([]process) []int { return nil }
+
+func signalAll([]process, ...syscall.Signal) {}

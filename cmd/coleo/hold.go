@@ -1,13 +1,10 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -38,51 +35,57 @@ when the program does. Arms have one each; coleo starts them by itself.`,
 	return c
 }
 
+// holdProgram becomes the holder's own program, if this build has it, and is
+// the holder itself if not. Its process stays the same one.
 func holdProgram(dir string, argv []string) error {
-	if dir == "" || len(argv) == 0 {
-		return coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
-	}
-	program, err := exec.LookPath(argv[0])
-	if err != nil {
-		return coleo.Errorf(coleo.ENotInstalled, "%v", err)
-	}
-	dir, err = filepath.Abs(dir)
+	hold, err := holdCommand()
 	if err != nil {
 		return err
 	}
-	cwd, err := os.Getwd()
+	here, err := self()
 	if err != nil {
 		return err
 	}
-	launch, err := json.Marshal(holder.Launch{
-		Arm: filepath.Base(dir), Generation: 1, Nonce: rand.Text(), Dir: dir,
-		Argv: append([]string{program}, argv[1:]...), Env: os.Environ(), Workdir: cwd, Cols: 120, Rows: 40,
-	})
-	if err != nil {
-		return err
+	if hold[0] != here && dir != "" && len(argv) > 0 {
+		args := append([]string{hold[0], "hold", "--dir", dir, "--"}, argv...)
+		return fmt.Errorf("become the holder: %w", syscall.Exec(hold[0], args, os.Environ()))
 	}
-	in, out := io.Pipe()
-	go func() { _, _ = out.Write(launch); out.Close() }()
-	return holder.Serve(in, io.Discard)
+	return holder.Hold(dir, argv, os.Environ(), hold)
 }
 
 func newReplayCommand() *cobra.Command {
-	return &cobra.Command{
+	var cast bool
+	c := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Print the bytes of a journal",
 		Args:  exactly(1, "the holder's folder"),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir := holder.JournalDir(args[0])
-			start, _, err := holder.Span(dir)
-			if err != nil {
+			if err := holder.Settle(args[0]); err != nil {
 				return err
 			}
-			r := holder.NewReader(dir, start)
-			defer r.Close()
-			if _, err := io.Copy(c.OutOrStdout(), r); err != nil {
-				return fmt.Errorf("replay %s: %w", args[0], err)
+			dir := holder.JournalDir(args[0])
+			if _, err := os.Stat(dir); err != nil {
+				return coleo.Errorf(coleo.ENotFound, "there is no journal in %s", args[0])
 			}
-			return nil
+			if cast {
+				return holder.WriteCast(c.OutOrStdout(), dir)
+			}
+			return printJournal(c.OutOrStdout(), dir)
 		},
 	}
+	c.Flags().BoolVar(&cast, "cast", false, "as an asciicast of version 2, with times and resizes")
+	return c
+}
+
+func printJournal(out io.Writer, dir string) error {
+	start, _, err := holder.Span(dir)
+	if err != nil {
+		return err
+	}
+	r := holder.NewReader(dir, start)
+	defer r.Close()
+	if _, err := io.Copy(out, r); err != nil {
+		return fmt.Errorf("replay %s: %w", dir, err)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/holder"
 )
 
 // killed are the processes that may die at any moment, and what `up` must
@@ -197,6 +198,11 @@ func TestAFrozenAgentCLIIsNotReattached(t *testing.T) {
 	if err := syscall.Kill(f.pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	id, err := holder.Identify(f.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the agent CLI is stopped", func() bool { return holder.Look(id) == holder.Stopped })
 	f.recovers(f.name, coleo.RecoveryRestarted, f.pid)
 	if runs(f.pid) {
 		t.Error("the frozen agent CLI is still there: process " + strconv.Itoa(f.pid))

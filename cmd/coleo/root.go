@@ -145,6 +145,6 @@ func self() (string, error) {
 
 // holdCommand returns the command that becomes a holder.
 func holdCommand() ([]string, error) {
-	path, err := self()
+	path, err := holdProgramPath()
 	return []string{path, "hold", "--stdin"}, err
 }

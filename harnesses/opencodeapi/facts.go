@@ -12,14 +12,15 @@ import (
 
 // facts is what the server has said of the conversation so far.
 type facts struct {
-	known   bool   // it has said something
-	status  string // "idle", "busy" or "retry"
-	attempt int    // with retry
-	message string // with retry
-	failed  string // how the last turn failed; "" when it did not
-	busied  int    // how often it has become busy
-	tools   map[string]bool
-	asked   []asked // what waits for an answer, oldest first
+	known    bool   // it has said something
+	status   string // "idle", "busy" or "retry"
+	attempt  int    // with retry
+	message  string // with retry
+	failed   string // how the last turn failed; "" when it did not
+	busied   int    // how often it has become busy
+	failures int    // how many turns have failed
+	tools    map[string]bool
+	asked    []asked // what waits for an answer, oldest first
 }
 
 // asked is a permission or a question that waits.
@@ -34,7 +35,7 @@ func newFacts() facts { return facts{tools: map[string]bool{}} }
 // replace takes what the server says now for all of it, but keeps what only
 // the past can tell.
 func (f *facts) replace(now facts) {
-	now.busied, now.failed = f.busied, f.failed
+	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	if now.status != "idle" && f.status == "idle" {
 		now.busied++
 	}
@@ -143,7 +144,10 @@ func (s *session) take(e event) {
 		}
 	case "session.error":
 		if mine && p.Error.Name != aborted {
-			s.update(func(f *facts) { f.failed = strings.TrimSpace(p.Error.Name + ": " + p.Error.Data.Message) })
+			s.update(func(f *facts) {
+				f.failed = strings.TrimSpace(p.Error.Name + ": " + p.Error.Data.Message)
+				f.failures++
+			})
 		}
 	case "message.part.updated":
 		s.takePart(p.Part)

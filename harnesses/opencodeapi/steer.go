@@ -14,6 +14,9 @@ const (
 	// accepted a prompt; the first one of a process took 18 s on a loaded
 	// machine.
 	startedTimeout = 40 * time.Second
+	// failureSettle is how long after a failed turn the server gets for itself: a
+	// prompt that came at once was accepted and forgotten (1.18.33).
+	failureSettle = 1500 * time.Millisecond
 	// goneTimeout bounds how long an answered question may still be open.
 	goneTimeout = 10 * time.Second
 	// abortTimeout bounds how long an interrupt may take; it took 0.16 s.
@@ -82,16 +85,18 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	if now.State.Working() {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
 	}
+	if now.State == coleo.Failed && !s.rest(failureSettle-time.Since(now.Since)) {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
+	}
 	s.mu.Lock()
-	before := s.facts.busied
-	s.facts.failed = "" // of an earlier turn
+	busied, failures := s.facts.busied, s.facts.failures
 	s.mu.Unlock()
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(), Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
 	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if !s.seen(ctx, startedTimeout, func(f facts) bool { return f.busied > before || f.failed != "" }) {
+	if !s.seen(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "%s accepted the prompt and did not begin to work on it", s.h.spec.Title)
 	}
 	return r, nil

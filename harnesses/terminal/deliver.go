@@ -81,7 +81,10 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 	if err := s.typeIf(ctx, s.mayPrompt, pty.Paste(text, s.bracketed())); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if !s.await(ctx, heldTimeout, func() bool { return s.frame.holds(text, &s.h.spec.Composer) }) {
+	held := func() bool {
+		return s.frame.holds(text, &s.h.spec.Composer) || s.frame.overflows(text, &s.h.spec.Composer)
+	}
+	if !s.await(ctx, heldTimeout, held) {
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
 	if err := s.pause(ctx, ms(s.h.spec.Timing.PasteGap)); err != nil {
@@ -186,10 +189,11 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	busy, worked, offset := s.reading.State.Working(), s.worked, s.end
 	s.mu.Unlock()
 	still := func(f *frame, v verdict) error {
-		if err := s.mayPrompt(f, v); err != nil {
+		tall := v.dialog == nil && f.overflows(text, &s.h.spec.Composer)
+		if err := s.mayPrompt(f, v); err != nil && !tall {
 			return err
 		}
-		if !f.holds(text, &s.h.spec.Composer) {
+		if !tall && !f.holds(text, &s.h.spec.Composer) {
 			return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
 		}
 		if also != nil {
@@ -209,7 +213,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	s.submitted()
 	defer s.release()
 	taken := func() bool {
-		return s.frame.taken(text) && (s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
+		return s.frame.taken(text, &s.h.spec.Composer) && (s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
 	}
 	if !s.await(ctx, startTimeout, taken) {
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
@@ -288,14 +292,35 @@ func (f *frame) holds(text string, c *Composer) bool {
 	if c.held != nil && c.held.MatchString(f.composer.text) {
 		return true
 	}
-	return strings.HasSuffix(squeeze(f.composer.text), lastRunes(squeeze(text), tailRunes))
+	return c.endsLike(f.composer.text, text)
+}
+
+// endsLike tells whether what is shown ends as a text does.
+func (c *Composer) endsLike(shown, text string) bool {
+	if c.Tab != "" && strings.Contains(text, "\t") {
+		shown = strings.ReplaceAll(shown, c.Tab, "")
+	}
+	tail := lastRunes(squeeze(text), tailRunes)
+	return strings.HasSuffix(squeeze(shown), tail) && (tail != "" || shown != "")
+}
+
+// overflows tells whether a composer that is taller than the screen shows the
+// end of a long text right before the cursor: its edges are out of sight then.
+func (f *frame) overflows(text string, c *Composer) bool {
+	y, text := f.screen.Cursor[1], squeeze(text)
+	if !c.Tall || f.composer != nil || !f.screen.CursorVisible || y < 0 || y >= len(f.rows) || len([]rune(text)) < tailRunes {
+		return false
+	}
+	return c.endsLike(strings.Join(f.rows[:y+1], ""), text)
 }
 
 // taken tells whether the composer no longer holds the text: it is empty, or
 // gone.
-func (f *frame) taken(text string) bool {
-	return f.composer == nil || f.composer.empty ||
-		!strings.HasSuffix(squeeze(f.composer.text), lastRunes(squeeze(text), tailRunes))
+func (f *frame) taken(text string, c *Composer) bool {
+	if f.composer == nil {
+		return !f.overflows(text, c)
+	}
+	return f.composer.empty || !c.endsLike(f.composer.text, text)
 }
 
 // echoes tells whether the transcript above the composer shows how the text
@@ -309,10 +334,12 @@ func (f *frame) echoes(text string) bool {
 	return strings.Contains(above, firstRunes(squeeze(line), tailRunes)) || strings.Contains(above, lastRunes(text, tailRunes))
 }
 
-// squeeze drops all blanks: where a screen breaks a line is its own affair.
+// squeeze drops all blanks: where a screen breaks a line is its own affair. It
+// drops marks, joiners and pictures too: how wide those are is much disputed, and
+// some agent CLIs paint over the ones that they think narrower than they are.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
 			return -1
 		}
 		return r

@@ -181,7 +181,7 @@ func (c *Composer) find(f *frame) *composerView {
 	if top < 0 || top >= bottom {
 		return nil
 	}
-	if c.first != nil && !c.first.MatchString(f.rows[top]) || !c.allows(f, top, bottom) {
+	if c.first != nil && !c.first.MatchString(f.rows[top]) && !c.Tall || !c.allows(f, top, bottom) {
 		return nil
 	}
 	v := &composerView{top: top, bottom: bottom, text: c.text(f.rows[top:bottom])}
@@ -223,6 +223,9 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 			if c.first != nil && c.first.MatchString(f.rows[i]) {
 				return i
 			}
+		}
+		if y := f.screen.Cursor[1]; c.Tall && f.screen.CursorVisible && 0 <= y && y < bottom {
+			return 0
 		}
 		return -1
 	}

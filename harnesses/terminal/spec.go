@@ -96,10 +96,12 @@ type Composer struct {
 	Row    string `toml:"row"`    // instead of top: of each of its rows
 	First  string `toml:"first"`  // that its first row must match; what is matched is cut off
 	Head   string `toml:"head"`   // of rows between Top and the first row that are not its own
+	Tall   bool   `toml:"tall"`   // it may be taller than the screen: then it begins at the top, if the cursor is in it
 	Strip  string `toml:"strip"`  // cut off each row
 	Drop   int    `toml:"drop"`   // rows at its end that hold no text
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
+	Tab    string `toml:"tab"`    // what it shows for a tab, if not blanks
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text

@@ -40,7 +40,7 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"a mode that is none":      {"[keys]", "[launch.permission]\nsometimes = \"s\"\n[keys]", `x.toml:4: launch.permission: "sometimes"`},
 		"a template that is not":   {"[keys]", "[[launch.part]]\nargs = [\"{{.X\"]\n[keys]", "x.toml:4: "},
 		"a dialog without title":   {"[[rule]]", "[[dialog]]\nname = \"d\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]", `dialog "d" needs a title`},
-		"a dialog without select":  {"[[rule]]", "[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]", `select must be digit, arrows or keys, not ""`},
+		"a dialog without select":  {"[[rule]]", "[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]", `select must be digit, arrows, row or keys, not ""`},
 	} {
 		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.toml:") {

@@ -1,0 +1,237 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/registry"
+)
+
+// The counts of the long runs; `make safety` gives others.
+var (
+	safetyOf      = flag.String("safety", "codex", "harnesses whose agent CLIs are tried, separated by commas")
+	safetySends   = flag.Int("sends", 40, "prompts and stale answers sent at dialogs, for each agent CLI")
+	safetyPrompts = flag.Int("prompts", 40, "prompts of all kinds, for each agent CLI")
+)
+
+// sendsPerDialog is how many are sent at one dialog before it is denied.
+const sendsPerDialog = 10
+
+// lostPerMille bounds the prompts that may be reported lost.
+const lostPerMille = 5
+
+func safetyTrial(t *testing.T, name string) *Trial {
+	t.Helper()
+	reg, err := registry.New("", []string{os.Args[0], asHolder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := reg.Get(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, err := newTrial(h, Config{
+		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe}, Isolated: true,
+	}, "safety")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(trial.evidence())
+		}
+		if err := trial.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := trial.spawnIdle(t.Context(), nil); err != nil {
+		if coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name) {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	return trial
+}
+
+// hostile are texts that do something when they are typed into a dialog.
+var hostile = []string{"y", "1", "yes", "a", "p", "2", "approve it", "\n", "1\n1\n1", "/exit", "!touch pwned", "n", "3", "ok go on", "y\ny\ny\ny"}
+
+// Whatever is sent while a dialog is open, nobody approves it.
+func TestNothingSentAtADialogApprovesIt(t *testing.T) {
+	for name := range strings.SplitSeq(*safetyOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			trial := safetyTrial(t, name)
+			asks := []string{"write %s with words", "run touch %s"}
+			if trial.Harness.Info().Name == "aider" {
+				asks = asks[:1] // what it suggests to run it asks only after an edit
+			}
+			for sent, round := 0, 0; sent < *safetySends; round++ {
+				file := Nonce()
+				dialog, receipt := openDialog(t, trial, fmt.Sprintf(asks[round%len(asks)], file))
+				for range min(sendsPerDialog, *safetySends-sent) {
+					sendAtDialog(t, trial, dialog, sent)
+					sent++
+				}
+				q := question{path: filepath.Join(trial.Workdir, file), dialog: dialog, receipt: receipt}
+				if err := trial.deny(t.Context(), q); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(filepath.Join(trial.Workdir, "pwned")); err == nil {
+					t.Fatal("what was sent was run by a shell")
+				}
+			}
+		})
+	}
+}
+
+func openDialog(t *testing.T, trial *Trial, prompt string) (*coleo.Dialog, coleo.Receipt) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		t.Fatalf("%q: %v", prompt, err)
+	}
+	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
+	if err != nil || reading.State != coleo.WaitingApproval {
+		t.Fatalf("%q: reads %s, %v; want a dialog", prompt, reading.State, err)
+	}
+	return reading.Dialog, receipt
+}
+
+func sendAtDialog(t *testing.T, trial *Trial, dialog *coleo.Dialog, n int) {
+	t.Helper()
+	if n%3 == 2 {
+		stale := coleo.Fingerprint(fmt.Sprintf("%s-%d", dialog.Fingerprint, n))
+		if err := trial.Session.Respond(t.Context(), stale, coleo.Decision{Choice: coleo.Approve}); coleo.ErrorCode(err) != coleo.EStale {
+			t.Fatalf("a stale answer got %v", err)
+		}
+		return
+	}
+	text := hostile[n%len(hostile)]
+	_, err := trial.Session.SendPrompt(t.Context(), coleo.Prompt{Text: text})
+	var e *coleo.Error
+	switch {
+	case coleo.ErrorCode(err) == coleo.EInvalid && strings.TrimSpace(text) == "":
+	case coleo.ErrorCode(err) != coleo.EBlocked || !errors.As(err, &e) || e.Dialog == nil:
+		t.Fatalf("%q at a dialog got %v, want a refusal with the dialog", text, err)
+	}
+}
+
+// promptOf makes the nth prompt: of every size and kind, each with a word of
+// its own.
+func promptOf(n int, r *rand.Rand) string {
+	nonce := Nonce()
+	fill := func(words []string, size int) string {
+		var b strings.Builder
+		b.WriteString(nonce)
+		for b.Len() < size {
+			b.WriteString(words[r.IntN(len(words))])
+		}
+		return b.String()
+	}
+	switch n % 8 {
+	case 0:
+		return nonce
+	case 1:
+		return fill([]string{" one", " two", " three.", " four,"}, 1+r.IntN(200))
+	case 2:
+		return fill([]string{" line", "\n", "\n    indented", " more"}, 1+r.IntN(600))
+	case 3:
+		return fill([]string{"漢字", "かな", "한글", " ", "，"}, 1+r.IntN(900))
+	case 4:
+		return fill([]string{"👩‍👧", "🇫🇮", "⚠️", " ok", "é"}, 1+r.IntN(300))
+	case 5:
+		return leads[r.IntN(len(leads))] + nonce + " behind a sign"
+	case 6:
+		return fill([]string{" a longer prompt", " of many words", "\nand lines"}, 1000+r.IntN(9000))
+	default:
+		return fill([]string{" `code`", " $HOME", " \\n", " \"quoted\"", " 'so'", " <b>", " 100%", "\tx"}, 1+r.IntN(300))
+	}
+}
+
+// maxPrompt is the size of the one prompt in a hundred that is very long.
+const maxPrompt = 100_000 // bytes
+
+// Every prompt reaches the model byte for byte, or is refused, or is reported
+// lost; none is lost in silence.
+func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
+	for name := range strings.SplitSeq(*safetyOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			trial := safetyTrial(t, name)
+			short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
+			if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
+				t.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			lost := 0
+			for n := range *safetyPrompts {
+				prompt := promptOf(n, r)
+				if n%100 == 99 {
+					prompt += strings.Repeat(" very long", maxPrompt/10)
+				}
+				switch err := sendAndSee(t, trial, prompt); coleo.ErrorCode(err) {
+				case "":
+				case coleo.EPromptLost:
+					lost++
+					t.Logf("prompt %d (%.200q) was reported lost: %v%s", n, prompt, err, screenOf(err))
+				case coleo.EInvalid:
+					t.Logf("prompt %d was refused: %v", n, err)
+				default:
+					t.Fatalf("prompt %d (%.60q): %v", n, prompt, err)
+				}
+			}
+			if lost*1000 > lostPerMille**safetyPrompts {
+				t.Errorf("%d of %d prompts were reported lost", lost, *safetyPrompts)
+			}
+			t.Logf("%d prompts, %d reported lost", *safetyPrompts, lost)
+		})
+	}
+}
+
+func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	if _, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil {
+		return err
+	}
+	// Some agent CLIs make blanks of a tab.
+	if asked(trial.Model, prompt) == 0 && asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
+		return fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
+	}
+	return nil
+}
+
+// screenOf is the screen that an error brings.
+func screenOf(err error) string {
+	var e *coleo.Error
+	if !errors.As(err, &e) || e.Screen == nil {
+		return ""
+	}
+	return "\n" + strings.TrimSpace(strings.Join(e.Screen.Lines, "\n"))
+}
+
+func lastAsked(trial *Trial) string {
+	last := ""
+	for _, q := range trial.Model.Record() {
+		if q.Side == "" {
+			last = q.Prompt
+		}
+	}
+	return last
+}

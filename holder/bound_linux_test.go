@@ -1,0 +1,155 @@
+package holder
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev"
+)
+
+// load starts the endless writer in a holder; said tells how much the kernel
+// has taken from it.
+func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, said func() int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "said")
+	if err := os.WriteFile(path, make([]byte, 8), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count, err := mapSaid(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(count) })
+	s, l = startLaunch(t, change, os.Args[0], writerArg, kind, path)
+	return s, l, func() int { return int(binary.NativeEndian.Uint64(count)) }
+}
+
+// inTransit is what may be between a program's write and the journal: the
+// kernel's PTY buffers, the pipe, and one write of the writer.
+const inTransit = 128 << 10
+
+func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
+	t.Parallel()
+	_, l, said := load(t, "binary", nil)
+	c := dial(t, l)
+	wait(t, func() bool { return said() >= unreadLimit })
+	calm, since := said(), time.Now()
+	wait(t, func() bool {
+		if now := said(); now != calm {
+			calm, since = now, time.Now()
+		}
+		return time.Since(since) > 300*time.Millisecond
+	})
+	if calm > unreadLimit+inTransit {
+		t.Fatalf("the writer got %d bytes off with nobody reading, want at most %d", calm, unreadLimit+inTransit)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := c.Stream(ctx, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	for got := 0; got < calm+1<<20; {
+		chunk, err := stream.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := outputFrom("binary", int(chunk.Offset), len(chunk.Data)); !bytes.Equal(chunk.Data, want) {
+			t.Fatalf("the output is wrong at offset %d", chunk.Offset)
+		}
+		got += len(chunk.Data)
+	}
+}
+
+func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
+	t.Parallel()
+	const keep = 3 * segmentSize
+	_, l, said := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
+	c := dial(t, l)
+	wait(t, func() bool { return said() > 6*segmentSize })
+	if s, err := c.Status(); err != nil || s.Start != 0 {
+		t.Fatalf("with nothing covered the journal begins at %d (%v), want all of it", s.Start, err)
+	}
+	if err := c.Covered(2*segmentSize + 5); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := c.Status(); err != nil || s.Start != 2*segmentSize {
+		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*segmentSize)
+	}
+	s, err := c.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Covered(s.End); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = c.Status(); err != nil || s.End-s.Start < keep || s.End-s.Start > keep+2*segmentSize {
+		t.Fatalf("the journal has %d to %d (%v), want about %d bytes", s.Start, s.End, err, keep)
+	}
+	if coleo.ErrorCode(c.Covered(s.End+1<<40)) != coleo.EInvalid {
+		t.Error("output that is not there yet can be covered")
+	}
+	marks, err := Marks(JournalDir(l.Dir))
+	if err != nil || len(marks) == 0 || marks[0].Kind != MarkResize || marks[0].Cols != 80 {
+		t.Fatalf("marks = %v (%v), want the last size first", marks, err)
+	}
+	if _, err := NewReader(JournalDir(l.Dir), 0).Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("read of what is gone = %v, want an error that says so", err)
+	}
+}
+
+// TestAFullDiskLosesNothingEvenWhenTheHolderDies: what was taken from the
+// terminal waits in the pipe, which the guard has too.
+func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mount := func(flags uintptr, size string) error {
+		return syscall.Mount("tmpfs", dir, "tmpfs", flags, "mode=700,size="+size)
+	}
+	if err := mount(0, "1m"); err != nil {
+		t.Skip("no file system of our own can be mounted here: ", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s, l, said := load(t, "text", func(l *Launch) { l.Dir = filepath.Join(dir, "hold") })
+	c := dial(t, l)
+	wait(t, func() bool { now, err := c.Status(); return err == nil && now.Blocked != "" })
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { return !SameProcess(s.Process) })
+	if err := mount(syscall.MS_REMOUNT, "16m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Settle(l.Dir); err != nil {
+		t.Fatal(err)
+	}
+	got := journalOf(t, l.Dir)
+	if want := outputFrom("text", 0, len(got)); !bytes.Equal(got, want) || len(got) < said() {
+		t.Fatalf("the journal has %d bytes, right up to %d; the program had written %d", len(got), firstDifference(got, want), said())
+	}
+}
+
+func TestAGapIsMarkedWhenAnArmIsEndedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	j, err := CreateJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	j.Mark(Mark{Time: time.Now(), Kind: MarkGap, Lost: 70_000})
+	marks, err := Marks(j.dir)
+	if err != nil || len(marks) != 1 || marks[0].Lost != 70_000 || marks[0].Cols != 0 {
+		t.Fatalf("marks = %+v, %v; want the gap of 70000 bytes", marks, err)
+	}
+}

@@ -1,0 +1,193 @@
+package holder
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A control group of its own ends an arm in one step, and reaches what left the
+// tree and the environment both. It is used where it may be: in a group that
+// was delegated to this process, or where no systemd looks after the groups
+// and the folder can be written. Everywhere else there is none, and nobody is
+// told: the tree and the mark in the environment do without.
+
+// group is an arm's own control group; the zero one is none.
+type group struct{ dir string }
+
+// groupFile keeps where the group is, for the guard and the next holder.
+func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
+
+// makeGroup makes a group below this process's own, and leaves word of it.
+func makeGroup(l Launch) group {
+	own := delegated()
+	if own == "" {
+		return group{}
+	}
+	g := group{filepath.Join(own, groupName(l))}
+	if os.Mkdir(g.dir, 0o755) != nil {
+		return group{}
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil || os.WriteFile(groupFile(l.Dir), []byte(g.dir), 0o600) != nil {
+		_ = os.Remove(g.dir) // before Linux 5.14
+		return group{}
+	}
+	return g
+}
+
+// groupName is good for a folder, and another one for each generation.
+func groupName(l Launch) string {
+	clean := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '_'
+	}, l.Arm+"-"+strconv.Itoa(l.Generation)+"-"+l.Nonce)
+	return "coleo-arm-" + clean[:min(len(clean), 200)]
+}
+
+// openGroup returns the group that a holder made in that folder.
+func openGroup(dir string) group {
+	raw, err := os.ReadFile(groupFile(dir))
+	path := string(raw)
+	if err != nil || !strings.HasPrefix(filepath.Base(path), "coleo-arm-") {
+		return group{}
+	}
+	return group{path}
+}
+
+// delegated returns the folder of this process's own group in the unified
+// hierarchy, if groups may be made below it.
+func delegated() string {
+	mount := unifiedMount()
+	raw, err := os.ReadFile("/proc/self/cgroup")
+	if mount == "" || err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(raw) {
+		path, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0::"))
+		if !ok {
+			continue
+		}
+		dir := filepath.Join(mount, string(path))
+		if unix.Access(dir, unix.W_OK) != nil || systemdRuns() && !markedDelegated(dir) {
+			return ""
+		}
+		return dir
+	}
+	return ""
+}
+
+func systemdRuns() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return err == nil
+}
+
+// markedDelegated tells whether systemd has given a group out of its hands.
+func markedDelegated(dir string) bool {
+	var value [4]byte
+	for _, name := range []string{"user.delegate", "trusted.delegate"} {
+		if n, err := unix.Getxattr(dir, name, value[:]); err == nil && string(value[:n]) == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// unifiedMount returns where the hierarchy of version 2 is mounted.
+func unifiedMount() string {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		before, after, _ := strings.Cut(lines.Text(), " - ")
+		if fields := strings.Fields(before); strings.HasPrefix(after, "cgroup2 ") && len(fields) > 4 {
+			return fields[4]
+		}
+	}
+	return ""
+}
+
+// fd returns the group's folder for a program to be started in, -1 for none.
+func (g group) fd() int {
+	if g.dir == "" {
+		return -1
+	}
+	fd, err := unix.Open(g.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// kill ends everything in the group, however it was started.
+func (g group) kill() {
+	if g.dir != "" {
+		_ = os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+// pids returns what is in the group itself; what is in groups below it is
+// counted by populated.
+func (g group) pids() map[int]bool {
+	out := map[int]bool{}
+	if g.dir == "" {
+		return out
+	}
+	raw, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
+	if err != nil {
+		return out
+	}
+	for field := range bytes.FieldsSeq(raw) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			out[pid] = true
+		}
+	}
+	return out
+}
+
+// populated tells whether anything lives in the group or below it.
+func (g group) populated() bool {
+	if g.dir == "" {
+		return false
+	}
+	raw, err := os.ReadFile(filepath.Join(g.dir, "cgroup.events"))
+	return err == nil && bytes.Contains(raw, []byte("populated 1"))
+}
+
+// end kills what is in the group, waits until nothing is, and removes it.
+func (g group) end(dir string) error {
+	if g.dir == "" {
+		return nil
+	}
+	for deadline := time.Now().Add(killTimeout); g.populated(); time.Sleep(treePoll) {
+		g.kill()
+		if time.Now().After(deadline) {
+			return fmt.Errorf("end the control group %s: processes %v are left", g.dir, g.pids())
+		}
+	}
+	var below []string
+	_ = filepath.WalkDir(g.dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != g.dir {
+			below = append(below, path)
+		}
+		return nil
+	})
+	for _, path := range slices.Backward(below) {
+		_ = os.Remove(path)
+	}
+	if err := os.Remove(g.dir); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove the control group: %w", err)
+	}
+	return os.Remove(groupFile(dir))
+}

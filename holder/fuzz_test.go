@@ -1,0 +1,175 @@
+package holder
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// FuzzSwiftWrite holds the short way of reading a write against encoding/json,
+// and the short way of answering it too.
+func FuzzSwiftWrite(f *testing.F) {
+	for _, w := range []Write{
+		{ID: "a", Kind: WriteKeys, Data: []byte("x")},
+		{ID: "0b7c-1", Kind: WriteReply, SeenOffset: 1 << 40, OnlyIfEnd: true, Data: bytes.Repeat([]byte{0xff}, 100)},
+		{ID: `q"\`, Kind: "other", SeenOffset: -1},
+	} {
+		raw, err := json.Marshal(request{Op: askWrite, Write: &w})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Add([]byte(`{"op":"write","write":{"write_id":"a","kind":"keys","seen_offset":01,"data":""}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var sent bytes.Buffer
+		fr := &frames{conn: &sent}
+		got := fr.swiftWrite(raw)
+		if got == nil {
+			return
+		}
+		var q request
+		if err := json.Unmarshal(raw, &q); err != nil || q.Op != askWrite || q.Write == nil {
+			t.Fatalf("%q is taken as %+v; encoding/json says %v", raw, got, err)
+		}
+		if len(got.Data) == 0 && len(q.Write.Data) == 0 {
+			got.Data, q.Write.Data = nil, nil
+		}
+		if !reflect.DeepEqual(got, q.Write) {
+			t.Fatalf("%q is taken as %+v, want %+v", raw, got, q.Write)
+		}
+		wrote := Wrote{Applied: got.OnlyIfEnd, Duplicate: got.Kind == WriteReply, End: got.SeenOffset}
+		var want bytes.Buffer
+		_ = writeJSON(&want, frameResponse, response{Wrote: &wrote})
+		if err := fr.answerWrite(&wrote); err != nil || !bytes.Equal(sent.Bytes(), want.Bytes()) {
+			t.Fatalf("answer %q, want %q", sent.Bytes(), want.Bytes())
+		}
+	})
+}
+
+// FuzzProtocol sends a holder anything behind a hello, and wants it to be there
+// afterwards, or to have left word that its program ended.
+func FuzzProtocol(f *testing.F) {
+	frame := func(v any) []byte {
+		var b bytes.Buffer
+		if err := writeJSON(&b, frameRequest, v); err != nil {
+			f.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	for _, q := range []request{
+		{Op: askStatus}, {Op: askStream, From: -5}, {Op: askStream, From: 1 << 50, Host: true}, {Op: askWrite}, {Op: askResize, Cols: -1, Rows: 1 << 30},
+		{Op: askSignal, Signal: 99}, {Op: askCovered, From: -1}, {Op: askStop, Grace: -1}, {Op: "later"}, {Op: askHello, Version: 2},
+		{Op: askWrite, Write: &Write{ID: "a", Kind: WriteKeys, Data: []byte("x")}},
+	} {
+		f.Add(frame(q))
+	}
+	f.Add([]byte{frameRequest, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{frameData, 0, 0, 0, 1, 'x'})
+	var l Launch
+	begin := func(t *testing.T) {
+		l = Launch{
+			Arm: "fuzz-" + strconv.Itoa(os.Getpid()) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n", Workdir: "/",
+			Dir: filepath.Join(os.TempDir(), "coleo-fuzz-"+strconv.Itoa(os.Getpid())), Argv: []string{"/bin/sh", "-c", "stty raw -echo; exec sleep 1000"},
+		}
+		if _, err := Start(t.Context(), holdCommand(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Cleanup(func() {
+		if c, err := Dial(l.Dir, ""); err == nil {
+			_, _ = c.Stop(0)
+			c.Close()
+		}
+		if l.Dir != "" {
+			_ = Settle(l.Dir)
+			_ = os.RemoveAll(l.Dir)
+		}
+	})
+	// renew has another holder when the last one was told to end, and fails
+	// when it ended without that.
+	renew := func(t *testing.T, why error) {
+		if l.Dir != "" {
+			if err := Settle(l.Dir); err != nil {
+				t.Fatal(err)
+			}
+			if e, err := ReadExit(l.Dir); err != nil || e == nil || e.Reason != "" {
+				t.Fatalf("the holder is gone (%v), its program's end is %+v (%v)", why, e, err)
+			}
+		}
+		begin(t)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		conn, err := connect(l.Dir, "n")
+		if l.Dir == "" || err != nil {
+			renew(t, err)
+			if conn, err = connect(l.Dir, "n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _ = conn.Write(raw)
+		// What it says to that, if it waits for no more, and then whether it
+		// still answers others.
+		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Millisecond))
+		_, _ = io.Copy(io.Discard, conn)
+		conn.Close()
+		c, err := Dial(l.Dir, "n")
+		if err == nil {
+			_, err = c.Status()
+			c.Close()
+		}
+		if err != nil {
+			renew(t, err)
+		}
+	})
+}
+
+// FuzzJournal has any bytes stand in the index and the segments: what is there
+// is read or refused, what is written behind it is read again.
+func FuzzJournal(f *testing.F) {
+	mark := Mark{Time: time.UnixMilli(5), Offset: 3, Kind: MarkResize, Cols: 80, Rows: 24}
+	f.Add(mark.encode(), []byte("output"), int64(0))
+	f.Add(append(mark.encode(), "torn"...), []byte{}, int64(4096))
+	f.Fuzz(func(t *testing.T, index, output []byte, start int64) {
+		dir := t.TempDir()
+		start &= 1<<62 - 1
+		for path, raw := range map[string][]byte{indexPath(dir): index, segmentPath(dir, start): output} {
+			if err := os.WriteFile(path, raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := decodeMarks(index)
+		j, err := CreateJournal(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Mark(Mark{Time: time.UnixMilli(7), Kind: MarkExit})
+		if _, err := j.Append([]byte("more"), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		marks, err := Marks(dir)
+		end := start + int64(len(output))
+		if err != nil || len(marks) < len(before)+1 || marks[len(before)].Kind != MarkExit || marks[len(before)].Offset != end {
+			t.Fatalf("marks = %+v (%v), want the %d before and the end at %d", marks, err, len(before), end)
+		}
+		got, err := io.ReadAll(NewReader(dir, start))
+		if err != nil || !bytes.Equal(got, append(bytes.Clone(output), "more"...)) {
+			t.Fatalf("read %q, %v", got, err)
+		}
+		if start > 0 {
+			if _, err := NewReader(dir, start-1).Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+				t.Fatalf("read before the beginning = %v", err)
+			}
+		}
+	})
+}

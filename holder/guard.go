@@ -1,0 +1,196 @@
+package holder
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A guard is a second process that holds what must not die with the holder:
+// the PTY's master, the pipe through which output goes, and the folder's lock.
+// It sleeps until its lifeline says that the holder has ended in order, or
+// breaks. Then it becomes a program that ends the arm's tree and brings in
+// what was still under way: see guarding.go. While it sleeps it is a shell in
+// a read, which is the smallest process that every system has.
+
+const (
+	shell = "/bin/sh"
+	// guardScript ends when a line comes and runs its arguments when the
+	// lifeline breaks. What it ignores stays ignored in what it runs.
+	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
+)
+
+// The guard's descriptors. Standard input is its order, in JSON.
+const (
+	guardLifeline = 3
+	guardMaster   = 4
+	guardLock     = 5
+	guardPipe     = 6 // where the system has an intake with a pipe
+)
+
+// restartGuard is between two tries to have a guard, when one ends early.
+const restartGuard = time.Second
+
+// guardOrder is what a guard must know.
+type guardOrder struct {
+	Arm string `json:"arm"`
+	Dir string `json:"dir"`
+}
+
+// guard is the holder's side of it.
+type guard struct {
+	process  *os.Process
+	lifeline *os.File
+}
+
+// keepGuard has a guard, and another one whenever it ends, until the arm ends.
+// It returns when the first one is there.
+func (s *server) keepGuard() error {
+	if len(s.launch.Self) == 0 {
+		return nil
+	}
+	if err := s.startGuard(); err != nil {
+		return err
+	}
+	go s.renewGuard()
+	return nil
+}
+
+func (s *server) renewGuard() {
+	for {
+		s.guardMu.Lock()
+		g := s.guard
+		s.guardMu.Unlock()
+		if g != nil {
+			_, _ = g.process.Wait()
+		}
+		select {
+		case <-s.dismissed:
+			close(s.unguarded)
+			return
+		default:
+		}
+		if err := s.startGuard(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		select {
+		case <-s.dismissed:
+		case <-time.After(restartGuard):
+		}
+	}
+}
+
+// startGuard starts a guard with copies of what it shall keep.
+func (s *server) startGuard() error {
+	s.guardMu.Lock()
+	defer s.guardMu.Unlock()
+	select {
+	case <-s.dismissed:
+		return nil
+	default:
+	}
+	if s.guard != nil {
+		s.guard.lifeline.Close()
+		s.guard = nil
+	}
+	g, err := s.newGuard()
+	if err != nil {
+		return fmt.Errorf("start the holder's guard: %w", err)
+	}
+	s.guard = g
+	return nil
+}
+
+func (s *server) newGuard() (*guard, error) {
+	order, err := guardInput(guardOrder{Arm: s.launch.Arm, Dir: s.launch.Dir})
+	if err != nil {
+		return nil, err
+	}
+	defer order.Close()
+	far, near, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer far.Close()
+	var pid int
+	var failed error
+	err = s.term.control(func(master int) {
+		files := []uintptr{order.Fd(), 2, 2, far.Fd(), uintptr(master), s.lock.Fd()}
+		if pipe := s.intake.parked(); pipe >= 0 {
+			files = append(files, uintptr(pipe))
+		}
+		pid, failed = forkGuard(s.launch.Self, files)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		near.Close()
+		return nil, err
+	}
+	process, err := os.FindProcess(pid)
+	return &guard{process: process, lifeline: near}, err
+}
+
+// forkGuard runs command as a guard: by the shell, or by itself where there is
+// no shell.
+func forkGuard(command []string, files []uintptr) (int, error) {
+	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
+	command = append(append([]string{}, command...), "guard")
+	argv := append([]string{"sh", "-c", guardScript, "coleo hold"}, command...)
+	pid, err := syscall.ForkExec(shell, argv, attr)
+	if err != nil {
+		pid, err = syscall.ForkExec(command[0], command, attr)
+	}
+	return pid, err
+}
+
+// ownEnv is the environment of holder and guard: nothing of the arm's, or a
+// sweep would take the guard for a part of it. One thread for Go code is enough
+// for who waits and hands on, and saves a fifth of the memory.
+func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
+
+// guardInput returns a pipe from which the order can be read.
+func guardInput(o guardOrder) (*os.File, error) {
+	raw, err := json.Marshal(launchDocument{Guard: &o})
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if _, err := w.Write(raw); err != nil { // far smaller than a pipe
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// dismissGuard tells the guard that the arm has ended in order, and returns
+// when it has gone.
+func (s *server) dismissGuard() {
+	s.guardMu.Lock()
+	close(s.dismissed)
+	g := s.guard
+	s.guardMu.Unlock()
+	if g == nil {
+		return
+	}
+	_, _ = g.lifeline.Write([]byte("\n"))
+	g.lifeline.Close()
+	<-s.unguarded
+}
+
+// guardPid returns the guard's process id, 0 when there is none.
+func (s *server) guardPid() int {
+	s.guardMu.Lock()
+	defer s.guardMu.Unlock()
+	if s.guard == nil {
+		return 0
+	}
+	return s.guard.process.Pid
+}

@@ -1,0 +1,129 @@
+package holder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// guardGrace is between hang-up and KILL for the tree of an arm whose
+	// holder has died: agent CLIs save what they have within a second.
+	guardGrace = 2 * time.Second
+	// guardFull bounds how long a guard waits for room on a full disk.
+	guardFull = 5 * time.Second
+)
+
+// holderDied is what an Exit says that a guard has written.
+const holderDied = "its holder has died"
+
+// guardArm is a guard that has work to do once its lifeline is broken: it ends
+// the arm's tree, journals what its processes wrote before they ended, and
+// leaves word of the end. It has the folder's lock until it ends itself.
+func guardArm(o guardOrder) error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
+	if inOrder(os.NewFile(guardLifeline, "lifeline")) {
+		return nil
+	}
+	j, err := CreateJournal(JournalDir(o.Dir))
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	in, err := inheritIntake(guardPipe)
+	if err != nil {
+		return err
+	}
+	w := &wake{journal: j, intake: in}
+	left := w.endTree(o.Arm, openGroup(o.Dir))
+	groupErr := openGroup(o.Dir).end(o.Dir)
+	err = w.bringIn(time.Now().Add(guardFull))
+	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
+}
+
+// inOrder waits for the holder's word that the arm has ended; without one, the
+// holder has died.
+func inOrder(lifeline io.Reader) bool {
+	n, _ := lifeline.Read(make([]byte, 1))
+	return n > 0
+}
+
+// wake is what a guard does when the holder has died.
+type wake struct {
+	journal *Journal
+	intake  *intake
+	over    bool // the terminal has nothing more to give
+}
+
+// endTree ends what carries the arm's mark or is in its group, as politely as a stop does, and
+// reads meanwhile what it still says: a process that waits for its terminal
+// could not end. It returns the pids that are left.
+func (w *wake) endTree(arm string, g group) []int {
+	polite := false
+	start := time.Now()
+	for {
+		tree := markedOrIn(g, arm)
+		switch now := time.Since(start); {
+		case len(tree) == 0 || now > guardGrace+killTimeout:
+			return pidsOf(tree)
+		case now > guardGrace:
+			signalAll(tree, unix.SIGKILL)
+		case !polite:
+			polite = true
+			signalAll(tree, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
+		}
+		if w.over || !readable(guardMaster, treePoll) {
+			time.Sleep(treePoll)
+		}
+		_ = w.drain()
+	}
+}
+
+// drain journals what can be had now.
+func (w *wake) drain() error {
+	for {
+		if err := w.intake.flush(w.journal, time.Now()); err != nil {
+			return err
+		}
+		n, err := w.intake.take(guardMaster)
+		if n == 0 && err != unix.EINTR {
+			w.over = err != unix.EAGAIN
+			return nil
+		}
+	}
+}
+
+// bringIn journals all that is left, and waits for room on a full disk.
+func (w *wake) bringIn(deadline time.Time) error {
+	for {
+		err := w.drain()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(retryFull)
+	}
+}
+
+// record leaves word of the end, unless the holder has done so before it died.
+func (w *wake) record(dir string, left []int, lost error) error {
+	if known, err := ReadExit(dir); err == nil && known != nil {
+		return nil
+	}
+	end := w.journal.End()
+	e := Exit{Code: -1, Reason: holderDied, Time: time.Now().UTC(), Offset: end}
+	if len(left) > 0 {
+		e.Reason += fmt.Sprintf("; processes %v of it are left", left)
+	}
+	if lost != nil {
+		e.Reason += "; the end of its output is lost: " + lost.Error()
+		w.journal.Mark(Mark{Time: e.Time, Kind: MarkGap, Lost: w.intake.held()})
+	}
+	w.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
+	return writeExit(dir, e)
+}

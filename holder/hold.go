@@ -1,0 +1,61 @@
+package holder
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"coleo.dev"
+)
+
+// Hold keeps any program in a folder, for a person: with the environment and
+// the work folder of this process. self is as in Launch. It returns when the
+// program has ended.
+func Hold(dir string, argv, environ, self []string) error {
+	if dir == "" || len(argv) == 0 {
+		return coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
+	}
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return coleo.Errorf(coleo.ENotInstalled, "%v", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("find the holder's folder: %w", err)
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the work folder: %w", err)
+	}
+	nonce, err := randomWord()
+	if err != nil {
+		return err
+	}
+	launch, err := json.Marshal(Launch{
+		Arm: filepath.Base(dir), Generation: 1, Nonce: nonce, Dir: dir, Self: self,
+		Argv: append([]string{program}, argv[1:]...), Env: environ, Workdir: cwd, Alone: true,
+	})
+	if err != nil {
+		return fmt.Errorf("write the launch: %w", err)
+	}
+	in, out := io.Pipe()
+	go func() { _, _ = out.Write(launch); out.Close() }()
+	return Serve(in, io.Discard)
+}
+
+// randomWord returns 128 random bits in hex, from the system itself: package
+// crypto/rand brings more along than a small program should carry.
+func randomWord() (string, error) {
+	f, err := os.Open("/dev/urandom")
+	if err != nil {
+		return "", fmt.Errorf("make a nonce: %w", err)
+	}
+	defer f.Close()
+	var b [16]byte
+	if _, err := io.ReadFull(f, b[:]); err != nil {
+		return "", fmt.Errorf("make a nonce: %w", err)
+	}
+	return fmt.Sprintf("%x", b), nil
+}

@@ -1,0 +1,144 @@
+package holder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// spliceSize is how much is asked of the PTY at once, in bytes: it never
+	// gives more, and the kernel sets aside pages for all that is asked.
+	spliceSize = 4096
+	// takeMost bounds one step from the PTY to the journal, in bytes: the
+	// pipe has 16 pages.
+	takeMost = 16 * spliceSize
+)
+
+// intake moves output from the PTY to the journal within the kernel: into a
+// pipe, and from there into the file. At no moment is a byte in this process
+// alone. The guard holds the pipe too, so what is in it survives a kill -9.
+//
+// Where the kernel does not splice a PTY (before 5.11) or the journal's file
+// system cannot be spliced to, bytes are read and written, and a kill between
+// the two loses what was read: at most 4095 bytes, a PTY gives no more at once.
+type intake struct {
+	read, write int // the pipe's ends
+	inside      int // bytes in the pipe
+	plain       bool
+	rest        []byte // plain: read and not yet written
+}
+
+// newIntake makes an intake with a pipe that no child inherits.
+func newIntake() (*intake, error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return nil, fmt.Errorf("make a pipe for output: %w", err)
+	}
+	return &intake{read: ends[0], write: ends[1]}, nil
+}
+
+// inheritIntake makes an intake that begins with what is left in another
+// one's pipe.
+func inheritIntake(pipe int) (*intake, error) {
+	inside, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
+	if err != nil {
+		return nil, fmt.Errorf("look into the pipe of output: %w", err)
+	}
+	write, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", pipe), unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the pipe of output: %w", err)
+	}
+	return &intake{read: pipe, write: write, inside: inside}, nil
+}
+
+// parked returns the descriptor that keeps what is inside alive in another
+// process.
+func (in *intake) parked() int { return in.read }
+
+// held returns how many bytes have left the PTY and are not yet in the journal.
+func (in *intake) held() int { return in.inside + len(in.rest) }
+
+// take moves what the PTY has into the pipe. It returns EAGAIN when that is
+// nothing, and EIO when the program and all who shared its terminal are gone.
+func (in *intake) take(master int) (int, error) {
+	if in.plain {
+		return in.takePlain(master)
+	}
+	total := 0
+	for total < takeMost {
+		n, err := splice(master, in.write, spliceSize)
+		if n > 0 {
+			in.inside += n
+			total += n
+			if n >= spliceSize/2 {
+				continue // there may be more
+			}
+		}
+		if total > 0 {
+			break
+		}
+		if err == unix.EINVAL || err == unix.ENOSYS || err == unix.EPERM {
+			in.plain = true
+			return in.takePlain(master)
+		}
+		return 0, err
+	}
+	return total, nil
+}
+
+func (in *intake) takePlain(master int) (int, error) {
+	buf := make([]byte, spliceSize)
+	n, err := unix.Read(master, buf)
+	if n > 0 {
+		in.rest = append(in.rest, buf[:n]...)
+	}
+	return max(n, 0), err
+}
+
+// flush moves what is held into the journal. On an error the rest stays held.
+func (in *intake) flush(j *Journal, now time.Time) error {
+	for in.inside > 0 {
+		n, err := j.extend(now, func(f *os.File, most int) (int, error) {
+			return splice(in.read, int(f.Fd()), min(in.inside, most))
+		})
+		in.inside -= n
+		if errors.Is(err, unix.EINVAL) {
+			if err = in.unpipe(); err != nil {
+				return err
+			}
+			break
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	n, err := j.Append(in.rest, now)
+	in.rest = in.rest[n:]
+	return err
+}
+
+// unpipe gives up splicing: the journal's file system cannot.
+func (in *intake) unpipe() error {
+	in.plain = true
+	buf := make([]byte, in.inside)
+	n, err := unix.Read(in.read, buf)
+	if err != nil {
+		return fmt.Errorf("empty the pipe of output: %w", err)
+	}
+	in.rest, in.inside = append(in.rest, buf[:n]...), in.inside-n
+	return nil
+}
+
+func (in *intake) close() {
+	_ = unix.Close(in.read)
+	_ = unix.Close(in.write)
+}
+
+func splice(from, to, most int) (int, error) {
+	n, err := unix.Splice(from, nil, to, nil, most, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
+	return max(int(n), 0), err
+}

@@ -1,0 +1,46 @@
+//go:build !linux
+
+package holder
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// readSize is how much is taken from the PTY at once, in bytes: more than a
+// PTY ever holds.
+const readSize = 64 << 10
+
+// intake reads output and then writes it to the journal. A kill -9 between the
+// two loses what was read: at most 64 KiB.
+type intake struct {
+	buf  []byte
+	rest []byte // read and not yet written
+}
+
+func newIntake() (*intake, error) { return &intake{buf: make([]byte, readSize)}, nil }
+
+func inheritIntake(int) (*intake, error) { return newIntake() }
+
+// parked returns nothing that could be kept elsewhere.
+func (in *intake) parked() int { return -1 }
+
+// held returns how many bytes have left the PTY and are not yet in the journal.
+func (in *intake) held() int { return len(in.rest) }
+
+func (in *intake) take(master int) (int, error) {
+	n, err := unix.Read(master, in.buf)
+	if n > 0 {
+		in.rest = append(in.rest, in.buf[:n]...)
+	}
+	return max(n, 0), err
+}
+
+func (in *intake) flush(j *Journal, now time.Time) error {
+	n, err := j.Append(in.rest, now)
+	in.rest = append(in.rest[:0], in.rest[n:]...)
+	return err
+}
+
+func (in *intake) close() {}

@@ -1,0 +1,223 @@
+package holder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Counts of the long runs; `make soak` raises them.
+var killCount = flag.Int("kills", 6, "how often a holder under load is killed, for each kind of output")
+
+// writerArg makes the test binary a program that writes without end.
+const writerArg = "COLEO_TEST_WRITE"
+
+// playProgram makes the test binary a program of these tests, if args say so.
+func playProgram(args []string) bool {
+	var err error
+	switch args[0] {
+	case writerArg:
+		err = playWriter(args[1:])
+	case reuserArg:
+		err = playReuser(args[1])
+	default:
+		return false
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return true
+}
+
+// playWriter writes to its terminal, which it makes raw, the output of that
+// kind, and notes in a mapped file how much of it the kernel has taken.
+func playWriter(args []string) error {
+	if err := makeRaw(1); err != nil {
+		return err
+	}
+	said, err := mapSaid(args[1])
+	if err != nil {
+		return err
+	}
+	sizes := rand.New(rand.NewPCG(uint64(os.Getpid()), 1))
+	for at := 0; ; {
+		p := outputFrom(args[0], at, 1+sizes.IntN(9000))
+		for len(p) > 0 {
+			n, err := unix.Write(1, p)
+			if err != nil && err != unix.EINTR {
+				return err
+			}
+			at, p = at+max(n, 0), p[max(n, 0):]
+			binary.NativeEndian.PutUint64(said, uint64(at))
+		}
+	}
+}
+
+func makeRaw(fd int) error {
+	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return err
+	}
+	t.Oflag &^= unix.OPOST
+	t.Lflag &^= unix.ECHO | unix.ICANON | unix.ISIG
+	return unix.IoctlSetTermios(fd, unix.TCSETS, t)
+}
+
+func mapSaid(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return unix.Mmap(int(f.Fd()), 0, 8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+}
+
+// outputFrom returns n bytes of an endless output of that kind.
+func outputFrom(kind string, at, n int) []byte {
+	out := make([]byte, 0, n+64)
+	if kind == "text" {
+		const line = "%09d Grüße, 世界 🙂 é\n"
+		size := len(fmt.Sprintf(line, 0))
+		for i := at / size; len(out) < n+at%size; i++ {
+			out = fmt.Appendf(out, line, i%1e9)
+		}
+		return out[at%size:][:n]
+	}
+	for i := at / 8; len(out) < n+at%8; i++ {
+		x := uint64(i) * 0x9e3779b97f4a7c15
+		out = binary.LittleEndian.AppendUint64(out, x^x>>29)
+	}
+	return out[at%8:][:n]
+}
+
+func TestNoByteIsLostWhenTheHolderIsKilled(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"text", "binary"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for i := range *killCount {
+				killUnderLoad(t, kind, rand.IntN(1<<20))
+				if *killCount > 50 && i%50 == 49 {
+					t.Logf("%s: %d of %d kills", kind, i+1, *killCount)
+				}
+			}
+		})
+	}
+}
+
+// killUnderLoad kills a holder once its program has written so much, and
+// compares what the program says it had written with the journal.
+func killUnderLoad(t *testing.T, kind string, after int) {
+	t.Helper()
+	s, l, now := load(t, kind, nil)
+	wait(t, func() bool { return now() >= after })
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { return !SameProcess(s.Holder) })
+	if err := Settle(l.Dir); err != nil {
+		t.Fatal(err)
+	}
+	got := journalOf(t, l.Dir)
+	if want := outputFrom(kind, 0, len(got)); !bytes.Equal(got, want) {
+		t.Fatalf("the journal differs from the output at byte %d of %d", firstDifference(got, want), len(got))
+	}
+	if len(got) < now() {
+		t.Fatalf("the program had written %d bytes, the journal has %d: %d are lost", now(), len(got), now()-len(got))
+	}
+	if e, err := ReadExit(l.Dir); err != nil || e == nil || e.Reason != holderDied || e.Offset != int64(len(got)) {
+		t.Fatalf("exit = %+v, %v; want word of the holder's death at %d", e, err, len(got))
+	}
+	if left := markedTree(l.Arm); len(left) > 0 {
+		t.Fatalf("processes %v are left", pidsOf(left))
+	}
+}
+
+func journalOf(t *testing.T, dir string) []byte {
+	t.Helper()
+	got, err := io.ReadAll(NewReader(JournalDir(dir), 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func firstDifference(a, b []byte) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+// children returns the live processes right below one.
+func children(pid int) []int {
+	var out []int
+	for _, p := range processes() {
+		if p.parent == pid && !p.zombie {
+			out = append(out, p.pid)
+		}
+	}
+	return out
+}
+
+func TestAKilledGuardIsReplacedAndTheNextOneGuards(t *testing.T) {
+	t.Parallel()
+	s, l := start(t, "stty raw -echo; echo ready; read x; read y")
+	c := dial(t, l)
+	output(t, c, 0, "ready")
+	var guard int
+	find := func() bool {
+		for _, pid := range children(s.Holder.PID) {
+			if pid != s.Process.PID && pid != guard {
+				guard = pid
+				return true
+			}
+		}
+		return false
+	}
+	for range 2 {
+		wait(t, find)
+		if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait(t, find)
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { e, _ := ReadExit(l.Dir); return e != nil })
+	if SameProcess(s.Process) {
+		t.Fatal("the program outlives its holder and guard")
+	}
+}
+
+func TestTheProgramInheritsNothingOfTheHolder(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "stty -echo; read wait; ls -l /proc/self/fd; echo end-of-list")
+	c := dial(t, l)
+	if _, err := c.Write(Write{ID: "go", Kind: WriteKeys, Data: []byte("\r")}); err != nil {
+		t.Fatal(err)
+	}
+	list := output(t, c, 0, "end-of-list")
+	for line := range strings.Lines(list) {
+		name, target, ok := strings.Cut(line[strings.LastIndexByte(line[:max(0, strings.Index(line, " -> "))], ' ')+1:], " -> ")
+		if !ok {
+			continue
+		}
+		if fd, err := strconv.Atoi(name); err != nil || fd > 2 && !strings.Contains(target, "/proc/") || strings.Contains(target, "ptmx") {
+			t.Errorf("the program has descriptor %s", strings.TrimSpace(line))
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package holder
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"strconv"
+)
+
+// A write is the one request that an arm sees thousands of. Through
+// encoding/json each leaves a kilobyte of garbage behind, and a heap that is
+// collected never is as small again as one that was not. So the exact bytes
+// that this package's own client sends are taken apart here; whatever differs
+// in any way goes through encoding/json. A fuzz test holds the two against each
+// other.
+
+// keptFrame is the largest frame whose buffer is kept for the next one, in
+// bytes.
+const keptFrame = 4 << 10
+
+// frames reads and writes a connection's frames in buffers that are used again.
+type frames struct {
+	conn  io.Writer
+	from  *bufio.Reader // head and payload come in one read
+	head  [5]byte
+	in    []byte
+	out   []byte
+	write Write
+	data  []byte
+}
+
+func newFrames(conn io.ReadWriter) *frames {
+	return &frames{conn: conn, from: bufio.NewReaderSize(conn, keptFrame)}
+}
+
+// next returns the next frame; its payload is good until the one after.
+func (f *frames) next() (byte, []byte, error) {
+	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
+		return 0, nil, err
+	}
+	n, err := frameLength(f.head)
+	if err != nil {
+		return 0, nil, err
+	}
+	if n > keptFrame {
+		payload := make([]byte, n)
+		_, err = io.ReadFull(f.from, payload)
+		return f.head[0], payload, err
+	}
+	if f.in == nil {
+		f.in = make([]byte, keptFrame)
+	}
+	_, err = io.ReadFull(f.from, f.in[:n])
+	return f.head[0], f.in[:n], err
+}
+
+// swiftWrite returns the write that a request is, nil when it must be read by
+// encoding/json. It is good until the next frame.
+func (f *frames) swiftWrite(p []byte) *Write {
+	w := &f.write
+	*w = Write{}
+	var ok bool
+	var id, kind, number []byte
+	if p, ok = bytes.CutPrefix(p, []byte(`{"op":"write","write":{"write_id":"`)); !ok {
+		return nil
+	}
+	if id, p, ok = plainUntil(p, `","kind":"`); !ok || len(id) == 0 {
+		return nil
+	}
+	if kind, p, ok = plainUntil(p, `","seen_offset":`); !ok {
+		return nil
+	}
+	if number, p, ok = digits(p); !ok {
+		return nil
+	}
+	p, w.OnlyIfEnd = bytes.CutPrefix(p, []byte(`,"only_if_end_at":true`))
+	if p, ok = bytes.CutPrefix(p, []byte(`,"data":"`)); !ok {
+		return nil
+	}
+	if p, ok = bytes.CutSuffix(p, []byte(`"}}`)); !ok || bytes.ContainsAny(p, "\r\n\\") || len(p) > keptFrame {
+		return nil
+	}
+	if w.Kind, ok = writeKind(kind); !ok {
+		return nil
+	}
+	if f.data == nil {
+		f.data = make([]byte, keptFrame)
+	}
+	n, err := base64.StdEncoding.Decode(f.data, p)
+	if err != nil {
+		return nil
+	}
+	for _, c := range number {
+		w.SeenOffset = w.SeenOffset*10 + int64(c-'0')
+	}
+	w.ID, w.Data = string(id), f.data[:n]
+	return w
+}
+
+func writeKind(name []byte) (WriteKind, bool) {
+	switch string(name) {
+	case string(WriteKeys):
+		return WriteKeys, true
+	case string(WriteReply):
+		return WriteReply, true
+	}
+	return "", false
+}
+
+// plainUntil splits p behind end; what is before must be a string that JSON
+// writes as it is.
+func plainUntil(p []byte, end string) (before, after []byte, ok bool) {
+	i := bytes.Index(p, []byte(end))
+	if i < 0 {
+		return nil, nil, false
+	}
+	for _, c := range p[:i] {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return nil, nil, false
+		}
+	}
+	return p[:i], p[i+len(end):], true
+}
+
+// digits splits a whole number of at most 18 digits off p, without a leading
+// zero.
+func digits(p []byte) (number, rest []byte, ok bool) {
+	n := 0
+	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
+		n++
+	}
+	return p[:n], p[n:], n > 0 && n <= 18 && (n == 1 || p[0] != '0')
+}
+
+// answerWrite sends what became of a write, in the bytes that encoding/json
+// would send.
+func (f *frames) answerWrite(w *Wrote) error {
+	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)
+	out = append(out, `{"wrote":{"applied":`...)
+	out = strconv.AppendBool(out, w.Applied)
+	if w.Duplicate {
+		out = append(out, `,"duplicate":true`...)
+	}
+	out = append(out, `,"end":`...)
+	out = strconv.AppendInt(out, w.End, 10)
+	out = append(out, "}}"...)
+	binary.BigEndian.PutUint32(out[1:], uint32(len(out)-len(f.head)))
+	f.out = out
+	_, err := f.conn.Write(out)
+	return err
+}

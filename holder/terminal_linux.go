@@ -1,0 +1,151 @@
+package holder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The holder opens its pseudo-terminal by itself: package pty brings the
+// emulators along, which one small process per arm should not have to carry.
+// A test keeps what the program sees the same.
+
+// Sizes in cells that are used when a launch has none, and their bounds; one
+// cell in pixels. All as package pty has them.
+const (
+	minCols, minRows      = 2, 1
+	maxSize               = 1000
+	cellWidth, cellHeight = 10, 20
+)
+
+// terminal is the master of a pseudo-terminal and the program on it.
+type terminal struct {
+	master  *os.File
+	slave   *os.File // until the program has been started
+	process *os.Process
+}
+
+// openTerminal makes a pseudo-terminal of that size with nothing on it. No
+// child inherits its master.
+func openTerminal(cols, rows int) (*terminal, error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	t := &terminal{master: os.NewFile(uintptr(fd), "/dev/ptmx")}
+	t.slave, err = openSlave(fd)
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(cols, rows))
+	}
+	if err != nil {
+		t.Close()
+		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	return t, nil
+}
+
+func openSlave(master int) (*os.File, error) {
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, err
+	}
+	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		return nil, err
+	}
+	path := fmt.Sprintf("/dev/pts/%d", n)
+	// By the master first: another mount of /dev/pts may hide the path.
+	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	if fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags)); errno == 0 {
+		return os.NewFile(fd, path), nil
+	}
+	return os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0)
+}
+
+func winsize(cols, rows int) *unix.Winsize {
+	if cols <= 0 {
+		cols = defaultCols
+	}
+	if rows <= 0 {
+		rows = defaultRows
+	}
+	cols, rows = min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
+	return &unix.Winsize{
+		Col: uint16(cols), Row: uint16(rows), Xpixel: uint16(cols * cellWidth), Ypixel: uint16(rows * cellHeight),
+	}
+}
+
+// start runs a program, as leader of its own session with the terminal as its
+// controlling one, in a control group if there is one.
+func (t *terminal) start(argv, env []string, dir string, in group) error {
+	defer func() { t.slave.Close(); t.slave = nil }()
+	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
+		env = append(env, "TERM=xterm-256color")
+	}
+	attr := &os.ProcAttr{
+		Dir: dir, Env: env, Files: []*os.File{t.slave, t.slave, t.slave},
+		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+	}
+	var err error
+	if fd := in.fd(); fd >= 0 {
+		defer unix.Close(fd)
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
+			return nil
+		}
+		attr.Sys.UseCgroupFD = false // not in there, then
+	}
+	t.process, err = os.StartProcess(argv[0], argv, attr)
+	return err
+}
+
+// Resize gives the terminal another size.
+func (t *terminal) Resize(cols, rows int) error {
+	var failed error
+	err := t.control(func(fd int) { failed = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(cols, rows)) })
+	return errors.Join(err, failed)
+}
+
+// Readable tells whether the program has written something that has not been
+// read yet. It does not wait.
+func (t *terminal) Readable() bool {
+	ready := false
+	err := t.control(func(fd int) { ready = readable(fd, 0) })
+	return err == nil && ready
+}
+
+// readable waits for something to read, so long at most.
+func readable(fd int, limit time.Duration) bool {
+	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(set, int(limit.Milliseconds()))
+	return err == nil && n > 0 && set[0].Revents&unix.POLLIN != 0
+}
+
+func (t *terminal) control(f func(fd int)) error {
+	raw, err := t.master.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) { f(int(fd)) })
+}
+
+func (t *terminal) Write(p []byte) (int, error)           { return t.master.Write(p) }
+func (t *terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
+func (t *terminal) SetReadDeadline(at time.Time) error    { return t.master.SetReadDeadline(at) }
+func (t *terminal) SetWriteDeadline(at time.Time) error   { return t.master.SetWriteDeadline(at) }
+func (t *terminal) Pid() int                              { return t.process.Pid }
+func (t *terminal) Signal(sig os.Signal) error            { return t.process.Signal(sig) }
+func (t *terminal) Wait() (*os.ProcessState, error)       { return t.process.Wait() }
+
+// Close closes the master. When nobody else holds it the program is hung up.
+func (t *terminal) Close() error {
+	if t.slave != nil {
+		t.slave.Close()
+	}
+	return t.master.Close()
+}

@@ -1,0 +1,111 @@
+package holder
+
+import (
+	"fmt"
+	"os"
+
+	"coleo.dev"
+)
+
+// DefaultKeep is how much of an arm's output is kept when its launch does not
+// say, in bytes: some days of a busy agent CLI.
+const DefaultKeep = 256 << 20
+
+// trim deletes the oldest segments as long as more than keep bytes are left, so
+// that there are never more than keep and one segment, and only those that end before covered: what a snapshot of the screen
+// makes good. The open segment stays. Marks before the new beginning go too,
+// but for the last size.
+func (j *Journal) trim(keep, covered int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.end-j.first < keep+segmentSize || covered < j.first+segmentSize {
+		return nil
+	}
+	segments, err := listSegments(j.dir)
+	if err != nil {
+		return err
+	}
+	before := j.first
+	for _, s := range segments {
+		j.first = s.start
+		if s.start == j.start || s.end > covered || j.end-s.end < keep {
+			break
+		}
+		if err := os.Remove(s.path); err != nil {
+			return fmt.Errorf("delete an old journal segment: %w", err)
+		}
+	}
+	if j.first == before {
+		return nil
+	}
+	return j.trimIndex()
+}
+
+// trimIndex writes the index anew without what stands before the journal's
+// beginning.
+func (j *Journal) trimIndex() error {
+	raw, err := os.ReadFile(indexPath(j.dir))
+	if err != nil {
+		return fmt.Errorf("trim journal index: %w", err)
+	}
+	var size *Mark
+	var rest []byte
+	for _, m := range decodeMarks(raw) {
+		switch {
+		case m.Offset >= j.first:
+			rest = append(rest, m.encode()...)
+		case m.Kind == MarkResize:
+			size = &m
+		}
+	}
+	if size != nil {
+		rest = append(size.encode(), rest...)
+	}
+	tmp := indexPath(j.dir) + ".new"
+	err = os.WriteFile(tmp, rest, 0o600)
+	if err == nil {
+		err = os.Rename(tmp, indexPath(j.dir))
+	}
+	if err != nil {
+		return fmt.Errorf("trim journal index: %w", err)
+	}
+	index, err := openIndex(indexPath(j.dir))
+	if err != nil {
+		return err
+	}
+	err = j.index.Close()
+	j.index = index
+	return err
+}
+
+// cover notes up to where the host agent can do without the output, and
+// deletes what is over the bound.
+func (s *server) cover(offset int64) response {
+	if offset > s.journal.End() {
+		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
+	}
+	s.mu.Lock()
+	s.covered = max(s.covered, offset)
+	s.mu.Unlock()
+	if err := s.trim(); err != nil {
+		return refuse(coleo.EInternal, "%w", err)
+	}
+	return response{}
+}
+
+func (s *server) trim() error {
+	s.mu.Lock()
+	covered := s.covered
+	s.mu.Unlock()
+	keep := s.launch.Keep
+	if keep <= 0 {
+		keep = DefaultKeep
+	}
+	err := s.journal.trim(keep, covered)
+	if err != nil { // not again before the host agent says so
+		s.mu.Lock()
+		s.covered = 0
+		s.mu.Unlock()
+	}
+	return err
+}
