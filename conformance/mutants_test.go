@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"coleo.dev"
 )
 
 // mutant is a harness, or an agent CLI, with one fault. The suite must find it.
@@ -32,10 +34,13 @@ func TestTheSuiteFindsEachMutant(t *testing.T) {
 	limit := make(chan struct{}, mutantsAtOnce)
 	var all sync.WaitGroup
 	for _, m := range mutants() {
+		h := &brokenHarness{Harness: fakeHarness(t, m.edits...), breaks: m.breaks, anew: m.anew}
+		c := fakeConfig(t)
+		c.Log = nil
 		all.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
-			m.judge(t)
+			m.judge(t, h, c)
 		})
 	}
 	all.Wait()
@@ -45,16 +50,13 @@ func TestTheSuiteFindsEachMutant(t *testing.T) {
 const mutantsAtOnce = 6
 
 // judge runs the checks that are named and compares.
-func (m mutant) judge(t *testing.T) {
+func (m mutant) judge(t *testing.T, h coleo.Harness, c Config) {
 	checks := pick(append(slices.Clone(m.passes), m.fails...))
 	if m.within > 0 {
 		for i := range checks {
 			checks[i].Timeout = m.within
 		}
 	}
-	c := fakeConfig(t)
-	c.Log = nil
-	h := &brokenHarness{Harness: fakeHarness(t, m.edits...), breaks: m.breaks, anew: m.anew}
 	report, err := Run(t.Context(), h, c, checks)
 	if err != nil {
 		t.Errorf("%s: %v", m.name, err)
