@@ -120,15 +120,15 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked sends a prompt at a dialog, which would choose its marked
-// option if it were typed.
+// promptWhileBlocked sends a prompt at a dialog, which would approve it if it
+// were typed: by its digit, or by Enter on the option that is marked.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
 		return err
 	}
-	nonce := Nonce()
-	_, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
+	prompt := "1 say " + Nonce()
+	_, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if coleo.ErrorCode(err) != coleo.EBlocked {
 		return fmt.Errorf("a prompt at a dialog got %v, want %s", err, coleo.EBlocked)
 	}
@@ -142,7 +142,7 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	if err := t.deny(ctx, q); err != nil {
 		return err
 	}
-	if asked(t.Model, "say "+nonce) {
+	if asked(t.Model, prompt) > 0 {
 		return errors.New("the refused prompt reached the model")
 	}
 	t.details = "refused with the dialog, and nothing was typed"

@@ -30,7 +30,7 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 }
 
 // exchange sends a prompt and requires its answer, and that the model was
-// asked exactly that.
+// asked exactly that, once.
 func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -40,8 +40,11 @@ func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	if err != nil {
 		return err
 	}
-	if !asked(t.Model, prompt) {
-		return fmt.Errorf("the model was never asked %q", prompt)
+	switch n := asked(t.Model, prompt); {
+	case n == 0:
+		return fmt.Errorf("the model was never asked %q", cut(prompt))
+	case n > 1:
+		return fmt.Errorf("the model was asked %q %d times", cut(prompt), n)
 	}
 	if strings.TrimSpace(answer.Text) != want {
 		return fmt.Errorf("the answer read from the %s is %q, the model said %q", answer.Source, answer.Text, want)
@@ -143,7 +146,8 @@ func stateDetection(ctx context.Context, t *Trial) error {
 		return err
 	}
 	before := t.Session.State().State
-	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "count to 20 every 100ms"})
+	prompt := "count to 20 every 100ms then say " + Nonce()
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
 		return err
 	}
@@ -159,10 +163,8 @@ func stateDetection(ctx context.Context, t *Trial) error {
 			seen = append(seen, change.Reading.State)
 		}
 	}
-	for _, q := range t.requests() {
-		if q.Side == "" && (!q.Done || q.Last.After(ended)) {
-			return fmt.Errorf("idle was read while the model was still answering; states were %v", seen)
-		}
+	if !answered(t.Model, prompt, ended) {
+		return fmt.Errorf("idle was read before the model had answered; states were %v", seen)
 	}
 	if len(seen) < 3 || seen[0] != coleo.Idle || !seen[1].Working() || seen[len(seen)-1] != coleo.Idle {
 		return fmt.Errorf("states were %v; want idle, processing or executing, idle", seen)
@@ -174,6 +176,21 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	}
 	t.details = fmt.Sprint(seen)
 	return nil
+}
+
+// answered tells whether a prompt's whole answer had been sent at a time.
+func answered(m *modelserver.Server, prompt string, at time.Time) bool {
+	whole := false
+	for _, q := range m.Record() {
+		if q.Side != "" || q.Prompt != prompt {
+			continue
+		}
+		if !q.Done || q.Aborted || q.Last.After(at) {
+			return false
+		}
+		whole = true
+	}
+	return whole
 }
 
 func mcpConnection(ctx context.Context, t *Trial) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -129,11 +130,8 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	if _, err := coleo.WaitForIdle(ctx, t.Session); err != nil {
 		return err
 	}
-	ended := time.Now()
-	for _, q := range t.Model.Record() {
-		if q.Prompt == prompt && q.Side == "" && (!q.Done || q.Aborted || q.Last.After(ended)) {
-			return errors.New("idle was read while the model was still answering, or the answer was broken off")
-		}
+	if !answered(t.Model, prompt, time.Now()) {
+		return errors.New("idle was read before the model had answered, or the answer was broken off")
 	}
 	if got := t.Session.Handle(); got.Process != handle.Process {
 		return fmt.Errorf("the agent CLI is process %d now, was %d", got.Process.PID, handle.Process.PID)
@@ -163,14 +161,14 @@ func compaction(ctx context.Context, t *Trial) error {
 	if err := compactor.Compact(ctx); err != nil {
 		return err
 	}
-	for _, q := range t.Model.Record() {
-		if q.Side == modelserver.SideSummary {
-			t.details = "the model was asked for a summary"
-		}
-	}
-	if t.details == "" {
+	summary := func(q modelserver.Request) bool { return q.Side == modelserver.SideSummary }
+	if !slices.ContainsFunc(t.requests(), summary) {
 		return errors.New("the model was never asked for a summary")
 	}
 	nonce = Nonce()
-	return t.exchange(ctx, "say "+nonce, nonce)
+	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("after it was compacted: %w", err)
+	}
+	t.details = "the model was asked for a summary, and the next prompt was taken"
+	return nil
 }

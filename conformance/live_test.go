@@ -16,9 +16,10 @@ import (
 	"coleo.dev/registry"
 )
 
-// The test binary is also the holder, the MCP server of the checks and, in a
-// network namespace of its own, the suite itself.
+// The test binary is also the holder, the MCP server of the checks, the fake
+// agent CLI and, in a network namespace of its own, the suite itself.
 const (
+	asFake     = "fakeagent" // the name it is called by
 	asHolder   = "coleo-test-hold"
 	asProbe    = "coleo-test-probe"
 	asIsolated = "COLEO_TEST_ISOLATED"
@@ -26,6 +27,8 @@ const (
 
 func TestMain(m *testing.M) {
 	switch {
+	case filepath.Base(os.Args[0]) == asFake:
+		os.Exit(playFake(os.Args[1:]))
 	case len(os.Args) > 1 && os.Args[1] == asHolder:
 		exitIf(holder.Serve(os.Stdin, os.Stdout))
 	case len(os.Args) > 2 && os.Args[1] == asProbe:
@@ -36,7 +39,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	os.Exit(netns.RunAgain(os.Environ(), asIsolated+"=1"))
+	// Without its second of sleep at the end, of each program that a test ends.
+	environ := append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	os.Exit(netns.RunAgain(environ, asIsolated+"=1"))
 }
 
 func exitIf(err error) {

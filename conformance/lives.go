@@ -3,6 +3,10 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -82,10 +86,16 @@ func modelFlag(ctx context.Context, t *Trial) error {
 
 // noLeftovers ends an agent CLI in the middle of a command.
 func noLeftovers(ctx context.Context, t *Trial) error {
-	if err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) { c.PermissionMode = coleo.PermissionAll }); err != nil {
+	freely := func(c *coleo.SpawnConfig) {
+		if !t.Harness.Info().Capabilities.Approval {
+			c.PermissionMode = coleo.PermissionAll
+		}
+	}
+	if err := t.spawnIdle(ctx, freely); err != nil {
 		return err
 	}
-	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run sleep 300"}); err != nil {
+	command, err := t.longCommand(ctx)
+	if err != nil {
 		return err
 	}
 	if err := t.Session.Kill(ctx); err != nil {
@@ -94,6 +104,63 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	if left := holder.Marked(t.Session.Handle().Arm); len(left) > 0 {
 		return fmt.Errorf("after the kill processes %v of the arm are left", left)
 	}
+	if holder.SameProcess(command) {
+		return fmt.Errorf("after the kill the command that it ran is left: process %d", command.PID)
+	}
 	t.details = "nothing of it is left"
+	if command.PID == 0 {
+		t.details += "; it was running no command"
+	}
 	return nil
+}
+
+// commandTimeout bounds how long a command may take to run, once it is asked
+// for and approved.
+const commandTimeout = 20 * time.Second
+
+// noteEvery is how often the file that a command writes is looked for.
+const noteEvery = 50 * time.Millisecond
+
+// longCommand has a command run that does not end, and returns its process;
+// none if the agent CLI does not run it.
+func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
+	name := Nonce()
+	script, note := filepath.Join(t.Workdir, name+".sh"), filepath.Join(t.Workdir, name+".pid")
+	text := fmt.Sprintf("echo $$ > %s.new && mv %s.new %s\nexec sleep 300\n", note, note, note)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		return coleo.Identity{}, fmt.Errorf("write a command: %w", err)
+	}
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run sh " + name + ".sh"})
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	return t.processIn(ctx, note, receipt), nil
+}
+
+// processIn approves what a turn asks until a command has written its process
+// id to a file, and returns that process; none when the turn ends or
+// commandTimeout is over.
+func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = t.approveAll(ctx, r, nil)
+	}()
+	defer func() { <-over }()
+	defer cancel()
+	tick := time.NewTicker(noteEvery)
+	defer tick.Stop()
+	for {
+		if raw, err := os.ReadFile(note); err == nil {
+			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+			process, _ := holder.Identify(pid) // gone already: none
+			return process
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return coleo.Identity{}
+		}
+	}
 }

@@ -70,7 +70,7 @@ func specialLeading(ctx context.Context, t *Trial) error {
 		if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
 			return fmt.Errorf("%q: %w", prompt, err)
 		}
-		if !asked(t.Model, prompt) {
+		if asked(t.Model, prompt) == 0 {
 			return fmt.Errorf("the model was never asked %q", prompt)
 		}
 		if _, err := os.Stat(filepath.Join(t.Workdir, nonce)); err == nil {
@@ -84,16 +84,18 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked tells whether the model got a prompt, byte for byte but for blanks
+// asked tells how often the model got a prompt, byte for byte but for blanks
 // around it: some agent CLIs put one behind a paste, and Coleo puts one before
-// what would else be a command.
-func asked(m *modelserver.Server, prompt string) bool {
+// what would else be a command. What goes on with the turn of a prompt does not
+// count.
+func asked(m *modelserver.Server, prompt string) int {
+	n := 0
 	for _, q := range m.Record() {
-		if q.Side == "" && strings.TrimSpace(q.Prompt) == strings.TrimSpace(prompt) {
-			return true
+		if q.Side == "" && !q.HasToolResult && strings.TrimSpace(q.Prompt) == strings.TrimSpace(prompt) {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 func queueWhileBusy(ctx context.Context, t *Trial) error {

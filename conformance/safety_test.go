@@ -211,7 +211,7 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 		return err
 	}
 	// Some agent CLIs make blanks of a tab.
-	if !asked(trial.Model, prompt) && !asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) {
+	if asked(trial.Model, prompt) == 0 && asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
 		return fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
 	return nil

@@ -72,7 +72,7 @@ func Quick() []Check {
 func Published() []Check {
 	return []Check{
 		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, Timeout: time.Minute, Run: spawnAndIdle},
-		{Name: "simple_prompt", Doc: "a prompt reaches the model byte for byte, and its answer comes back", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
+		{Name: "simple_prompt", Doc: "a prompt reaches the model once, byte for byte, and its answer comes back", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
 		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true, Shared: true, Timeout: 3 * time.Minute, Run: fileCreation},
 		{Name: "interrupt", Doc: "a running turn stops when it is told to", Shared: true, Timeout: time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Interrupt }, Skip: "not supported", Run: interrupt},

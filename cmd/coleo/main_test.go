@@ -46,8 +46,11 @@ const (
 )
 
 // playFake is the fake agent CLI: its argument is the work folder, in which it
-// leaves its record and the environment that it got.
+// leaves its record and the environment that it got. With flags it has a model.
 func playFake(args []string) int {
+	if len(args) > 1 {
+		return playModel(args)
+	}
 	if len(args) != 1 {
 		fmt.Println("fakeagent: want the work folder, got", args)
 		return 2
@@ -61,6 +64,19 @@ func playFake(args []string) int {
 		c.Script, err = fakeagent.LoadScript(filepath.Join(args[0], fakeScript))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Println("fakeagent:", err)
+		return 2
+	}
+	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, c)
+	if err != nil {
+		fmt.Println("fakeagent:", err)
+	}
+	return code
+}
+
+func playModel(args []string) int {
+	c, err := fakeagent.ParseFlags(args)
+	if err != nil {
 		fmt.Println("fakeagent:", err)
 		return 2
 	}

@@ -1,9 +1,13 @@
 // Package fakeagent is a fake agent CLI: a small terminal program that looks
-// and types like one and does what it is told, with no model behind it. It is
+// and types like one and does what it is told. It is
 // for faults that a real agent CLI cannot be made to show on demand: crashing,
 // drawing a screen that no rule knows, losing keys, leaving children behind,
 // ignoring signals, falling silent. It proves nothing about real agent CLIs;
 // those are tested against package modelserver.
+//
+// With a [Model] it asks a model server what to do, as a real one does. The
+// checks of package conformance can be run on it in seconds, to see that what
+// is broken fails them.
 //
 // It writes down every byte it reads, which is the ground truth of "nothing
 // reached the agent CLI", and every state it is really in.
@@ -33,7 +37,8 @@
 //
 // # Words
 //
-// Each line of a prompt is a command. What is none of them is echoed.
+// Each line of a prompt is a command. What is none of them is echoed. With a
+// model only the start has commands.
 //
 //	say TEXT             answers at once
 //	slow TEXT [for 2s]   answers word by word
@@ -53,4 +58,9 @@
 //	deaf N               takes the next N submits for nothing
 //	paste off|on         turns bracketed paste off or on
 //	status STATE         sends that OSC 7501 status, true or not
+//	hasty                does what it asks leave for before it is answered
+//	narrow               knows no character beyond ASCII
+//	careless             drops prompts that come in the middle of a turn
+//	anonymous            runs commands without the mark of its arm in their environment
+//	brittle              ends when its terminal gets another size
 package fakeagent

@@ -17,6 +17,7 @@ import (
 type Config struct {
 	Script Script
 	Record string // file that gets an Entry as a line of JSON each; none if empty
+	Model  *Model // that answers prompts, in place of their words; may be nil
 }
 
 // program is one running fake. Its turn runs beside the loop that reads keys.
@@ -45,6 +46,12 @@ type program struct {
 	loseUntil  time.Time
 	deaf       int
 	ignored    map[string]bool
+	faults     map[string]bool // that it has from now on, by their words
+	trying     string          // a request is made again: which attempt it is
+
+	// With a model. The turn's own, but for the start.
+	talk []message
+	mcp  *mcpClient // nil without a server
 }
 
 // Run plays an agent CLI on a terminal until a command, a signal, two Ctrl-C,
@@ -55,7 +62,7 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
 	}
-	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1), ignored: map[string]bool{}}
+	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1), ignored: map[string]bool{}, faults: map[string]bool{}}
 	if c.Record != "" {
 		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -63,6 +70,12 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 		}
 		defer func() { err = errors.Join(err, p.rec.err, f.Close()) }()
 		p.rec.out = f
+	}
+	if err := p.connect(); err != nil {
+		return 1, err
+	}
+	if p.mcp != nil {
+		defer p.mcp.close()
 	}
 	restore, err := makeRaw(in)
 	if err != nil {
@@ -73,6 +86,19 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	code = p.run(ctx)
 	p.rec.add(Ended, strconv.Itoa(code), nil)
 	return code, nil
+}
+
+// connect makes ready what a model needs beside itself.
+func (p *program) connect() (err error) {
+	m := p.cfg.Model
+	if m == nil {
+		return nil
+	}
+	if p.talk, err = m.resume(); err != nil || len(m.MCP) == 0 {
+		return err
+	}
+	p.mcp, err = startMCP(m.MCP)
+	return err
 }
 
 // run is the loop that reads; it ends with the exit code.
@@ -89,7 +115,7 @@ func (p *program) run(ctx context.Context) int {
 	input, stop := p.read()
 	defer stop()
 
-	p.set(func() { p.begin(ctx, p.cfg.Script.Start) })
+	p.set(func() { p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.Start) }) })
 	for {
 		select {
 		case b, ok := <-input:
@@ -146,6 +172,10 @@ const exitedBySignal = 128
 
 func (p *program) signalled(s os.Signal) {
 	name := map[os.Signal]string{syscall.SIGHUP: "hup", syscall.SIGTERM: "term"}[s]
+	if name == "" && p.has(brittle) {
+		p.set(func() { p.end(1) })
+		return
+	}
 	if name == "" {
 		p.redraw()
 		return

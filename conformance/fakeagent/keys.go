@@ -88,7 +88,7 @@ func (p *program) escape(s string) int {
 		}
 		if p.dialog != nil && (s[i] == 'A' || s[i] == 'B') {
 			step := map[byte]int{'A': -1, 'B': 1}[s[i]]
-			p.dialog.at = min(max(p.dialog.at+step, 0), refused)
+			p.dialog.at = min(max(p.dialog.at+step, 0), len(p.dialog.options)-1)
 		}
 		return i + 1
 	}
@@ -102,7 +102,7 @@ func (p *program) typed(text string) {
 		return
 	}
 	for _, r := range text {
-		if n := int(r - '1'); n >= 0 && n < len(options) {
+		if n := int(r - '1'); n >= 0 && n < len(p.dialog.options) {
 			p.choose(n)
 			return
 		}
@@ -119,7 +119,7 @@ func (p *program) enter(ctx context.Context) {
 
 func (p *program) esc() {
 	if p.dialog != nil {
-		p.choose(refused)
+		p.choose(p.dialog.esc)
 		return
 	}
 	p.stopTurn()
@@ -130,7 +130,7 @@ func (p *program) esc() {
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:
-		p.choose(refused)
+		p.choose(p.dialog.esc)
 	case p.interrupt != nil:
 		p.stopTurn()
 	case p.composer != "":
@@ -152,9 +152,13 @@ func (p *program) stopTurn() {
 	}
 }
 
-// choose closes the dialog.
+// choose closes the dialog; -1 chooses nothing.
 func (p *program) choose(n int) {
-	p.rec.add(Chosen, options[n], nil)
+	text := ""
+	if n >= 0 {
+		text = p.dialog.options[n]
+	}
+	p.rec.add(Chosen, text, nil)
 	p.dialog.answer <- n
 	p.dialog = nil
 	p.setState("busy")

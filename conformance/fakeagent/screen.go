@@ -8,12 +8,24 @@ import (
 
 // dialog is an open question; the choice goes to answer.
 type dialog struct {
+	head    string
 	subject string
+	title   string
+	options []string
 	at      int // index of the marked option
+	esc     int // what Esc chooses
 	answer  chan int
 }
 
-// options are those of every dialog, in their order.
+// permission is a dialog that asks for leave to do something.
+func permission(subject string) *dialog {
+	return &dialog{
+		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:], esc: refused,
+		answer: make(chan int, 1),
+	}
+}
+
+// options are those of every dialog that asks for permission, in their order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
 // refused is the index of the option that Esc chooses.
@@ -79,19 +91,24 @@ func (p *program) composerLines(cols, rows int) (lines []string, column string) 
 		lines = append(lines, mark+line)
 	}
 	footer := "  ? for help"
-	if p.state == "busy" {
+	switch {
+	case p.trying != "":
+		footer = "  trying again, " + p.trying
+	case p.state == "busy":
 		footer = "  working · esc to interrupt"
 	}
 	return append(lines, rule, footer), fmt.Sprint(3 + width(text[len(text)-1]))
 }
 
 func (p *program) dialogLines(cols int) []string {
-	lines := []string{strings.Repeat("─", cols), "  Permission required"}
-	for _, line := range wrap(p.dialog.subject, cols-3) {
-		lines = append(lines, "  "+line)
+	lines := []string{strings.Repeat("─", cols), "  " + p.dialog.head}
+	if p.dialog.subject != "" {
+		for _, line := range wrap(p.dialog.subject, cols-3) {
+			lines = append(lines, "  "+line)
+		}
 	}
-	lines = append(lines, "  Do you want to proceed?")
-	for i, o := range options {
+	lines = append(lines, "  "+p.dialog.title)
+	for i, o := range p.dialog.options {
 		mark := "  "
 		if i == p.dialog.at {
 			mark = "❯ "

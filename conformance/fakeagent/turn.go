@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// begin carries out commands in a turn of its own. The caller holds mu.
-func (p *program) begin(ctx context.Context, commands []string) {
+// begin does something in a turn of its own. The caller holds mu.
+func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
 	if p.state != "" {
@@ -14,7 +14,7 @@ func (p *program) begin(ctx context.Context, commands []string) {
 	}
 	p.turns.Go(func() {
 		defer stop()
-		p.turn(turn, commands)
+		do(turn)
 		p.next(ctx)
 	})
 }
@@ -22,7 +22,11 @@ func (p *program) begin(ctx context.Context, commands []string) {
 // answer begins a turn with a prompt. The caller holds mu.
 func (p *program) answer(ctx context.Context, prompt string) {
 	p.add("❯ " + prompt)
-	p.begin(ctx, p.cfg.Script.commands(prompt))
+	if p.cfg.Model != nil {
+		p.begin(ctx, func(ctx context.Context) { p.asked(ctx, prompt) })
+		return
+	}
+	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
 }
 
 // turn obeys line by line until one is interrupted.
@@ -68,7 +72,9 @@ func (p *program) submit(ctx context.Context) {
 	p.composer = ""
 	p.rec.add(Prompted, prompt, nil)
 	if p.interrupt != nil {
-		p.queue = append(p.queue, prompt)
+		if !p.faults[careless] {
+			p.queue = append(p.queue, prompt)
+		}
 		return
 	}
 	p.answer(ctx, prompt)

@@ -15,12 +15,35 @@ import (
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
-	return map[string]act{
+	words := map[string]act{
 		"say": p.say, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
 		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"lose": p.lose, "deaf": p.goDeaf, "paste": p.paste, "status": p.status,
 	}
+	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle} {
+		words[fault] = func(context.Context, string) error {
+			p.set(func() { p.faults[fault] = true })
+			return nil
+		}
+	}
+	return words
+}
+
+// Faults that it has from the word on.
+const (
+	hasty     = "hasty"
+	narrow    = "narrow"
+	careless  = "careless"
+	anonymous = "anonymous"
+	brittle   = "brittle"
+)
+
+// has tells whether it has a fault, for callers that do not hold mu.
+func (p *program) has(fault string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults[fault]
 }
 
 func (p *program) say(_ context.Context, text string) error {
@@ -59,18 +82,25 @@ func (p *program) hold(ctx context.Context, rest string) error {
 }
 
 func (p *program) ask(ctx context.Context, subject string) error {
-	d := &dialog{subject: subject, answer: make(chan int, 1)}
+	n, err := p.put(ctx, permission(subject))
+	if err == nil {
+		p.print(fmt.Sprintf("● %s: %s", subject, options[n]))
+	}
+	return err
+}
+
+// put shows a dialog and returns what was chosen.
+func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	p.set(func() {
 		p.dialog = d
 		p.setState("dialog")
 	})
 	select {
 	case n := <-d.answer:
-		p.print(fmt.Sprintf("● %s: %s", subject, options[n]))
-		return nil
+		return n, nil
 	case <-ctx.Done():
 		p.set(func() { p.dialog = nil })
-		return ctx.Err()
+		return -1, ctx.Err()
 	}
 }
 

@@ -1,0 +1,309 @@
+package conformance
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// live is all that the fake's sessions can do.
+type live interface {
+	coleo.Session
+	coleo.Terminal
+	coleo.Compactor
+}
+
+// breaks makes a sound session one with a fault.
+type breaks func(live) live
+
+// brokenHarness gives sessions that are broken.
+type brokenHarness struct {
+	coleo.Harness
+	breaks breaks
+	anew   bool // Attach ends what is there and starts another
+
+	mu   sync.Mutex
+	last coleo.SpawnConfig
+}
+
+func (h *brokenHarness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	h.mu.Lock()
+	h.last = c
+	h.mu.Unlock()
+	return h.open(h.Harness.Spawn(ctx, c))
+}
+
+func (h *brokenHarness) Attach(ctx context.Context, handle coleo.Handle) (coleo.Session, error) {
+	s, err := h.Harness.Attach(ctx, handle)
+	if err != nil || !h.anew {
+		return h.open(s, err)
+	}
+	if err := s.Kill(ctx); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	c := h.last
+	h.mu.Unlock()
+	c.Generation, c.Dir = c.Generation+1, c.Dir+"-anew"
+	return h.open(h.Harness.Spawn(ctx, c))
+}
+
+func (h *brokenHarness) open(s coleo.Session, err error) (coleo.Session, error) {
+	if err != nil || h.breaks == nil {
+		return s, err
+	}
+	return h.breaks(s.(live)), nil
+}
+
+// misread shows each reading as something else.
+type misread struct {
+	live
+	as func(coleo.Reading) coleo.Reading
+}
+
+func (s misread) State() coleo.Reading { return s.as(s.live.State()) }
+
+func (s misread) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+	return func(yield func(coleo.Change, error) bool) {
+		for change, err := range s.live.Changes(ctx, from) {
+			change.Reading = s.as(change.Reading)
+			if !yield(change, err) {
+				return
+			}
+		}
+	}
+}
+
+// reads shows some states as another one.
+func reads(as coleo.State, states ...coleo.State) breaks {
+	return func(s live) live {
+		return misread{s, func(r coleo.Reading) coleo.Reading {
+			for _, state := range states {
+				if r.State == state {
+					r.State = as
+				}
+			}
+			return r
+		}}
+	}
+}
+
+// untold keeps to itself that the agent CLI works.
+type untold struct{ live }
+
+func (s untold) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+	return func(yield func(coleo.Change, error) bool) {
+		for change, err := range s.live.Changes(ctx, from) {
+			if !change.Reading.State.Working() && !yield(change, err) {
+				return
+			}
+		}
+	}
+}
+
+// sends delivers prompts in a way of its own.
+type sends struct {
+	live
+	how func(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error)
+}
+
+func (s sends) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	return s.how(ctx, s.live, p)
+}
+
+func delivers(how func(context.Context, live, coleo.Prompt) (coleo.Receipt, error)) breaks {
+	return func(s live) live { return sends{s, how} }
+}
+
+// rewrites changes the text of prompts.
+func rewrites(change func(string) string) breaks {
+	return delivers(func(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
+		p.Text = change(p.Text)
+		return s.SendPrompt(ctx, p)
+	})
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// typed puts a prompt on the terminal whatever it shows.
+func typed(ctx context.Context, s live, p coleo.Prompt, keys string) (coleo.Receipt, error) {
+	r := coleo.Receipt{Text: p.Text, Proof: coleo.ProofStarted, Cursor: coleo.NewestCursor(s)}
+	err := s.Input(ctx, pty.Paste(p.Text, true))
+	if err == nil && keys != "" {
+		err = s.Input(ctx, []byte(keys))
+	}
+	return r, err
+}
+
+// typesBlindly has no eye for dialogs.
+func typesBlindly(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
+	if s.State().State == coleo.WaitingApproval {
+		return typed(ctx, s, p, "\r")
+	}
+	return s.SendPrompt(ctx, p)
+}
+
+// refusesTooLate says no to a prompt at a dialog when it has typed it.
+func refusesTooLate(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
+	if r := s.State(); r.State == coleo.WaitingApproval {
+		_, _ = typed(ctx, s, p, "\r")
+		return coleo.Receipt{}, coleo.Blocked(r.Dialog)
+	}
+	return s.SendPrompt(ctx, p)
+}
+
+func losesEnter(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
+	return typed(ctx, s, p, "")
+}
+
+// sendsTwice is not sure that the first one arrived.
+func sendsTwice(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
+	r, err := s.SendPrompt(ctx, p)
+	if err == nil {
+		_, err = s.SendPrompt(ctx, p)
+	}
+	return r, err
+}
+
+// decides answers dialogs in a way of its own.
+type decides struct {
+	live
+	how func(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error
+}
+
+func (s decides) Respond(ctx context.Context, f coleo.Fingerprint, d coleo.Decision) error {
+	return s.how(ctx, s.live, f, d)
+}
+
+func answers(how func(context.Context, live, coleo.Fingerprint, coleo.Decision) error) breaks {
+	return func(s live) live { return decides{s, how} }
+}
+
+// whateverIsOpen takes each answer for one to the dialog that is there now.
+func whateverIsOpen(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
+	if open := s.State().Dialog; open != nil {
+		f = open.Fingerprint
+	}
+	return s.Respond(ctx, f, d)
+}
+
+// staleTooLate approves what is open and then says that the dialog is gone.
+func staleTooLate(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
+	open := s.State().Dialog
+	if open == nil || open.Fingerprint == f {
+		return s.Respond(ctx, f, d)
+	}
+	_ = s.Respond(ctx, open.Fingerprint, d)
+	return coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen")
+}
+
+// neverStale takes an answer that comes too late for one that is no trouble.
+func neverStale(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
+	if err := s.Respond(ctx, f, d); coleo.ErrorCode(err) != coleo.EStale || s.State().Dialog != nil {
+		return err
+	}
+	return nil
+}
+
+func deniesNothing(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
+	if d.Choice == coleo.Deny {
+		d.Choice = coleo.Approve
+	}
+	return s.Respond(ctx, f, d)
+}
+
+func picksTheFirst(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
+	d.Option = min(d.Option, 1)
+	return s.Respond(ctx, f, d)
+}
+
+// lags gives the answer before the one that is asked for.
+type lags struct {
+	live
+	mu   sync.Mutex
+	last *coleo.Answer
+}
+
+func (s *lags) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	a, err := s.live.Answer(ctx, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.last
+	s.last = &a
+	if last != nil {
+		return *last, err
+	}
+	return a, err
+}
+
+// curt gives the first line of an answer.
+type curt struct{ live }
+
+func (s curt) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	a, err := s.live.Answer(ctx, r)
+	a.Text = firstLine(a.Text)
+	return a, err
+}
+
+// echoing gives what a prompt asks for as its answer.
+type echoing struct{ live }
+
+func (s echoing) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	return coleo.Answer{Text: strings.TrimPrefix(r.Text, "say "), Source: "screen"}, nil
+}
+
+// uninterrupted says that it has stopped what runs on.
+type uninterrupted struct{ live }
+
+func (uninterrupted) Interrupt(context.Context) error { return nil }
+
+// uncompacted says that it has shortened a conversation.
+type uncompacted struct{ live }
+
+func (uncompacted) Compact(context.Context) error { return nil }
+
+// shallow ends the program and its holder, and nothing that they started. The
+// second time it does what it should, so that the test leaves nothing.
+type shallow struct {
+	live
+	once sync.Once
+}
+
+func (s *shallow) Kill(ctx context.Context) (err error) {
+	first := false
+	s.once.Do(func() {
+		first = true
+		h := s.Handle()
+		_ = syscall.Kill(h.Holder.PID, syscall.SIGSTOP) // else it would end the rest
+		_ = syscall.Kill(h.Process.PID, syscall.SIGKILL)
+		_ = syscall.Kill(h.Holder.PID, syscall.SIGKILL) // last: the program would end the rest when its terminal goes
+		_, err = coleo.WaitFor(ctx, s.live, coleo.Dead)
+	})
+	if first {
+		return err
+	}
+	endNoted(s.Handle().Workdir)
+	return s.live.Kill(ctx)
+}
+
+// endNoted ends the commands that have noted their process ids in a folder.
+func endNoted(dir string) {
+	notes, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
+	for _, note := range notes {
+		raw, _ := os.ReadFile(note)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && pid > 1 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/registry"
+)
+
+// playFake makes this process the fake agent CLI.
+func playFake(args []string) int {
+	c, err := fakeagent.ParseFlags(args)
+	if err != nil {
+		fmt.Println("fakeagent:", err)
+		return 2
+	}
+	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, c)
+	if err != nil {
+		fmt.Println("fakeagent:", err)
+	}
+	return code
+}
+
+// fakeHarness returns the harness of the fake with a model. Edits are pairs of
+// a text that its description must hold and what stands there instead.
+func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
+	t.Helper()
+	text := string(fakeagent.Harness)
+	for i := 0; i < len(edits); i += 2 {
+		if !strings.Contains(text, edits[i]) {
+			t.Fatalf("the description of the fake holds no %q", edits[i])
+		}
+		text = strings.ReplaceAll(text, edits[i], edits[i+1])
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(dir, []string{os.Args[0], asHolder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := reg.Get("fake-with-model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// fakeConfig is where the fake is judged.
+func fakeConfig(t *testing.T) Config {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, asFake)); err != nil {
+		t.Fatal(err)
+	}
+	return Config{
+		Dir: dir, Path: []string{dir}, Environ: os.Environ(), Probe: []string{self, asProbe},
+		Isolated: true, Log: func(line string) { t.Log(line) },
+	}
+}
+
+func TestTheFakePassesEveryCheck(t *testing.T) {
+	t.Parallel()
+	report, err := Run(t.Context(), fakeHarness(t), fakeConfig(t), Checks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Results {
+		t.Logf("%-22s %4.1f s  %s", r.Name, r.Seconds, r.Details)
+		if !r.Pass || r.Skipped {
+			t.Errorf("%s: %s", r.Name, r.Details)
+		}
+	}
+}

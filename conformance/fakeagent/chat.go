@@ -1,0 +1,135 @@
+package fakeagent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// message is one entry of a conversation, as Chat Completions has it.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	Calls   []call `json:"tool_calls,omitempty"`
+	CallID  string `json:"tool_call_id,omitempty"`
+}
+
+// call is the model's wish to use a tool.
+type call struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"` // JSON
+	} `json:"function"`
+}
+
+// chunk is one event of a streamed reply.
+type chunk struct {
+	Choices []struct {
+		Delta struct {
+			Content string      `json:"content"`
+			Calls   []callDelta `json:"tool_calls"`
+		} `json:"delta"`
+	} `json:"choices"`
+}
+
+type callDelta struct {
+	Index int `json:"index"`
+	call
+}
+
+// statusError is an answer of the model server that is no reply.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
+
+// mayRecover tells whether the same request may succeed later.
+func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
+
+const (
+	// retries is how often a request is made again.
+	retries = 5
+	// retryAfter is the pause before that: longer than any harness takes to
+	// settle, so that one which takes the pause for the end does so each time.
+	retryAfter = time.Second
+)
+
+// ask sends the conversation and returns the model's reply; said is called
+// with what has come of its text so far.
+func (m *Model) ask(ctx context.Context, talk []message, tools []any, said func(string)) (message, error) {
+	body := map[string]any{"model": m.Name, "stream": true, "messages": talk}
+	if len(tools) > 0 {
+		body["tools"] = tools
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return message{}, fmt.Errorf("encode request: %w", err)
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL+"/v1/chat/completions", bytes.NewReader(raw))
+	if err != nil {
+		return message{}, fmt.Errorf("ask the model: %w", err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return message{}, fmt.Errorf("ask the model: %w", err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return message{}, statusError(r.StatusCode)
+	}
+	return readReply(r.Body, said)
+}
+
+// longestEvent bounds one event of a reply, in bytes.
+const longestEvent = 1 << 20
+
+func readReply(in io.Reader, said func(string)) (message, error) {
+	reply := message{Role: "assistant"}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, longestEvent)
+	for lines.Scan() {
+		data, isData := strings.CutPrefix(lines.Text(), "data: ")
+		if !isData {
+			continue
+		}
+		if data == "[DONE]" {
+			return reply, nil
+		}
+		var c chunk
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			return reply, fmt.Errorf("read the reply: %w", err)
+		}
+		for _, choice := range c.Choices {
+			if text := choice.Delta.Content; text != "" {
+				reply.Content += text
+				said(reply.Content)
+			}
+			for _, d := range choice.Delta.Calls {
+				reply.add(d)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return reply, fmt.Errorf("read the reply: %w", err)
+	}
+	return reply, fmt.Errorf("read the reply: %w", io.ErrUnexpectedEOF)
+}
+
+// add joins a piece of a call to what there is of it.
+func (m *message) add(d callDelta) {
+	for len(m.Calls) <= d.Index {
+		m.Calls = append(m.Calls, call{Type: "function"})
+	}
+	c := &m.Calls[d.Index]
+	c.ID += d.ID
+	c.Function.Name += d.Function.Name
+	c.Function.Arguments += d.Function.Arguments
+}

@@ -1,0 +1,180 @@
+package fakeagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Model makes a fake ask a model server what to do, in the dialect of Chat
+// Completions, in place of obeying the words of its prompts: it is an agent
+// CLI then, if a small one. Its tools write a file, run a command, ask the user
+// and call those of one MCP server. "/compact" shortens the conversation, and
+// "!" runs a command of the user's.
+type Model struct {
+	URL     string   // of the server, without /v1
+	Name    string   // of the model
+	Workdir string   // where files are written and commands run
+	Keep    string   // file that keeps the conversation; none if empty
+	Resume  bool     // go on with the conversation that Keep holds
+	Ask     bool     // before anything is written or run
+	MCP     []string // command line of an MCP server; none if empty
+}
+
+const systemText = "You are played by a script. Use the tools."
+
+// summaryText asks for a summary, in words that a model server knows.
+const summaryText = "You are the context summarization of an agent CLI."
+
+// resume reads the conversation that was kept.
+func (m *Model) resume() ([]message, error) {
+	if !m.Resume || m.Keep == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(m.Keep)
+	if err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	var talk []message
+	if err := json.Unmarshal(raw, &talk); err != nil {
+		return nil, fmt.Errorf("resume from %s: %w", m.Keep, err)
+	}
+	return talk, nil
+}
+
+func (m *Model) keep(talk []message) error {
+	if m.Keep == "" {
+		return nil
+	}
+	raw, err := json.Marshal(talk)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(m.Keep), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(m.Keep, raw, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the conversation: %w", err)
+	}
+	return nil
+}
+
+// asked is the turn of a prompt, with a model behind the fake.
+func (p *program) asked(ctx context.Context, prompt string) {
+	var err error
+	switch {
+	case prompt == "/compact":
+		err = p.compact(ctx)
+	case strings.HasPrefix(prompt, "/"):
+		err = fmt.Errorf("no command is called %s", prompt)
+	case strings.HasPrefix(prompt, "!"):
+		p.print("⎿ " + p.shell(ctx, prompt[1:]))
+	default:
+		err = p.converse(ctx, prompt)
+	}
+	switch {
+	case ctx.Err() != nil:
+		p.print("⎿ Interrupted")
+	case err != nil:
+		p.print("⎿ " + err.Error())
+	}
+}
+
+// converse asks the model, and does what it wants until it wants nothing more.
+func (p *program) converse(ctx context.Context, prompt string) error {
+	if p.has(narrow) {
+		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
+	}
+	p.talk = append(p.talk, message{Role: "user", Content: prompt})
+	for {
+		reply, err := p.reply(ctx)
+		if reply.Content != "" || err == nil {
+			p.talk = append(p.talk, reply)
+		}
+		if err == nil && len(reply.Calls) == 0 {
+			return p.cfg.Model.keep(p.talk)
+		}
+		if err != nil {
+			return err
+		}
+		for _, c := range reply.Calls {
+			p.talk = append(p.talk, message{Role: "tool", CallID: c.ID, Content: p.use(ctx, c)})
+		}
+	}
+}
+
+// reply asks the model once more with all that was said. It makes a request
+// again that may succeed later.
+func (p *program) reply(ctx context.Context) (message, error) {
+	talk := append([]message{{Role: "system", Content: systemText}}, p.talk...)
+	for n := 1; ; n++ {
+		reply, err := p.cfg.Model.ask(ctx, talk, p.tools(), p.streamed())
+		var status statusError
+		if !errors.As(err, &status) || !status.mayRecover() || n > retries {
+			return reply, err
+		}
+		p.set(func() { p.trying = fmt.Sprintf("attempt %d/%d", n, retries); p.draw() })
+		err = sleep(ctx, retryAfter)
+		p.set(func() { p.trying = ""; p.draw() })
+		if err != nil {
+			return message{}, err
+		}
+	}
+}
+
+// streamed returns what shows the text of a reply while it grows.
+func (p *program) streamed() func(string) {
+	begun := -1
+	return func(text string) {
+		p.set(func() {
+			if begun < 0 {
+				begun = len(p.transcript)
+			}
+			p.transcript = p.transcript[:min(begun, len(p.transcript))]
+			p.add("● " + strings.ReplaceAll(text, "\n", "\n  "))
+		})
+	}
+}
+
+func (p *program) compact(ctx context.Context) error {
+	talk := append([]message{{Role: "system", Content: summaryText}}, p.talk...)
+	talk = append(talk, message{Role: "user", Content: "Make it short."})
+	reply, err := p.cfg.Model.ask(ctx, talk, nil, func(string) {})
+	if err != nil {
+		return err
+	}
+	p.talk = []message{{Role: "user", Content: reply.Content}}
+	p.print("⎿ Compacted")
+	return p.cfg.Model.keep(p.talk)
+}
+
+// shellGrace is how long what a command has left behind may hold its output.
+const shellGrace = 100 * time.Millisecond
+
+// armMark begins the variable by which what an arm starts is known.
+const armMark = "COLEO_ARM="
+
+// shell runs a command line, in a session of its own as the real ones do, and
+// returns what it printed.
+func (p *program) shell(ctx context.Context, command string) string {
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	if p.has(anonymous) {
+		c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, armMark) })
+	}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s%v", out, err)
+	}
+	return string(out)
+}

@@ -1,0 +1,114 @@
+package fakeagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The tools that the model is offered.
+const (
+	toolWrite = "write"
+	toolRun   = "shell"
+	toolAsk   = "question"
+	toolMCP   = "mcp__" // and the tool's own name
+)
+
+// arguments are those of all the tools.
+type arguments struct {
+	Path      string `json:"path"`
+	Content   string `json:"content"`
+	Command   string `json:"command"`
+	Questions []struct {
+		Question string `json:"question"`
+		Options  []struct {
+			Label string `json:"label"`
+		} `json:"options"`
+	} `json:"questions"`
+}
+
+func tool(name string, args map[string]any) any {
+	schema := map[string]any{"type": "object", "properties": args}
+	return map[string]any{"type": "function", "function": map[string]any{"name": name, "parameters": schema}}
+}
+
+func (p *program) tools() []any {
+	text := map[string]any{"type": "string"}
+	list := []any{
+		tool(toolWrite, map[string]any{"path": text, "content": text}),
+		tool(toolRun, map[string]any{"command": text}),
+		tool(toolAsk, map[string]any{"questions": map[string]any{"type": "array"}}),
+	}
+	if p.mcp != nil {
+		for _, t := range p.mcp.tools {
+			list = append(list, tool(toolMCP+t.Name, t.Schema.Properties))
+		}
+	}
+	return list
+}
+
+// use carries out a call and returns what the model is told of it.
+func (p *program) use(ctx context.Context, c call) string {
+	var args arguments
+	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
+		return "error: " + err.Error()
+	}
+	switch name, isMCP := strings.CutPrefix(c.Function.Name, toolMCP); {
+	case isMCP && p.mcp != nil:
+		return p.permitted(ctx, "call "+name, func() string { return p.mcp.use(name, c.Function.Arguments) })
+	case c.Function.Name == toolWrite:
+		return p.permitted(ctx, "write "+args.Path, func() string { return p.writeFile(args) })
+	case c.Function.Name == toolRun:
+		return p.permitted(ctx, "run "+args.Command, func() string { return p.shell(ctx, args.Command) })
+	case c.Function.Name == toolAsk && len(args.Questions) > 0:
+		return p.pick(ctx, args)
+	}
+	return "error: no tool is called " + c.Function.Name
+}
+
+// permitted does something, if need be when the user has said yes.
+func (p *program) permitted(ctx context.Context, what string, do func() string) string {
+	result := ""
+	if p.has(hasty) {
+		result = do()
+	}
+	if p.cfg.Model.Ask {
+		n, err := p.put(ctx, permission(what))
+		if err != nil || n == refused {
+			return "the user has said no"
+		}
+	}
+	if !p.has(hasty) {
+		result = do()
+	}
+	p.print("● " + what)
+	return result
+}
+
+func (p *program) writeFile(a arguments) string {
+	path := a.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.cfg.Model.Workdir, path)
+	}
+	if err := os.WriteFile(path, []byte(a.Content), 0o600); err != nil {
+		return "error: " + err.Error()
+	}
+	return "written"
+}
+
+// pick asks the user the model's question.
+func (p *program) pick(ctx context.Context, a arguments) string {
+	q := a.Questions[0]
+	d := &dialog{head: "Question", title: q.Question, esc: -1, answer: make(chan int, 1)}
+	for _, o := range q.Options {
+		d.options = append(d.options, o.Label)
+	}
+	n, err := p.put(ctx, d)
+	if err != nil || n < 0 {
+		return "the user has not answered"
+	}
+	return fmt.Sprintf("the user has picked %q", d.options[n])
+}

@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// mutant is a harness, or an agent CLI, with one fault. The suite must find it.
+type mutant struct {
+	name   string
+	breaks breaks   // the sessions; nil leaves them sound
+	anew   bool     // see brokenHarness
+	edits  []string // of the harness's description; see fakeHarness
+	fails  []string // checks that must, and
+	says   string   // what each of them must say; "|" between what may be said
+	passes []string // checks that this fault must not touch
+	within time.Duration
+}
+
+// hangs bounds the checks of a mutant that makes them wait for ever. Sound
+// ones take a tenth of it, or a half of twice as much.
+const hangs = 5 * time.Second
+
+// word is the edit that starts the fake with one of its words.
+func word(w string) []string { return []string{`["--workdir"`, `["--start", "` + w + `", "--workdir"`} }
+
+func TestTheSuiteFindsEachMutant(t *testing.T) {
+	t.Parallel()
+	limit := make(chan struct{}, mutantsAtOnce)
+	var all sync.WaitGroup
+	for _, m := range mutants() {
+		h := &brokenHarness{Harness: fakeHarness(t, m.edits...), breaks: m.breaks, anew: m.anew}
+		c := fakeConfig(t)
+		c.Log = nil
+		all.Go(func() {
+			limit <- struct{}{}
+			defer func() { <-limit }()
+			m.judge(t, h, c)
+		})
+	}
+	all.Wait()
+}
+
+// mutantsAtOnce is how many are judged at the same time: mostly they wait.
+const mutantsAtOnce = 6
+
+// judge runs the checks that are named and compares.
+func (m mutant) judge(t *testing.T, h coleo.Harness, c Config) {
+	checks := pick(append(slices.Clone(m.passes), m.fails...))
+	if m.within > 0 {
+		for i := range checks {
+			checks[i].Timeout = m.within
+		}
+	}
+	report, err := Run(t.Context(), h, c, checks)
+	if err != nil {
+		t.Errorf("%s: %v", m.name, err)
+		return
+	}
+	for _, r := range report.Results {
+		first, _, _ := strings.Cut(r.Details, "\n")
+		t.Logf("%-36s %-22s %4.1f s  %.100s", m.name, r.Name, r.Seconds, first)
+		switch must := slices.Contains(m.passes, r.Name); {
+		case r.Skipped || r.Pass && !must:
+			t.Errorf("%s: passes %s: %s", m.name, r.Name, r.Details)
+		case must && !r.Pass:
+			t.Errorf("%s: fails %s, which its fault should not touch: %s", m.name, r.Name, r.Details)
+		case !must && !says(first, m.says):
+			t.Errorf("%s: fails %s, but for want of %q: %s", m.name, r.Name, m.says, r.Details)
+		}
+	}
+}
+
+func says(text, want string) bool {
+	return slices.ContainsFunc(strings.Split(want, "|"), func(w string) bool { return strings.Contains(text, w) })
+}
+
+// pick returns checks of the suite by their names.
+func pick(names []string) []Check {
+	var out []Check
+	for _, c := range Checks() {
+		if slices.Contains(names, c.Name) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// A check that no mutant fails may be one that nothing can fail.
+func TestEachCheckIsFailedByAMutant(t *testing.T) {
+	t.Parallel()
+	failed, names := map[string]bool{}, map[string]bool{}
+	for _, m := range mutants() {
+		if names[m.name] || len(m.fails) == 0 || m.says == "" {
+			t.Errorf("mutant %q: its name is taken, or it fails nothing, or says nothing", m.name)
+		}
+		names[m.name] = true
+		if got, want := len(pick(append(slices.Clone(m.passes), m.fails...))), len(m.passes)+len(m.fails); got != want {
+			t.Errorf("mutant %q names %d checks, of which there are %d", m.name, want, got)
+		}
+		for _, name := range m.fails {
+			failed[name] = true
+		}
+	}
+	for _, c := range Checks() {
+		if !failed[c.Name] {
+			t.Errorf("no mutant fails %s", c.Name)
+		}
+	}
+}

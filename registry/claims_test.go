@@ -1,0 +1,64 @@
+package registry
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// claims are the capabilities of each built-in harness. The conformance suite
+// skips what is not claimed: who takes a word away here says so in a review.
+var claims = map[string]string{
+	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming",
+	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
+	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
+	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
+	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+}
+
+func TestHarnessesClaimWhatTheyDid(t *testing.T) {
+	t.Parallel()
+	r, err := New("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range r.List() {
+		h, err := r.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := claimed(t, h.Info().Capabilities), claims[name]; got != want {
+			t.Errorf("%s claims\n  %s, want\n  %s", name, got, want)
+		}
+	}
+	for name := range claims {
+		if !slices.Contains(r.List(), name) {
+			t.Errorf("%s is no harness any more", name)
+		}
+	}
+}
+
+// claimed is the list of what is claimed, by its JSON names.
+func claimed(t *testing.T, c coleo.Capabilities) string {
+	t.Helper()
+	raw, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]bool
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for name, on := range all {
+		if on {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
