@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder"
 	"coleo.dev/pty"
 )
 
@@ -273,28 +276,50 @@ type uncompacted struct{ live }
 
 func (uncompacted) Compact(context.Context) error { return nil }
 
-// shallow ends the program and its holder, and nothing that they started. The
-// second time it does what it should, so that the test leaves nothing.
+// shallow ends the program alone: its holder, which would end the rest, stands
+// still meanwhile. The second time it does what it should, so that the test
+// leaves nothing.
 type shallow struct {
 	live
 	once sync.Once
 }
 
-func (s *shallow) Kill(ctx context.Context) (err error) {
-	first := false
+func (s *shallow) Kill(ctx context.Context) error {
+	h, first := s.Handle(), false
 	s.once.Do(func() {
 		first = true
-		h := s.Handle()
-		_ = syscall.Kill(h.Holder.PID, syscall.SIGSTOP) // else it would end the rest
+		_ = syscall.Kill(h.Holder.PID, syscall.SIGSTOP)
+		soon(ctx, func() bool { return stopped(h.Holder.PID) })
 		_ = syscall.Kill(h.Process.PID, syscall.SIGKILL)
-		_ = syscall.Kill(h.Holder.PID, syscall.SIGKILL) // last: the program would end the rest when its terminal goes
-		_, err = coleo.WaitFor(ctx, s.live, coleo.Dead)
+		soon(ctx, func() bool { return !holder.SameProcess(h.Process) })
 	})
 	if first {
-		return err
+		return nil
 	}
-	endNoted(s.Handle().Workdir)
+	_ = syscall.Kill(h.Holder.PID, syscall.SIGCONT)
+	endNoted(h.Workdir)
 	return s.live.Kill(ctx)
+}
+
+// soon returns when something is so, or ctx has ended.
+func soon(ctx context.Context, is func() bool) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !is() && ctx.Err() == nil {
+		<-tick.C
+	}
+}
+
+// stopped tells whether every thread of a process has stopped.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, stat := range threads {
+		raw, _ := os.ReadFile(stat)
+		if _, state, _ := strings.Cut(string(raw), ") "); !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
 }
 
 // endNoted ends the commands that have noted their process ids in a folder.
