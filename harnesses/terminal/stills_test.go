@@ -1,0 +1,43 @@
+package terminal_test
+
+import (
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// Pictures that were read wrongly once, as they were seen.
+func TestPicturesThatWereMisreadOnce(t *testing.T) {
+	t.Parallel()
+	half := strings.Repeat("▄", 80) + "\n >   Type your message or @path/to/file\n" + strings.Repeat("▀", 80)
+	for name, c := range map[string]struct {
+		harness, picture string
+		want             coleo.State
+	}{
+		"Gemini CLI keeps a prompt until it is ready": {"gemini",
+			"  Queued (press ↑ to edit):\n    say something\n\n" + strings.Repeat(" ", 60) + "? for shortcuts\n" + strings.Repeat("─", 80) + "\n Shift+Tab to accept edits\n" + half + "\n workspace (/directory)\n",
+			coleo.Processing},
+		"and is idle without one": {"gemini",
+			"✦ something\n\n" + strings.Repeat(" ", 60) + "? for shortcuts\n" + strings.Repeat("─", 80) + "\n Shift+Tab to accept edits\n" + half + "\n workspace (/directory)\n",
+			coleo.Idle},
+		"OpenCode's footer wraps in columns": {"opencode",
+			"  ┃\n  ┃  Build · mock-1 Endpoint\n  ╹" + strings.Repeat("▀", 60) + "\n   ~/a-long-folder     8.1K (6%) · $0.02ctrl+p\n   name                                commands\n",
+			coleo.Idle},
+		"also while it works": {"opencode",
+			"  ┃\n  ┃  Build · mock-1 Endpoint\n  ╹" + strings.Repeat("▀", 60) + "\n   ■⬝⬝⬝⬝⬝⬝⬝  esc       8.1K (6%) · $0.02ctrl+p\n             interrupt                 commands\n",
+			coleo.Processing},
+		"half a repaint of OpenCode is no dialog": {"opencode",
+			"  ┃\n  ┃\n  ┃\n  ┃  Build · mock-1\n  ╹" + strings.Repeat("▀", 60) + "\n   ■⬝⬝⬝⬝⬝⬝⬝  esc interrupt     ctrl+p commands\n",
+			coleo.Processing},
+	} {
+		screen, ok := pty.ReadStill([]byte(c.picture))
+		if !ok {
+			t.Fatalf("%s: the picture is none", name)
+		}
+		if r := harness(t, c.harness).Read(screen); r.State != c.want {
+			t.Errorf("%s: read %s by rule %q, want %s", name, r.State, r.Rule, c.want)
+		}
+	}
+}
