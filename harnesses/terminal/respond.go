@@ -48,7 +48,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		return err
 	}
 	gone := func() bool { return s.verdict.state != "" && fingerprintOf(s.verdict.dialog) != dialog }
-	if !s.await(ctx, goneTimeout, gone) {
+	if !s.await(ctx, goneTimeout, gone) && s.State().State != coleo.Dead {
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered", v.dialog.Title, goneTimeout)
 	}
 	if d.Choice == coleo.Deny {

@@ -153,9 +153,14 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close lets go of the session.
+// Close lets go of the session. What is being typed into an agent CLI that has
+// ended meanwhile comes to its own end first.
 func (s *session) Close() error {
 	s.cancel()
+	if s.State().State == coleo.Dead {
+		s.typing.Lock()
+		defer s.typing.Unlock()
+	}
 	err := s.client.Close()
 	<-s.done
 	return err
