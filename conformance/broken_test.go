@@ -33,8 +33,20 @@ type brokenHarness struct {
 	breaks breaks
 	anew   bool // Attach ends what is there and starts another
 
-	mu   sync.Mutex
-	last coleo.SpawnConfig
+	mu     sync.Mutex
+	last   coleo.SpawnConfig
+	opened []coleo.Handle
+}
+
+// resume lets holders go on that a fault has stopped: then they end what is left.
+func (h *brokenHarness) resume() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, handle := range h.opened {
+		if holder.SameProcess(handle.Holder) {
+			_ = syscall.Kill(handle.Holder.PID, syscall.SIGCONT)
+		}
+	}
 }
 
 func (h *brokenHarness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
@@ -63,6 +75,9 @@ func (h *brokenHarness) open(s coleo.Session, err error) (coleo.Session, error) 
 	if err != nil || h.breaks == nil {
 		return s, err
 	}
+	h.mu.Lock()
+	h.opened = append(h.opened, s.Handle())
+	h.mu.Unlock()
 	return h.breaks(s.(live)), nil
 }
 

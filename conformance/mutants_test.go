@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"coleo.dev"
 )
 
 // mutant is a harness, or an agent CLI, with one fault. The suite must find it.
@@ -50,13 +48,14 @@ func TestTheSuiteFindsEachMutant(t *testing.T) {
 const mutantsAtOnce = 6
 
 // judge runs the checks that are named and compares.
-func (m mutant) judge(t *testing.T, h coleo.Harness, c Config) {
+func (m mutant) judge(t *testing.T, h *brokenHarness, c Config) {
 	checks := pick(append(slices.Clone(m.passes), m.fails...))
 	if m.within > 0 {
 		for i := range checks {
 			checks[i].Timeout = m.within
 		}
 	}
+	defer h.resume()
 	report, err := Run(t.Context(), h, c, checks)
 	if err != nil {
 		t.Errorf("%s: %v", m.name, err)
