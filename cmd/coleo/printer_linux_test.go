@@ -26,7 +26,7 @@ const (
 
 // playPrinter writes the output of a kind, "text" or "binary", to its
 // terminal until it is told to stop; of the kind "flood", as fast as it can.
-// Then it waits for the terminal's end.
+// Then it waits for the terminal's end. The kind "echo" gives back each key.
 func playPrinter(args []string) int {
 	if len(args) != 2 {
 		fmt.Println("printer: want a work folder and a kind, got", args)
@@ -36,7 +36,11 @@ func playPrinter(args []string) int {
 		fmt.Println("printer:", err)
 		return 1
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	out := io.Discard
+	if args[1] == "echo" {
+		out = os.Stdout
+	}
+	_, _ = io.Copy(out, os.Stdin)
 	return 0
 }
 
@@ -49,6 +53,9 @@ func print(dir, kind string) error {
 	t.Lflag &^= unix.ECHO | unix.ICANON
 	if err := unix.IoctlSetTermios(1, unix.TCSETS, t); err != nil {
 		return err
+	}
+	if kind == "echo" {
+		return nil
 	}
 	at := 0
 	for block := 0; !exists(filepath.Join(dir, printerStop)); block++ {
