@@ -15,9 +15,11 @@ var claims = map[string]string{
 	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming",
 	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
 	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {

@@ -17,9 +17,11 @@ import (
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
 	"coleo.dev/harnesses/codex"
+	"coleo.dev/harnesses/copilot"
 	"coleo.dev/harnesses/gemini"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
+	"coleo.dev/harnesses/qwen"
 	"coleo.dev/harnesses/terminal"
 )
 
@@ -36,8 +38,10 @@ func builtins() []builtin {
 		{"aider", aider.Spec, aider.Hooks()},
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
 		{"codex", codex.Spec, codex.Hooks()},
+		{"copilot", copilot.Spec, terminal.Hooks{}},
 		{"gemini", gemini.Spec, gemini.Hooks()},
 		{"opencode", opencode.Spec, opencode.Hooks()},
+		{"qwen", qwen.Spec, terminal.Hooks{}},
 	}
 }
 

@@ -103,12 +103,13 @@ func (s *session) asText(prompt string) (string, error) {
 	switch {
 	case prompt == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	case c.never != nil && c.never.MatchString(prompt):
 	case c.refuse == nil || !c.refuse.MatchString(prompt):
 		return prompt, nil
 	case c.Lead != "":
 		return c.Lead + prompt, nil
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.h.spec.Title, prompt[:1])
+	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.h.spec.Title, strings.TrimSpace(prompt)[:1])
 }
 
 // mayPrompt is the check before text is typed: the composer is on this very

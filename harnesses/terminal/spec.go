@@ -32,6 +32,7 @@ type Spec struct {
 	Rules       []Rule       `toml:"rule"`
 	Dialogs     []DialogRule `toml:"dialog"`
 	Answer      AnswerRule   `toml:"answer"`
+	Transcript  Transcript   `toml:"transcript"`
 }
 
 // Capabilities are coleo.Capabilities as they are written in a harness.toml.
@@ -106,9 +107,10 @@ type Composer struct {
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
+	Never  string `toml:"never"`  // of prompts that are refused, Lead or not
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
-	bottom, top, row, first, head, strip, empty, held, refuse, trap *regexp.Regexp
+	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
 }
 
 // Cond is one thing that must be so, or with Not must not be so.
@@ -192,6 +194,7 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	}
 	c.composer(&s.Composer)
 	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
+	c.transcript(&s.Transcript)
 	return s, c.err
 }
 
@@ -293,7 +296,7 @@ func (c *compiler) composer(b *Composer) {
 	}
 	b.top, b.row, b.first, b.head = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First), c.regexp(b.Head)
 	b.strip, b.empty, b.held = c.regexp(b.Strip), c.regexp(b.Empty), c.regexp(b.Held)
-	b.refuse, b.trap = c.regexp(b.Refuse), c.regexp(b.Trap)
+	b.refuse, b.never, b.trap = c.regexp(b.Refuse), c.regexp(b.Never), c.regexp(b.Trap)
 	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
 		c.fail(b.Cursor, "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
 	}
