@@ -17,6 +17,7 @@ var claims = map[string]string{
 	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
 	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
 	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
+	"kilo":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
 	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",

@@ -19,6 +19,7 @@ import (
 	"coleo.dev/harnesses/codex"
 	"coleo.dev/harnesses/copilot"
 	"coleo.dev/harnesses/gemini"
+	"coleo.dev/harnesses/kilo"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
 	"coleo.dev/harnesses/qwen"
@@ -40,7 +41,8 @@ func builtins() []builtin {
 		{"codex", codex.Spec, codex.Hooks()},
 		{"copilot", copilot.Spec, terminal.Hooks{}},
 		{"gemini", gemini.Spec, gemini.Hooks()},
-		{"opencode", opencode.Spec, opencode.Hooks()},
+		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
+		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
 		{"qwen", qwen.Spec, terminal.Hooks{}},
 	}
 }
@@ -67,7 +69,7 @@ type Registry struct {
 func New(dir string, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, hold: hold, builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
-		spec, err := terminal.ParseSpec(b.name+"/harness.toml", b.spec)
+		spec, err := terminal.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +98,7 @@ func (r *Registry) refresh() {
 			r.wrong = errors.Join(r.wrong, err)
 			continue
 		}
-		r.all[spec.Name] = terminal.New(spec, hooksOf(spec.Name), r.hold)
+		r.all[spec.Name] = terminal.New(spec, hooksOf(spec), r.hold)
 	}
 }
 
@@ -128,16 +130,30 @@ func readSpec(path string) (*terminal.Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read harness: %w", err)
 	}
-	return terminal.ParseSpec(path, data)
+	return terminal.ParseSpecOn(path, data, specOf)
 }
 
-func hooksOf(name string) terminal.Hooks {
-	for _, b := range builtins() {
-		if b.name == name {
-			return b.hooks
+// hooksOf returns the code behind a user's description: that of the built-in
+// harness of its name, else of its base.
+func hooksOf(s *terminal.Spec) terminal.Hooks {
+	for _, name := range []string{s.Name, s.Base} {
+		for _, b := range builtins() {
+			if b.name == name {
+				return b.hooks
+			}
 		}
 	}
 	return terminal.Hooks{}
+}
+
+// specOf returns the description of a built-in harness, nil without one.
+func specOf(name string) []byte {
+	for _, b := range builtins() {
+		if b.name == name {
+			return b.spec
+		}
+	}
+	return nil
 }
 
 // Get returns a harness. The error for a name that is not known is EInvalid.

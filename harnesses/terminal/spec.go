@@ -10,6 +10,7 @@ import (
 
 // Spec is a harness.toml: what Coleo knows of one agent CLI with a screen.
 type Spec struct {
+	Base          string   `toml:"base"` // another harness, whose description this one changes
 	Name          string   `toml:"name"`
 	Title         string   `toml:"title"`
 	Version       string   `toml:"version"`
@@ -57,7 +58,8 @@ type Launch struct {
 	CredentialsEnv []string          `toml:"credentials_env"` // passed on from the user's environment
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
-	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of the names of variables in the base's launch -> this one's
+	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 }
 
 // Part is a piece of a command line, environment and HOME, used when If
@@ -166,9 +168,17 @@ type AnswerRule struct {
 	begin, end, strip *regexp.Regexp
 }
 
-// ParseSpec reads a harness.toml. Errors name the file and the line.
-func ParseSpec(file string, data []byte) (*Spec, error) {
+// ParseSpec reads a harness.toml that has no base. Errors name the file and
+// the line.
+func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
+
+// ParseSpecOn reads a harness.toml. What describes its base is asked of bases.
+// Keys of the file stand in place of the base's; so do its lists, whole.
+func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	s := &Spec{Timing: defaultTiming()}
+	if err := s.layBase(file, data, bases); err != nil {
+		return nil, err
+	}
 	if err := config.Decode(file, data, s); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,52 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev/config"
+)
+
+// layBase fills a Spec with what the base of a file says, if it has one. A base
+// has none itself.
+func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) error {
+	own := &Spec{}
+	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
+		return err
+	}
+	var base []byte
+	if bases != nil {
+		base = bases(own.Base)
+	}
+	if base == nil {
+		return config.Errorf(file, data, own.Base, "base %q is no built-in harness", own.Base)
+	}
+	if err := config.Decode(own.Base+"/harness.toml", base, s); err != nil {
+		return err
+	}
+	s.Launch.renameEnv(own.Launch.RenameEnv)
+	return nil
+}
+
+// renameEnv gives the environment variables of a base other names.
+func (l *Launch) renameEnv(names map[string]string) {
+	rename := func(name string) string {
+		for from, to := range names {
+			if rest, ok := strings.CutPrefix(name, from); ok {
+				return to + rest
+			}
+		}
+		return name
+	}
+	l.CredentialsEnv = slices.Clone(l.CredentialsEnv)
+	for i, name := range l.CredentialsEnv {
+		l.CredentialsEnv[i] = rename(name)
+	}
+	for i := range l.Parts {
+		env := map[string]string{}
+		for name, value := range l.Parts[i].Env {
+			env[rename(name)] = value
+		}
+		l.Parts[i].Env = env
+	}
+}
