@@ -135,6 +135,10 @@ type SpawnConfig struct {
 
 	Cols int `json:"cols,omitempty"` // 120
 	Rows int `json:"rows,omitempty"` // 40
+
+	// Keep is how much of the terminal's output is kept, in bytes; 0 means the
+	// holder's own bound. It is the host's to say.
+	Keep int64 `json:"-"`
 }
 
 // Identity names one process beyond its pid, which alone is reused.

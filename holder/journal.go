@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// segmentSize is where a journal file ends and the next begins, in bytes.
-const segmentSize = 4 << 20
+// SegmentSize is where a journal file ends and the next begins, in bytes: files
+// begin at its multiples.
+const SegmentSize = 4 << 20
 
 // markEvery bounds how many time marks a busy terminal leaves in the index.
 const markEvery = 50 * time.Millisecond
@@ -132,12 +133,12 @@ func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.end-j.start >= segmentSize {
+	if j.end-j.start >= SegmentSize {
 		if err := j.roll(); err != nil {
 			return 0, err
 		}
 	}
-	n, err := write(j.segment, int(segmentSize-(j.end-j.start)))
+	n, err := write(j.segment, int(SegmentSize-(j.end-j.start)))
 	n = max(n, 0)
 	if n > 0 {
 		j.end += int64(n)
