@@ -27,6 +27,7 @@ type Config struct {
 	Path      []string // folders in which agent CLIs are looked for first
 	Environ   []string // of the user, passed on by the harnesses' allow-lists
 	MaxArms   int
+	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
 	StartedAt time.Time
 	Registry  *registry.Registry
 	DB        *store.HostDB

@@ -75,7 +75,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	a.record.Generation++
 	c := o.Config
 	c.Arm, c.Generation, c.Nonce, c.Dir = a.record.ID, a.record.Generation, rand.Text(), a.dir()
-	c.Path, c.Environ = append(c.Path, a.host.Path...), a.host.Environ
+	c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 	if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
 		c.Conversation = ""
 	}
