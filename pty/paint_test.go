@@ -76,31 +76,32 @@ func TestAPaintedScreenLooksTheSameAndGoesOnAlike(t *testing.T) {
 func TestWhatIsHardToPaint(t *testing.T) {
 	t.Parallel()
 	for what, out := range map[string]string{
-		"a pending wrap":             "\x1b[H0123456789",
-		"a pending wrap, wide":       "\x1b[H01234567\U0001f600",
-		"wrapped lines":              "0123456789abcdefghij",
-		"wrapped, then a wide one":   "012345678\U0001f600x",
-		"no autowrap":                "\x1b[?7l0123456789xyz",
-		"insert mode":                "abc\x1b[4h\x1b[H",
-		"line drawing":               "\x1b(0lqk\x1b)A\x0e#",
-		"a scroll region":            "\x1b[2;3rabc\r\n\r\n\r\nx",
-		"origin mode":                "\x1b[2;3r\x1b[?6h\x1b[2;2Hx",
-		"a saved cursor":             "\x1b[2;3H\x1b[1;31m\x1b7\x1b[0m\x1b[H",
-		"a saved cursor in origin":   "\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b7\x1b[?6l",
-		"tab stops":                  "\x1b[3g\x1b[4G\x1bH\r",
-		"the alternate screen":       "normal\x1b[31m\x1b[?1049h\x1b[2;2Halt",
-		"a title and modes":          "\x1b]2;here\a\x1b[?2004h\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b[?1h\x1b=",
-		"kitty's keyboard":           "\x1b[>1u\x1b[>5u",
-		"an open update":             "\x1b[?2026hhalf",
-		"colours":                    "\x1b[31mr\x1b[92mg\x1b[38;5;200mp\x1b[48;2;1;2;3mb\x1b[7;2mz\x1b[K",
-		"a coloured screen":          "\x1b[44m\x1b[2J\x1b[3;3Hx",
-		"a link":                     "\x1b]8;;https://example.com/\alink\x1b]8;;\a no",
-		"characters that would join": "\U0001f1e6\x1b[3G\U0001f1e7\x1b[1;5H\u0915\x1b[1;6H\u0937",
-		"a cluster":                  "e\u0301\U0001f468\u200d\U0001f469",
-		"a mark alone":               "\u0301x",
-		"the screen full of E":       "\x1b[35m\x1b#8",
-		"protected":                  "\x1b[1\"qsafe\x1b[0\"q loose\x1b[1\"q",
-		"a pen that is on":           "\x1b[1;4;35m\x1b]8;;https://example.com/\a",
+		"a pending wrap":           "\x1b[H0123456789",
+		"a pending wrap, wide":     "\x1b[H01234567\U0001f600",
+		"wrapped lines":            "0123456789abcdefghij",
+		"wrapped, then a wide one": "012345678\U0001f600x",
+		"no autowrap":              "\x1b[?7l0123456789xyz",
+		"insert mode":              "abc\x1b[4h\x1b[H",
+		"line drawing":             "\x1b(0lqk\x1b)A\x0e#",
+		"a scroll region":          "\x1b[2;3rabc\r\n\r\n\r\nx",
+		"origin mode":              "\x1b[2;3r\x1b[?6h\x1b[2;2Hx",
+		"a saved cursor":           "\x1b[2;3H\x1b[1;31m\x1b7\x1b[0m\x1b[H",
+		"a saved cursor in origin": "\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b7\x1b[?6l",
+		"tab stops":                "\x1b[3g\x1b[4G\x1bH\r",
+		"the alternate screen":     "normal\x1b[31m\x1b[?1049h\x1b[2;2Halt",
+		"a title and modes":        "\x1b]2;here\a\x1b[?2004h\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b[?1h\x1b=",
+		"kitty's keyboard":         "\x1b[>1u\x1b[>5u",
+		"an open update":           "\x1b[?2026hhalf",
+		"colours":                  "\x1b[31mr\x1b[92mg\x1b[38;5;200mp\x1b[48;2;1;2;3mb\x1b[7;2mz\x1b[K",
+		"a coloured screen":        "\x1b[44m\x1b[2J\x1b[3;3Hx",
+		"a link":                   "\x1b]8;;https://example.com/\alink\x1b]8;;\a no",
+		"flags that would join":    "\U0001f1e6\x1b[2G\U0001f1e7\x1b[3G\U0001f1e8\x1b[5G\U0001f1e9",
+		"a prefix that would join": "\u0600\x1b[2Gx",
+		"a cluster":                "e\u0301\U0001f468\u200d\U0001f469",
+		"a mark alone":             "\u0301x",
+		"the screen full of E":     "\x1b[35m\x1b#8",
+		"protected":                "\x1b[1\"qsafe\x1b[0\"q loose\x1b[1\"q",
+		"a pen that is on":         "\x1b[1;4;35m\x1b]8;;https://example.com/\a",
 	} {
 		for _, then := range []string{"Z", "\x1b8Q", "\r\n\tY\n\n", "\x1b[?1049lback\x1b8N", "\x1b[?2J", "\x1b[?6l\x1b[99;99Hm\x1b[<1u"} {
 			c := New(10, 4)
@@ -116,5 +117,20 @@ func TestWhatIsHardToPaint(t *testing.T) {
 				t.Errorf("%s, then %q: %q: %s", what, then, c.Paint(), diff)
 			}
 		}
+	}
+}
+
+// TestPaintedLinesAreWrappedAnew: a terminal that gets wider joins what it had
+// wrapped, and so it does with what was painted.
+func TestPaintedLinesAreWrappedAnew(t *testing.T) {
+	t.Parallel()
+	c := New(10, 4)
+	_, _ = c.Write([]byte("0123456789abcdefghij\r\nother"))
+	again := painted(c)
+	for _, s := range []*Core{c, again} {
+		s.Resize(25, 4)
+	}
+	if diff := alike(again, c); diff != "" || c.Row(0) != "0123456789abcdefghij" {
+		t.Errorf("%s (the row is %q)", diff, c.Row(0))
 	}
 }
