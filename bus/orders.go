@@ -22,7 +22,8 @@ const (
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
-	OpScreen    Op = "screen"    // ArmOrder -> coleo.Screen
+	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
+	OpRecord    Op = "record"    // RecordOrder -> coleo.Recording
 	OpOutput    Op = "output"    // OutputOrder -> coleo.Output
 	OpInput     Op = "input"     // InputOrder -> nothing
 	OpResize    Op = "resize"    // ResizeOrder -> nothing
@@ -99,6 +100,18 @@ type RespondOrder struct {
 	Dialog   coleo.Fingerprint `json:"dialog,omitempty"`
 	Decision coleo.Decision    `json:"decision"`
 	Lease    string            `json:"lease,omitempty"`
+}
+
+// ScreenOrder asks for an arm's screen, as it stands or as it stood at a time.
+type ScreenOrder struct {
+	Arm string    `json:"arm"`
+	At  time.Time `json:"at,omitzero"`
+}
+
+// RecordOrder asks for the piece of an arm's recording from an offset on.
+type RecordOrder struct {
+	Arm  string `json:"arm"`
+	From int64  `json:"from"`
 }
 
 // OutputOrder asks for terminal output from an offset on. It waits for some up

@@ -19,14 +19,13 @@ const journalChunk = 64 << 10
 func (s *session) rebuild(at holder.Status) replay {
 	now := time.Now()
 	dir := holder.JournalDir(s.handle.Dir)
-	marks, _ := holder.Marks(dir) // without any, the present size must do
 	s.keeper.tidy(at.End)
 	r := replay{until: at.End, answered: at.Answered}
 	shot := s.keeper.newest(at.Start, at.End)
 	if shot == nil {
-		s.begin(at, marks, at.Start, &r)
+		s.begin(at, at.Start, &r)
 	} else {
-		cols, rows, here, rest := sizes(marks, shot.Offset, at.End)
+		cols, rows, here, rest := sizes(resizesFrom(dir, shot.Offset), shot.Offset, at.End)
 		s.reader = newReader(s.h.spec, at.Cols, at.Rows, now, s.changed)
 		if s.resume(shot, now); here {
 			s.screen.Resize(cols, rows)
@@ -36,7 +35,7 @@ func (s *session) rebuild(at holder.Status) replay {
 	}
 	if err := s.catchUp(dir, &r); err != nil { // trimmed in the meantime, or a file is not to be read
 		if start, _, err := holder.Span(dir); err == nil && start > s.end {
-			s.begin(at, marks, start, &r)
+			s.begin(at, start, &r)
 			_ = s.catchUp(dir, &r) // what is left comes by the stream
 		}
 	}
@@ -45,8 +44,8 @@ func (s *session) rebuild(at holder.Status) replay {
 
 // begin starts with an empty screen at an offset, and says so when there has
 // been something on it.
-func (s *session) begin(at holder.Status, marks []holder.Mark, from int64, r *replay) {
-	cols, rows, _, rest := sizes(marks, from, at.End)
+func (s *session) begin(at holder.Status, from int64, r *replay) {
+	cols, rows, _, rest := sizes(resizesFrom(holder.JournalDir(s.handle.Dir), 0), from, at.End)
 	if cols == 0 {
 		cols, rows = at.Cols, at.Rows
 	}

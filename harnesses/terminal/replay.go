@@ -13,13 +13,29 @@ type replay struct {
 	resizes  []holder.Mark // that are to come, in order
 }
 
+// resizesFrom returns the resizes of the journal in dir at an offset and behind
+// it. Without any, the present size must do.
+func resizesFrom(dir string, offset int64) []holder.Mark {
+	index, err := holder.OpenIndex(dir)
+	if err != nil {
+		return nil
+	}
+	defer index.Close()
+	var out []holder.Mark
+	for m := range index.From(index.Find(func(m holder.Mark) bool { return m.Offset >= offset })) {
+		if m.Kind == holder.MarkResize {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // sizes returns how large the terminal was at an offset, zeros when no mark
 // says so, and the resizes behind it. here tells whether the size is from that
 // very offset.
 func sizes(marks []holder.Mark, from, until int64) (cols, rows int, here bool, rest []holder.Mark) {
 	for _, m := range marks {
 		switch {
-		case m.Kind != holder.MarkResize:
 		case m.Offset <= from:
 			cols, rows, here = m.Cols, m.Rows, m.Offset == from
 		case m.Offset <= until:
