@@ -80,7 +80,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		c.Conversation = ""
 	}
 	a.record.Spec, a.record.Workdir, a.record.Provider, a.record.Model = c, c.Workdir, c.Provider, c.Model
-	a.record.Status, a.record.State, a.record.Handle, a.record.Run, a.run, a.earlier = coleo.StatusStarting, coleo.Initializing, nil, nil, nil, nil
+	a.record.Status, a.record.State, a.record.Handle, a.record.Run, a.record.Earlier, a.run = coleo.StatusStarting, coleo.Initializing, nil, nil, nil, nil
 	record := a.record
 	a.mu.Unlock()
 	if err := a.host.DB.PutArm(ctx, record); err != nil {
