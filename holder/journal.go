@@ -60,6 +60,7 @@ type Journal struct {
 	end      int64
 	lastMark time.Time
 	watchers []chan struct{} // told of each growth
+	syncing  syncing
 }
 
 // CreateJournal opens the journal in dir to append, and makes it if missing.
@@ -75,6 +76,7 @@ func CreateJournal(dir string) (*Journal, error) {
 	if len(segments) > 0 {
 		last := segments[len(segments)-1]
 		j.first, j.start, j.end = segments[0].start, last.start, last.end
+		j.syncing.done = last.start
 	}
 	if j.segment, err = openSegment(dir, j.start); err != nil {
 		return nil, err
@@ -143,6 +145,7 @@ func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, e
 	if n > 0 {
 		j.end += int64(n)
 		j.tell()
+		j.soon(syncEvery)
 	}
 	if err != nil {
 		return n, fmt.Errorf("append to journal: %w", err)
@@ -161,6 +164,7 @@ func (j *Journal) roll() error {
 	}
 	j.segment.Close()
 	j.segment, j.start = next, j.end
+	j.soon(0)
 	return nil
 }
 
@@ -232,9 +236,12 @@ func (j *Journal) tell() {
 	}
 }
 
-// Close closes the files.
+// Close closes the files, and returns when all is on the disk.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return errors.Join(j.segment.Close(), j.index.Close())
+	if j.syncing.timer != nil {
+		j.syncing.timer.Stop()
+	}
+	return errors.Join(j.segment.Close(), j.index.Close(), syncSegments(j.dir, j.syncing.done, j.end))
 }
