@@ -32,9 +32,9 @@ const (
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
 )
 
-// SpawnOrder starts an arm. Config.Dir, Generation, Nonce and Environ are the
-// host agent's to fill in. With Generation set, the order is refused unless it
-// is one more than the last.
+// SpawnOrder starts an arm. Config.Dir, Nonce and Environ are the host agent's to
+// fill in, and so is Generation, which must be newer than any that it had here:
+// Config.Generation is newer than any that serve knows of, on whatever host.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -178,6 +178,7 @@ type Beat struct {
 // ArmBeat is one arm's part of a beat.
 type ArmBeat struct {
 	ID         string    `json:"id"`
+	Generation int       `json:"generation,omitempty"`
 	LastOutput time.Time `json:"last_output,omitzero"`
 }
 

@@ -148,7 +148,7 @@ func (h *Host) beat() {
 			a.noteBlocked(h.ctx, r.Blocked)
 		}
 		if r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
-			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, LastOutput: r.LastOutput})
+			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput})
 		}
 	}
 	if err := h.Bus.Beat(b); err != nil {

@@ -72,7 +72,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	}
 	a.mu.Lock()
 	a.record.Name, a.record.Harness, a.record.Desired = o.Name, o.Harness, coleo.DesiredRunning
-	a.record.Generation++
+	a.record.Generation = max(a.record.Generation+1, o.Config.Generation) // it may have run elsewhere since
 	c := o.Config
 	c.Arm, c.Generation, c.Nonce, c.Dir = a.record.ID, a.record.Generation, rand.Text(), a.dir()
 	c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
