@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "coleo":
 		main()
+	case "printer":
+		os.Exit(playPrinter(os.Args[1:]))
 	case "fakeagent":
 		os.Exit(playFake(os.Args[1:]))
 	}
