@@ -102,6 +102,9 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 3*holder.SegmentSize+recorded/2)
+	for at := holder.SegmentSize; at < len(data); at += holder.SegmentSize { // each file begins within a sequence
+		copy(data[at-5:], "\x1b[38;5;123m")
+	}
 	st, s := setStage(t, cols, rows, 1)
 	old := time.Now()
 	for len(st.said) < len(data) {
@@ -113,8 +116,8 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 		t.Fatalf("the journal begins at %d (%v): nothing was trimmed", start, err)
 	}
 	cast, first := recordingOf(t, st)
-	if first.Offset < start || first.Offset > start+16 {
-		t.Errorf("the recording begins at offset %d, want it near %d", first.Offset, start)
+	if want := start + int64(len("\x1b[38;5;123m")) - 5; first.Offset != want {
+		t.Errorf("the recording begins at offset %d, want it behind the sequence, at %d", first.Offset, want)
 	}
 	before := pty.New(cols, rows)
 	_, _ = before.Write(data[:first.Offset])
