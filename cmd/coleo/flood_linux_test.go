@@ -33,7 +33,7 @@ const (
 // TestAFloodLeavesTheOthersAlone has ten arms print as fast as they can beside
 // a quiet one.
 func TestAFloodLeavesTheOthersAlone(t *testing.T) {
-	w := newWorld(t, "")
+	w := newWorld(t, "[arms]\nmax_arms = 11\n")
 	quiet := w.spawnPrinter("quiet", "echo")
 	for i := range flooding {
 		w.spawnPrinter(fmt.Sprintf("flood-%d", i), "flood")
