@@ -13,13 +13,6 @@ import (
 	"coleo.dev/pty"
 )
 
-func newArmScreenCommand() *cobra.Command {
-	return verb("screen", "Print what the arm's terminal shows", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		s, err := client.Screen(c.Context(), name)
-		return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
-	})
-}
-
 func newArmExplainCommand() *cobra.Command {
 	return verb("explain", "Tell why the arm reads as it does", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
 		x, err := client.Explain(c.Context(), name)

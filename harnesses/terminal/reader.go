@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -27,12 +28,13 @@ type reader struct {
 	unknown  time.Time // since when no rule knows the screen; zero: it is known
 	reported bool      // that it is unknown
 	status   inband
-	hold     bool // a prompt was submitted and has not shown yet
-	worked   int  // how many looks saw it working or asking
-	deaf     bool // the program's own word does not count
-	alone    bool // nobody else knows when the program ends
-	over     bool // no more output will come
-	fresh    bool // seen from its start on, and no prompt was sent yet
+	said     []heard // the program's last words beside its screen, one of each kind
+	hold     bool    // a prompt was submitted and has not shown yet
+	worked   int     // how many looks saw it working or asking
+	deaf     bool    // the program's own word does not count
+	alone    bool    // nobody else knows when the program ends
+	over     bool    // no more output will come
+	fresh    bool    // seen from its start on, and no prompt was sent yet
 	dialogs  dialogCounter
 }
 
@@ -61,11 +63,30 @@ func (r *reader) feed(p []byte, now time.Time) int {
 		if r.deaf {
 			continue
 		}
+		r.hear(n, now)
 		if r.status.take(n, now); r.status.speaks() {
 			r.worked++
 		}
 	}
 	return n
+}
+
+// hear keeps what the program says beside its screen, for a snapshot.
+func (r *reader) hear(n pty.Notice, now time.Time) {
+	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
+		return // the one is on the screen, the other has no text
+	}
+	r.said = slices.DeleteFunc(r.said, func(h heard) bool { return h.Kind == n.Kind })
+	r.said = append(r.said, heard{n.Kind, n.Text, now})
+}
+
+// resume goes on from a snapshot, as if all output before it had been fed.
+func (r *reader) resume(s *snapshot, now time.Time) {
+	r.screen, r.end, r.pastes, r.said = s.screen, s.Offset, s.Pastes, s.Said
+	for _, h := range s.Said {
+		r.status.take(pty.Notice{Kind: h.Kind, Text: h.Text}, h.Time)
+	}
+	r.fed, r.paint = now, paint{begun: now}
 }
 
 // explain returns the evidence behind the reading.
