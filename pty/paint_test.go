@@ -52,7 +52,7 @@ func TestAPaintedScreenLooksTheSameAndGoesOnAlike(t *testing.T) {
 				}
 			}
 			draw := rand.New(rand.NewPCG(1, uint64(len(data))))
-			for range 12 {
+			for range 4 {
 				cut := draw.IntN(len(data))
 				c := New(cast.Cols, cast.Rows)
 				_, _ = c.Write(data[:cut])
