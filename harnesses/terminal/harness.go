@@ -60,7 +60,7 @@ func (s *Spec) Info() coleo.Info {
 
 // Spawn starts the agent CLI under a holder of its own.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := h.spec.Plan(&c)
+	launch, err := h.spec.Plan(&c, hookCommand(h.hold))
 	if err != nil {
 		return nil, err
 	}

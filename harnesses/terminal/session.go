@@ -34,6 +34,7 @@ type session struct {
 	mu     sync.Mutex
 	handle coleo.Handle
 	*reader
+	ear    *listener
 	output time.Time     // when the agent CLI wrote last while we watched
 	looked chan struct{} // closed and replaced at each look
 }
@@ -66,6 +67,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	}
 	s.reader = newReader(h.spec, replay.cols, replay.rows, time.Now(), s.changed)
 	s.end, s.fresh = replay.from, fresh
+	s.ear = newListener(h.spec, handle.Dir)
 	go s.follow(stream, replay)
 	return s, nil
 }
@@ -170,6 +172,7 @@ func (s *session) Close() error {
 func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
 	defer s.log.End()
+	defer s.ear.close()
 	chunks := make(chan holder.Chunk, 16)
 	go func() {
 		defer close(chunks)
@@ -206,6 +209,10 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 				continue
 			}
 			timer.Reset(s.look(time.Now()))
+		case <-s.ear.woken:
+			if !r.behind(s.end) {
+				timer.Reset(s.hearHook(time.Now()))
+			}
 		case <-timer.C:
 			timer.Reset(s.look(time.Now()))
 		}
@@ -250,6 +257,7 @@ func (s *session) look(now time.Time) time.Duration {
 
 // lookLocked is look for callers that hold mu.
 func (s *session) lookLocked(now time.Time) time.Duration {
+	s.listen(now)
 	next := s.reader.look(now)
 	if s.halfDone(now) == 0 {
 		s.wakeLookers()

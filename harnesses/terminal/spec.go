@@ -22,6 +22,7 @@ type Spec struct {
 
 	Capabilities Capabilities `toml:"capabilities"`
 	Launch       Launch       `toml:"launch"`
+	Hook         Hook         `toml:"hook"`
 	Keys         Keys         `toml:"keys"`
 	Timing       Timing       `toml:"timing"`
 	// CompactWhen must hold before the compact command is submitted: agent CLIs
@@ -139,6 +140,9 @@ type DialogRule struct {
 	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
+	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
+	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
+	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label
 	Options  []string `toml:"options"`   // when they are always the same
 	End      string   `toml:"end"`       // of the row behind options or subject
@@ -151,6 +155,7 @@ type DialogRule struct {
 	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
 
 	strip, title, top, option, end *regexp.Regexp
+	gutter, changed                *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 }
 
@@ -190,6 +195,7 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	if s.Capabilities.Compact {
 		c.conds("compact_when", s.CompactWhen)
 	}
+	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
 	return s, c.err
@@ -282,6 +288,10 @@ func (c *compiler) dialog(d *DialogRule) {
 	c.conds(d.Name, d.When)
 	d.strip, d.title, d.top = c.regexp(d.Strip), c.regexp(d.Title), c.regexp(d.Top)
 	d.option, d.end = c.regexp(d.Option), c.regexp(d.End)
+	d.gutter, d.changed = c.regexp(d.Gutter), c.regexp(d.Changed)
+	if len(d.Cut) > 0 {
+		c.conds(d.Name, d.Cut)
+	}
 	if d.title == nil {
 		c.fail(d.Name, "dialog %q needs a title", d.Name)
 	}
