@@ -15,8 +15,12 @@ import (
 // never by a file of the user's.
 type Hook struct {
 	Event   string   `toml:"event"`  // key of the payload that names the event
+	Turn    string   `toml:"turn"`   // key of what names a turn, where prompts may wait for their turn
+	Strip   string   `toml:"strip"`  // cut out of a prompt's text: what the agent CLI puts around pastes
 	Unless  Unless   `toml:"unless"` // then the agent CLI gets no hook
 	Reports []Report `toml:"report"`
+
+	strip *regexp.Regexp
 }
 
 // Unless is a file of the user's that already says who is told, where the agent
@@ -51,6 +55,7 @@ func (c *compiler) hook(h *Hook) {
 	if len(h.Reports) > 0 && h.Event == "" {
 		c.fail("[hook]", "hook.event is missing: which key of a report names its event?")
 	}
+	h.strip = c.regexp(h.Strip)
 	h.Unless.pattern = c.regexp(h.Unless.Pattern)
 	for _, r := range h.Reports {
 		if r.Event == "" {

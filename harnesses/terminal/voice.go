@@ -15,6 +15,10 @@ const (
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long they must disagree before it is told of.
 	disagreeAfter = time.Second
+	// forgiveAfter is how long after such a lapse a claim counts again, unless the
+	// screen agrees with it before: long enough for an arm to be used between two
+	// forged words.
+	forgiveAfter = 10 * time.Second
 )
 
 // voice is the last word of one witness beside the screen: of the program
@@ -22,28 +26,27 @@ const (
 // cautious, never less, because anything that prints can forge it; and what the
 // screen contradicts lapses, or one word would hold an arm for ever.
 type voice struct {
-	name   string
-	word   string
-	detail string
-	claim  coleo.State // what the word adds to a screen's verdict; "" nothing
-	weak   bool        // it proves nothing but caution
-	at     time.Time   // of the word
-	since  time.Time   // of the claim
-	lapsed bool
-	doubt  time.Time // since when the screen has contradicted its claims
-	silent time.Time // since when it has claimed nothing; zero: it claims
-	told   bool      // of the disagreement
+	name    string
+	word    string
+	detail  string
+	claim   coleo.State // what the word adds to a screen's verdict; "" nothing
+	weak    bool        // it proves nothing but caution
+	at      time.Time   // of the word
+	since   time.Time   // of the claim
+	lapsed  bool
+	refuted time.Time // when the screen made it lapse
+	doubt   time.Time // since when the screen has contradicted its claims
+	silent  time.Time // since when it has claimed nothing; zero: it claims
+	told    bool      // of the disagreement
 }
 
 // say takes a word. A claim that is repeated, or given up for a moment, while
 // the screen contradicts it is the same claim: it does not gain time so.
 func (v *voice) say(word, detail string, claim coleo.State, now time.Time) {
 	switch {
-	case claim == "":
-		if v.claim != "" {
-			v.silent = now
-		}
-	case v.claim == "" && !v.doubt.IsZero() && now.Sub(v.silent) >= lapseAfter:
+	case claim == "" && v.claim != "":
+		v.silent = now
+	case claim != "" && v.forgiven(now):
 		v.doubt = time.Time{}
 	}
 	if claim != v.claim {
@@ -53,6 +56,15 @@ func (v *voice) say(word, detail string, claim coleo.State, now time.Time) {
 	if v.doubt.IsZero() {
 		v.lapsed, v.told = false, false
 	}
+}
+
+// forgiven tells whether what the screen contradicted is so long ago that a
+// claim is a new one.
+func (v *voice) forgiven(now time.Time) bool {
+	if v.lapsed && !v.refuted.IsZero() {
+		return now.Sub(v.refuted) >= forgiveAfter
+	}
+	return v.claim == "" && now.Sub(v.silent) >= lapseAfter
 }
 
 func (v *voice) seen() bool { return v.word != "" }
@@ -73,7 +85,11 @@ func (v *voice) witness() coleo.Witness {
 
 // lapse takes the word's weight away: an interrupt or a denial ends what it
 // spoke of, whether the program says so or not.
-func (v *voice) lapse() { v.lapsed = v.lapsed || v.claim != "" }
+func (v *voice) lapse() {
+	if v.claim != "" {
+		v.lapsed, v.doubt, v.refuted = true, time.Time{}, time.Time{}
+	}
+}
 
 // contradicted tells whether the screen shows that a claim is wrong: work on an
 // idle screen, a question without a dialog.
@@ -99,20 +115,20 @@ func (v *voice) weigh(screen coleo.State, now time.Time) (kind coleo.ChangeKind,
 		return "", "", idleLook
 	}
 	if !v.contradicted(screen) {
-		v.doubt, v.told = time.Time{}, false
+		v.doubt, v.refuted, v.told = time.Time{}, time.Time{}, false
+		return "", "", idleLook
+	}
+	if v.lapsed {
 		return "", "", idleLook
 	}
 	if v.doubt.IsZero() {
 		v.doubt = now
 	}
-	if v.lapsed {
-		return "", "", idleLook
-	}
 	said := fmt.Sprintf("%s said %s while the screen read %s", v.name, v.word, screen)
 	held := now.Sub(v.doubt)
 	switch {
 	case held >= lapseAfter:
-		v.lapsed = true
+		v.lapsed, v.refuted = true, now
 		return coleo.ChangeLapse, said, idleLook
 	case held >= disagreeAfter && !v.told:
 		v.told = true
