@@ -192,7 +192,7 @@ type Explanation struct {
 	Now          time.Time `json:"now"` // when it was given: witnesses are as old as that
 	Witnesses    []Witness `json:"witnesses"`
 	Disagreement string    `json:"disagreement,omitempty"` // who contradicts the screen now, for people
-	Rows         []string  `json:"rows,omitempty"`         // the rows that the rule matched
+	Rows         []string  `json:"rows,omitempty"`         // the rows by which the rule knows it
 	Screen       Screen    `json:"screen"`
 }
 

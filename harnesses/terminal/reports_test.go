@@ -94,17 +94,18 @@ func TestASubjectThatIsCutOffComesFromTheHook(t *testing.T) {
 		want   string
 		cut    bool
 	}{
-		"all of it is shown":          {bash, dialog(true, "one", "two", "three"), "one\ntwo\nthree", false},
-		"its beginning is not":        {bash, dialog(false, "two", "three"), "Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
-		"its end is not":              {bash, dialog(true, "one", "tw…"), "Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
-		"the hook said nothing":       {`{"event":"Prompt"}`, dialog(false, "two", "three"), "two\nthree", true},
-		"the hook spoke of another":   {bash, dialog(false, "two", "four"), "two\nfour", true},
-		"nothing of it is shown":      {bash, dialog(false, "", " "), "", true},
-		"rows that are not together":  {bash, dialog(false, "one", "three"), "one\nthree", true},
-		"changes among what stays":    {edit, dialog(false, "1 stays", "2 - was", "3 + is", "4 stays", "5 - gone", "6 + here"), fullEdit, false},
-		"changes that are not in it":  {edit, dialog(false, "1 stays", "2 - was", "3 + other"), "1 stays\n2 - was\n3 + other", true},
-		"changes in another order":    {edit, dialog(false, "1 + here", "2 + is"), "1 + here\n2 + is", true},
-		"more than a person can read": {`{"event":"Tool","tool":"T","input":{"c":"` + strings.Repeat("long ", maxSubject/5) + `"}}`, dialog(false, "long"), "long", true},
+		"all of it is shown":           {bash, dialog(true, "one", "two", "three"), "one\ntwo\nthree", false},
+		"its beginning is not":         {bash, dialog(false, "two", "three"), "Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
+		"its end is not":               {bash, dialog(true, "one", "tw…"), "Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
+		"the hook said nothing":        {`{"event":"Prompt"}`, dialog(false, "two", "three"), "two\nthree", true},
+		"the hook spoke of another":    {bash, dialog(false, "two", "four"), "two\nfour", true},
+		"nothing of it is shown":       {bash, dialog(false, "", " "), "", true},
+		"rows that are not together":   {bash, dialog(false, "one", "three"), "one\nthree", true},
+		"what would act on a terminal": {`{"event":"Tool","tool":"T\u001b[2J","input":{"c\u0007":"one\u001b]0;x\u0007\r\ntwo\u202e"}}`, dialog(false, "two"), "T[2J\nc:\none]0;x\ntwo", false},
+		"changes among what stays":     {edit, dialog(false, "1 stays", "2 - was", "3 + is", "4 stays", "5 - gone", "6 + here"), fullEdit, false},
+		"changes that are not in it":   {edit, dialog(false, "1 stays", "2 - was", "3 + other"), "1 stays\n2 - was\n3 + other", true},
+		"changes in another order":     {edit, dialog(false, "1 + here", "2 + is"), "1 + here\n2 + is", true},
+		"more than a person can read":  {`{"event":"Tool","tool":"T","input":{"c":"` + strings.Repeat("long ", maxSubject/5) + `"}}`, dialog(false, "long"), "long", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

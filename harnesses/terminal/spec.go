@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"regexp"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -116,6 +117,7 @@ type Composer struct {
 type Cond struct {
 	Where   string `toml:"where"` // see region
 	Pattern string `toml:"pattern"`
+	Colour  string `toml:"colour"` // red, green or blue: what stands out in the text's colour, at the group mark or the first character
 	Not     bool   `toml:"not"`
 
 	where   region
@@ -256,6 +258,9 @@ func (c *compiler) conds(name string, list []Cond) {
 		list[i].where, list[i].pattern = where, c.regexp(list[i].Pattern)
 		if list[i].pattern == nil {
 			c.fail(name, "%q: a condition needs a pattern", name)
+		}
+		if colour := list[i].Colour; colour != "" && !slices.Contains(hues, colour) {
+			c.fail(colour, "%q: a colour is one of %v, not %q", name, hues, colour)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"coleo.dev"
 )
@@ -84,8 +85,9 @@ func (d *DialogRule) withoutGutter(row string) string {
 // and the values alone, in order.
 func (c call) subject() (text, values string) {
 	var people, plain strings.Builder
-	people.WriteString(c.tool)
+	people.WriteString(brief(c.tool))
 	eachLeaf(c.input, func(name, value string) {
+		name, value = brief(name), harmless(value)
 		separator := " "
 		if strings.Contains(value, "\n") {
 			separator = "\n"
@@ -94,6 +96,18 @@ func (c call) subject() (text, values string) {
 		plain.WriteString(value + "\n")
 	})
 	return people.String(), plain.String()
+}
+
+// harmless is a text of several lines without what would do something to the
+// terminal it is shown on.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // eachLeaf calls take with each value of a JSON document that holds no others,

@@ -2,7 +2,9 @@ package terminal
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"coleo.dev"
 )
@@ -52,10 +54,23 @@ func (v *voice) say(word, detail string, claim coleo.State, now time.Time) {
 	if claim != v.claim {
 		v.since = now
 	}
-	v.word, v.detail, v.claim, v.at = word, detail, claim, now
+	v.word, v.detail, v.claim, v.at = brief(word), brief(detail), claim, now
 	if v.doubt.IsZero() {
 		v.lapsed, v.told = false, false
 	}
+}
+
+// maxWord bounds what is kept of a word, in characters: it is for people.
+const maxWord = 120
+
+// brief is a text in one line that does nothing to the terminal it is shown on.
+func brief(text string) string {
+	return firstRunes(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, text), maxWord)
 }
 
 // forgiven tells whether what the screen contradicted is so long ago that a
