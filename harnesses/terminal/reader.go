@@ -90,7 +90,7 @@ func (r *reader) explain(now time.Time) coleo.Explanation {
 		}
 		x.Witnesses = append(x.Witnesses, v.witness())
 		if v.state() != "" && v.contradicted(r.verdict.state) {
-			x.Disagreement = v.disagreement(r.verdict.state, now)
+			x.Disagreement = v.disagreement(r.verdict.state)
 		}
 	}
 	return x

@@ -119,8 +119,8 @@ func (v *voice) contradicted(screen coleo.State) bool {
 }
 
 // disagreement says how a claim and the screen differ.
-func (v *voice) disagreement(screen coleo.State, now time.Time) string {
-	return fmt.Sprintf("%s says %s while the screen reads %s, for %s", v.name, v.word, screen, coleo.Age(now.Sub(v.doubt)))
+func (v *voice) disagreement(screen coleo.State) string {
+	return fmt.Sprintf("%s says %s while the screen reads %s", v.name, v.word, screen)
 }
 
 // weigh lets a claim lapse that the screen has contradicted for long. It
