@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -93,101 +92,6 @@ const (
 	grewSubject = "coleo.grew"
 	rollSubject = "coleo.roll"
 )
-
-// Ask sends a command to a host agent and waits for its report, which it
-// decodes into out unless that is nil. Without a host agent that listens the
-// error is EUnavailable.
-func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, DefaultTimeout)
-		defer cancel()
-	}
-	deadline, _ := ctx.Deadline()
-	data, err := json.Marshal(in)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", op, err)
-	}
-	payload, err := json.Marshal(order{Op: op, Data: data, Timeout: time.Until(deadline)})
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", op, err)
-	}
-	msg, err := c.nc.RequestWithContext(ctx, commandSubject(host), payload)
-	switch {
-	case errors.Is(err, nats.ErrNoResponders):
-		return unreachable{because: coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)}
-	case errors.Is(err, context.DeadlineExceeded):
-		return coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time", host, op)
-	case err != nil:
-		return coleo.Errorf(coleo.EUnavailable, "ask the host agent %s to %s: %v", host, op, err)
-	}
-	var r report
-	if err := json.Unmarshal(msg.Data, &r); err != nil {
-		return fmt.Errorf("decode the report of %s: %w", op, err)
-	}
-	if r.Error != nil {
-		return r.Error
-	}
-	if out == nil || len(r.Data) == 0 {
-		return nil
-	}
-	return json.Unmarshal(r.Data, out)
-}
-
-// unreachable is the error for a host agent that nobody can ask. What a host
-// agent itself cannot reach is another matter, with the same code.
-type unreachable struct{ because *coleo.Error }
-
-// Error says that it cannot be asked.
-func (u unreachable) Error() string { return u.because.Message }
-
-// Unwrap returns the error with its code.
-func (u unreachable) Unwrap() error { return u.because }
-
-// Unreachable tells whether an error says that no host agent listens.
-func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
-
-// Serve answers the commands to a host with handle, each in a goroutine of its
-// own, until ctx ends.
-func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
-	sub, err := c.nc.Subscribe(commandSubject(host), func(msg *nats.Msg) {
-		go func() {
-			var o order
-			var r report
-			if err := json.Unmarshal(msg.Data, &o); err != nil {
-				r.Error = coleo.Errorf(coleo.EInvalid, "unreadable command: %v", err)
-			} else {
-				r = carryOut(ctx, o, handle)
-			}
-			if payload, err := json.Marshal(r); err == nil {
-				_ = msg.Respond(payload)
-			}
-		}()
-	})
-	if err != nil {
-		return fmt.Errorf("listen for commands: %w", err)
-	}
-	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
-	return c.nc.Flush()
-}
-
-func carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	ctx, cancel := context.WithTimeout(ctx, min(max(o.Timeout, time.Second), maxWait))
-	defer cancel()
-	out, err := handle(ctx, o.Op, o.Data)
-	if err != nil {
-		var e *coleo.Error
-		if !errors.As(err, &e) {
-			e = coleo.Errorf(coleo.EInternal, "%v", err)
-		}
-		return report{Error: e}
-	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return report{Error: coleo.Errorf(coleo.EInternal, "encode the report of %s: %v", o.Op, err)}
-	}
-	return report{Data: data}
-}
 
 // Beat publishes a host agent's sign of life.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }

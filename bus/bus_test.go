@@ -63,6 +63,38 @@ func TestAHostThatIsNotThereIsUnavailableAtOnce(t *testing.T) {
 	}
 }
 
+func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for name, returns := range map[string]bool{"gone": false, "started anew": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			serve, host := pair(t)
+			life, dies := context.WithCancel(t.Context())
+			err := host.Serve(life, "h", func(ctx context.Context, _ Op, _ json.RawMessage) (any, error) {
+				dies()
+				<-ctx.Done()
+				if returns {
+					time.Sleep(100 * time.Millisecond) // no process starts faster
+					if err := host.Serve(t.Context(), "h", nil); err != nil {
+						t.Error(err)
+					}
+				}
+				<-t.Context().Done() // the dead do not report
+				return nil, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			err = serve.Ask(ctx, "h", OpPrompt, PromptOrder{}, nil)
+			if coleo.ErrorCode(err) != coleo.EUnavailable || Unreachable(err) == returns {
+				t.Fatalf("ask = %v, unreachable %v", err, Unreachable(err))
+			}
+		})
+	}
+}
+
 func TestBeatsAndGrowthReachWhoListens(t *testing.T) {
 	t.Parallel()
 	serve, host := pair(t)

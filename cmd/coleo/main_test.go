@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 			playHook()
 		}
 		main()
+	case "printer":
+		os.Exit(playPrinter(os.Args[1:]))
 	case "fakeagent":
 		os.Exit(playFake(os.Args[1:]))
 	}

@@ -213,6 +213,11 @@ func (s setup) await(ctx context.Context, name string, ended <-chan struct{}, re
 		if !over.IsZero() && !runs && time.Since(over) > rivalTime {
 			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
 		}
+		if name != "serve" {
+			if _, serves := s.runs("serve"); !serves {
+				return coleo.Errorf(coleo.EUnavailable, "serve ended while %s started; the end of its log %s:\n%s", name, s.logFile("serve"), tail(s.logFile("serve")))
+			}
+		}
 		if time.Now().After(deadline) {
 			return coleo.Errorf(coleo.EUnavailable, "%s was not ready within %s; the end of its log %s:\n%s", name, upTimeout, s.logFile(name), tail(s.logFile(name)))
 		}

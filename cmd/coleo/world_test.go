@@ -44,13 +44,15 @@ func newWorld(t *testing.T, config string) *world {
 	}
 	self, err := os.Executable()
 	w.check(err)
-	for _, name := range []string{"coleo", "fakeagent"} {
+	for _, name := range []string{"coleo", "fakeagent", "printer"} {
 		w.check(link(self, filepath.Join(dir, "bin", name)))
 	}
 	w.write("config/config.toml", "version = 1\n"+config+"\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+"/bin\"]\n")
-	harness, err := os.ReadFile("testdata/fake.toml")
-	w.check(err)
-	w.write("config/harnesses/fake.toml", string(harness))
+	for _, name := range []string{"fake.toml", "printer.toml"} {
+		harness, err := os.ReadFile(filepath.Join("testdata", name))
+		w.check(err)
+		w.write("config/harnesses/"+name, string(harness))
+	}
 	w.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "COLEO_DIR=" + dir, "COLEO_AGENTS=" + os.Getenv("COLEO_AGENTS"),
 		"LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR"), "COLEO_SECRET_FOR_NOBODY=leaked", "RANDOM_TOKEN=leaked",

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// What the flood must keep to. The bound of time needs a machine of its own
+// and a build without the race detector: `make soak` gives it.
+var (
+	floodKeys = flag.Int("keys", 60, "how many keys the quiet arm echoes during the flood")
+	floodEcho = flag.Duration("echo", 0, "what 99 of 100 of these keys must keep to; 0: only print it")
+)
+
+const (
+	flooding = 10 // arms
+	// floodMemory is what the host agent may take, in bytes: 10 MB for an arm
+	// and 100 for itself, whatever comes.
+	floodMemory = 200 << 20
+)
+
+// TestAFloodLeavesTheOthersAlone has ten arms print as fast as they can beside
+// a quiet one.
+func TestAFloodLeavesTheOthersAlone(t *testing.T) {
+	w := newWorld(t, "[arms]\nmax_arms = 11\n")
+	quiet := w.spawnPrinter("quiet", "echo")
+	for i := range flooding {
+		w.spawnPrinter(fmt.Sprintf("flood-%d", i), "flood")
+	}
+	took := quiet.echo(*floodKeys)
+	slices.Sort(took)
+	p50, p99 := took[len(took)/2], took[len(took)*99/100]
+	memory := w.peak(w.the("agent"))
+	t.Logf("echo of %d keys beside %d floods: p50 %s, p99 %s; the host agent took %d MB", len(took), flooding, p50, p99, memory>>20)
+	if *floodEcho > 0 && p99 > *floodEcho {
+		t.Errorf("p99 of the echo is %s, want %s at most", p99, *floodEcho)
+	}
+	if memory > floodMemory {
+		t.Errorf("the host agent took %d MB, want %d at most", memory>>20, floodMemory>>20)
+	}
+}
+
+// echo types keys one after another, as a page does, and returns how long each
+// took until it was seen.
+func (p *printer) echo(keys int) []time.Duration {
+	p.t.Helper()
+	client, err := p.client()
+	p.check(err)
+	lease, err := client.Lease(p.t.Context(), p.name, coleo.LeaseRequest{Holder: "the test"})
+	p.check(err)
+	var out []time.Duration
+	for i := range keys {
+		out = append(out, p.key(client, lease.ID, int64(i)))
+	}
+	return out
+}
+
+func (p *printer) key(client *api.Client, lease string, at int64) time.Duration {
+	p.t.Helper()
+	begin := time.Now()
+	p.check(client.Input(p.t.Context(), p.name, lease, []byte("x")))
+	for {
+		piece, err := client.Output(p.t.Context(), p.name, at, patience)
+		p.check(err)
+		if bytes.Equal(piece.Data, []byte("x")) {
+			return time.Since(begin)
+		}
+		if len(piece.Data) > 0 || piece.End {
+			p.t.Fatalf("the echo at %d is %q", at, piece.Data)
+		}
+	}
+}
+
+// peak returns the most memory that a process has taken so far, in bytes.
+func (w *world) peak(pid int) int {
+	w.t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	w.check(err)
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+			kb, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))
+			w.check(err)
+			return kb << 10
+		}
+	}
+	w.t.Fatalf("no VmHWM of process %d", pid)
+	return 0
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"golang.org/x/sys/unix"
+)
+
+// The fake printer is an agent CLI that only writes: a known output, so that
+// each lost or doubled byte shows. No real one can be told what to write.
+const (
+	printerStop  = ".stop"      // in its work folder: end the output
+	printerSaid  = ".said.json" // how much there was of it, in bytes; then the printer is silent
+	printerPause = 5 * time.Millisecond
+	printerBlock = 2000 // bytes at most between two pauses: some 200 kB/s
+)
+
+// playPrinter writes the output of a kind, "text" or "binary", to its
+// terminal until it is told to stop; of the kind "flood", as fast as it can.
+// Then it waits for the terminal's end. The kind "echo" gives back each key.
+func playPrinter(args []string) int {
+	if len(args) != 2 {
+		fmt.Println("printer: want a work folder and a kind, got", args)
+		return 2
+	}
+	if err := print(args[0], args[1]); err != nil {
+		fmt.Println("printer:", err)
+		return 1
+	}
+	out := io.Discard
+	if args[1] == "echo" {
+		out = os.Stdout
+	}
+	_, _ = io.Copy(out, os.Stdin)
+	return 0
+}
+
+func print(dir, kind string) error {
+	t, err := unix.IoctlGetTermios(1, unix.TCGETS)
+	if err != nil {
+		return err
+	}
+	t.Oflag &^= unix.OPOST
+	t.Lflag &^= unix.ECHO | unix.ICANON
+	if err := unix.IoctlSetTermios(1, unix.TCSETS, t); err != nil {
+		return err
+	}
+	if kind == "echo" {
+		return nil
+	}
+	at := 0
+	for block := 0; !exists(filepath.Join(dir, printerStop)); block++ {
+		n := 1 + rand.IntN(printerBlock)
+		if kind == "flood" {
+			n = 64 << 10
+		}
+		if _, err := os.Stdout.Write(printed(kind, at, n)); err != nil {
+			return err
+		}
+		at += n
+		if kind != "flood" {
+			time.Sleep(printerPause)
+		}
+	}
+	said, err := json.Marshal(at)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, printerSaid+".new"), said, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, printerSaid+".new"), filepath.Join(dir, printerSaid))
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// printed returns n bytes of an endless output of a kind, from one place on.
+// Text is lines with wide and combined characters and colours, placed all over
+// the screen; binary is every byte, so every escape sequence sooner or later.
+func printed(kind string, at, n int) []byte {
+	piece := func(i int) []byte {
+		x := uint64(i+1) * 0x9e3779b97f4a7c15
+		return binary.LittleEndian.AppendUint64(nil, x^x>>31)
+	}
+	switch kind {
+	case "text":
+		piece = func(i int) []byte {
+			return fmt.Appendf(nil, "\x1b[%02d;%02dH\x1b[3%dm%09d Grüße, 世界 🙂 é\x1b[0m\n", 1+i*7%40, 1+i*13%90, i%8, i%1e9)
+		}
+	case "flood":
+		piece = func(int) []byte { return []byte("yes yes\r\n") }
+	}
+	size := len(piece(0))
+	var out []byte
+	for i := at / size; len(out) < at%size+n; i++ {
+		out = append(out, piece(i)...)
+	}
+	return out[at%size:][:n]
+}
+
+// printer is an arm with a fake printer.
+type printer struct {
+	*world
+	name, kind, workdir string
+	pid                 int
+}
+
+// spawnPrinter starts an arm that prints.
+func (w *world) spawnPrinter(name, kind string) *printer {
+	w.t.Helper()
+	p := &printer{world: w, name: name, kind: kind, workdir: w.path("work-" + name)}
+	w.check(os.MkdirAll(p.workdir, 0o700))
+	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", name, "-w", p.workdir, "--harness", "printer", "--model", kind, "--no-wait")
+	p.pid = reply.PID
+	return p
+}
+
+// stop ends the output and returns how much there was of it, in bytes.
+func (p *printer) stop() int {
+	p.t.Helper()
+	p.check(os.WriteFile(filepath.Join(p.workdir, printerStop), nil, 0o600))
+	said := filepath.Join(p.workdir, printerSaid)
+	until(p.t, p.name+" has stopped to print", func() bool { return exists(said) })
+	raw, err := os.ReadFile(said)
+	p.check(err)
+	var n int
+	p.check(json.Unmarshal(raw, &n))
+	return n
+}
+
+// journal returns the output of an arm as viewers get it.
+func (w *world) journal(name string, size int) []byte {
+	w.t.Helper()
+	client, err := w.client()
+	w.check(err)
+	var out []byte
+	for len(out) < size {
+		piece, err := client.Output(w.t.Context(), name, int64(len(out)), patience)
+		w.check(err)
+		if piece.Offset != int64(len(out)) || len(piece.Data) == 0 {
+			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data), piece.Offset, piece.End)
+		}
+		out = append(out, piece.Data...)
+	}
+	return out
+}
+
+// untouched compares what an arm printed with what is kept of it, and its
+// screen with one that saw all of the output without a break.
+func (p *printer) untouched() {
+	p.t.Helper()
+	said := p.stop()
+	got, want := p.journal(p.name, said), printed(p.kind, 0, said)
+	if string(got) != string(want) {
+		p.t.Errorf("%s: the output kept differs from the output at byte %d of %d", p.name, difference(got, want), said)
+	}
+	p.write(p.name+".raw", string(want))
+	clean := decode[coleo.Screen](p.world, "screen", p.path(p.name+".raw"), "--size", "120x40")
+	until(p.t, p.name+" shows all", func() bool {
+		now := decode[coleo.Screen](p.world, "arm", "screen", p.name)
+		return strings.Join(now.Lines, "\n") == strings.Join(clean.Lines, "\n") && now.Cursor == clean.Cursor && now.Title == clean.Title
+	})
+}
+
+// difference returns where two texts first differ.
+func difference(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

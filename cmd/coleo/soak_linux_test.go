@@ -1,0 +1,114 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance"
+	"coleo.dev/conformance/fakeagent"
+)
+
+// Counts of the long runs; `make soak` raises them.
+var killCount = flag.Int("kills", 8, "how often serve and the host agent are killed under load")
+
+// TestNothingIsLostWhenColeoIsKilledUnderLoad kills serve, the host agent, or
+// both, at random moments, those of their own start among them, while arms
+// print and one is prompted.
+func TestNothingIsLostWhenColeoIsKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	printers := []*printer{f.spawnPrinter("text", "text"), f.spawnPrinter("binary", "binary")}
+	s := &soak{fake: f, pids: map[string]int{f.name: f.pid}}
+	for _, p := range printers {
+		s.pids[p.name] = p.pid
+	}
+	for i := 0; s.kills < *killCount; i++ {
+		s.round(i)
+		if i%50 == 49 {
+			t.Logf("%d of %d kills, %d prompts proven, %d not", s.kills, *killCount, s.proven, s.refused)
+		}
+	}
+	for _, p := range printers {
+		p.untouched()
+	}
+	f.wait(f.name, coleo.Idle)
+	f.answers("the-end")
+	if n := len(f.events(f.name, coleo.EventStopped)); n != 0 {
+		t.Errorf("the log says %d times that the arm stopped", n)
+	}
+}
+
+// soak is the state of that test.
+type soak struct {
+	*fake
+	pids                   map[string]int // of the agent CLIs, by arm
+	kills, proven, refused int
+}
+
+// round sends a prompt, kills, starts again and looks what came of all that.
+func (s *soak) round(i int) {
+	s.t.Helper()
+	word := fmt.Sprintf("%s-%d", conformance.Nonce(), i)
+	prompt := s.command("--json", "arm", "prompt", s.name, "say "+word)
+	s.check(prompt.Start())
+	pause(100)
+	s.strike()
+	if rand.IntN(3) == 0 { // in the middle of the start
+		up := s.command("up")
+		s.check(up.Start())
+		pause(300)
+		s.strike()
+		_ = up.Wait() // with an error or without: somebody killed what it started
+	}
+	sent := prompt.Wait() == nil
+	s.must("up")
+	for name, pid := range s.pids {
+		arm := s.arm(name)
+		if arm.PID != pid || arm.Generation != 1 || !runs(pid) {
+			s.t.Fatalf("round %d: arm %s is process %d of generation %d (%s), was %d of 1", i, name, arm.PID, arm.Generation, arm.State, pid)
+		}
+	}
+	s.wait(s.name, coleo.Idle)
+	s.arrived(word, sent)
+}
+
+// arrived checks that a prompt came whole, and once if its sender was told so.
+func (s *soak) arrived(word string, sent bool) {
+	s.t.Helper()
+	n := 0
+	for _, text := range s.texts(fakeagent.Prompted) {
+		if strings.Contains(text, word) {
+			n++
+			if text != "say "+word {
+				s.t.Errorf("the agent CLI was prompted %q, want %q", text, "say "+word)
+			}
+		}
+	}
+	if n > 1 || sent && n != 1 {
+		s.t.Errorf("the prompt %q arrived %d times, its sender heard that it did: %v", word, n, sent)
+	}
+	if sent {
+		s.proven++
+	} else {
+		s.refused++
+	}
+}
+
+// strike kills serve, the host agent, or both.
+func (s *soak) strike() {
+	verbs := [][]string{{"serve"}, {"agent"}, {"serve", "agent"}}[rand.IntN(3)]
+	for _, verb := range verbs {
+		for _, pid := range s.verb(verb) {
+			s.kill9(pid)
+			s.kills++
+		}
+	}
+}
+
+// pause lets up to so many milliseconds pass: the moment of a kill is random.
+func pause(most int) { time.Sleep(time.Duration(rand.IntN(most)) * time.Millisecond) }
