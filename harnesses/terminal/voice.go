@@ -109,13 +109,10 @@ func (v *voice) lapse() {
 // contradicted tells whether the screen shows that a claim is wrong: work on an
 // idle screen, a question without a dialog.
 func (v *voice) contradicted(screen coleo.State) bool {
-	switch v.claim {
-	case "":
-		return false
-	case coleo.WaitingApproval:
+	if v.claim == coleo.WaitingApproval {
 		return screen != "" && screen != coleo.WaitingApproval
 	}
-	return screen == coleo.Idle || screen == coleo.Failed
+	return v.claim != "" && (screen == coleo.Idle || screen == coleo.Failed)
 }
 
 // disagreement says how a claim and the screen differ.
