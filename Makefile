@@ -110,6 +110,7 @@ darwin:
 bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
+	$(GO) test -run '^$$' -bench Rebuild -benchtime 20x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./store

@@ -3,6 +3,7 @@ package coleo
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Transport is how a harness speaks with its agent CLI.
@@ -70,6 +71,35 @@ type Cataloguer interface {
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
+// Recorder is a harness that keeps what the terminals of its sessions show. It
+// needs no live session: an arm that has ended can be asked too.
+type Recorder interface {
+	// ScreenAt returns the screen as it stood at a time, to 50 ms. Error:
+	// EInvalid when what is kept begins later; it says when.
+	ScreenAt(h Handle, at time.Time) (Screen, error)
+	// Record returns the piece of output that begins at an offset. Where that
+	// is no longer kept the piece begins with the oldest screen there is.
+	Record(h Handle, from int64) (Recording, error)
+}
+
+// Recording is a piece of what a terminal showed, of bounded size.
+type Recording struct {
+	Offset int64           `json:"offset"`         // of the first byte of output
+	Next   int64           `json:"next"`           // where the next piece begins
+	Until  int64           `json:"until"`          // where the output ends at present
+	Cols   int             `json:"cols,omitempty"` // of the terminal, in cells, when the piece begins a recording
+	Rows   int             `json:"rows,omitempty"`
+	Events []RecordedEvent `json:"events"`
+}
+
+// RecordedEvent is output or a resize of a terminal.
+type RecordedEvent struct {
+	Time time.Time `json:"time"`           // right to 50 ms
+	Data []byte    `json:"data,omitempty"` // output; may end within a character
+	Cols int       `json:"cols,omitempty"` // of a resize, in cells
+	Rows int       `json:"rows,omitempty"`
+}
+
 // Profile is how much of the user's own world an agent CLI sees.
 type Profile string
 
@@ -135,6 +165,10 @@ type SpawnConfig struct {
 
 	Cols int `json:"cols,omitempty"` // 120
 	Rows int `json:"rows,omitempty"` // 40
+
+	// Keep is how much of the terminal's output is kept, in bytes; 0 means the
+	// holder's own bound. It is the host's to say.
+	Keep int64 `json:"-"`
 }
 
 // Identity names one process beyond its pid, which alone is reused.

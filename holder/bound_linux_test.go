@@ -74,18 +74,18 @@ func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 
 func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	t.Parallel()
-	const keep = 3 * segmentSize
+	const keep = 3 * SegmentSize
 	_, l, said := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
 	c := dial(t, l)
-	wait(t, func() bool { return said() > 6*segmentSize })
+	wait(t, func() bool { return said() > 6*SegmentSize })
 	if s, err := c.Status(); err != nil || s.Start != 0 {
 		t.Fatalf("with nothing covered the journal begins at %d (%v), want all of it", s.Start, err)
 	}
-	if err := c.Covered(2*segmentSize + 5); err != nil {
+	if err := c.Covered(2*SegmentSize + 5); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := c.Status(); err != nil || s.Start != 2*segmentSize {
-		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*segmentSize)
+	if s, err := c.Status(); err != nil || s.Start != 2*SegmentSize {
+		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*SegmentSize)
 	}
 	s, err := c.Status()
 	if err != nil {
@@ -94,7 +94,7 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	if err := c.Covered(s.End); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = c.Status(); err != nil || s.End-s.Start < keep || s.End-s.Start > keep+2*segmentSize {
+	if s, err = c.Status(); err != nil || s.End-s.Start < keep || s.End-s.Start > keep+2*SegmentSize {
 		t.Fatalf("the journal has %d to %d (%v), want about %d bytes", s.Start, s.End, err, keep)
 	}
 	if coleo.ErrorCode(c.Covered(s.End+1<<40)) != coleo.EInvalid {

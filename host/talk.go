@@ -48,7 +48,7 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	}
 	a.mu.Lock()
 	if a.run != nil {
-		a.earlier = append(a.earlier, *a.run)
+		a.record.Earlier = append(a.record.Earlier, *a.run)
 	}
 	a.run, a.record.Run = &receipt, &receipt
 	record := a.record

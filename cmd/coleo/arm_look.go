@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,13 +10,6 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/pty"
 )
-
-func newArmScreenCommand() *cobra.Command {
-	return verb("screen", "Print what the arm's terminal shows", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		s, err := client.Screen(c.Context(), name)
-		return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
-	})
-}
 
 func newArmExplainCommand() *cobra.Command {
 	return &cobra.Command{

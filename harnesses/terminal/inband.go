@@ -46,9 +46,9 @@ func voices() map[pty.NoticeKind]*voice {
 	return out
 }
 
-// hear takes what the program says beside its screen, and tells whether that
+// heed takes what the program says beside its screen, and tells whether that
 // claims something on which more may rest than caution.
-func (r *reader) hear(n pty.Notice, now time.Time) bool {
+func (r *reader) heed(n pty.Notice, now time.Time) bool {
 	for _, b := range r.inbands {
 		if b.kind != n.Kind {
 			continue

@@ -121,7 +121,7 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
-		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows,
+		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
 	}, nil
 }
 

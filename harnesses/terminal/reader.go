@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -30,6 +31,7 @@ type reader struct {
 	inbands  []inband
 	voices   map[pty.NoticeKind]*voice // of the program itself
 	reports  reports                   // of its hook
+	said     []heard                   // the program's last words beside its screen, one of each kind
 	hold     bool                      // a prompt was submitted and has not shown yet
 	worked   int                       // how many looks saw it working or asking
 	deaf     bool                      // the program's own word does not count
@@ -62,11 +64,32 @@ func (r *reader) feed(p []byte, now time.Time) int {
 	}
 	r.paint.whole = r.screen.Frame().Count != frames
 	for _, n := range r.screen.Notices() {
-		if !r.deaf && r.hear(n, now) {
+		if r.deaf {
+			continue
+		}
+		if r.hear(n, now); r.heed(n, now) {
 			r.worked++
 		}
 	}
 	return n
+}
+
+// hear keeps what the program says beside its screen, for a snapshot.
+func (r *reader) hear(n pty.Notice, now time.Time) {
+	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
+		return // the one is on the screen, the other has no text
+	}
+	r.said = slices.DeleteFunc(r.said, func(h heard) bool { return h.Kind == n.Kind })
+	r.said = append(r.said, heard{n.Kind, n.Text, now})
+}
+
+// resume goes on from a snapshot, as if all output before it had been fed.
+func (r *reader) resume(s *snapshot, now time.Time) {
+	r.screen, r.end, r.pastes, r.said = s.screen, s.Offset, s.Pastes, s.Said
+	for _, h := range s.Said {
+		r.heed(pty.Notice{Kind: h.Kind, Text: h.Text}, h.Time)
+	}
+	r.fed, r.paint = now, paint{begun: now}
 }
 
 // witnesses are the voices beside the screen, those of the program first.

@@ -28,6 +28,7 @@ type session struct {
 	cancel context.CancelFunc
 	done   chan struct{} // the read loop has ended
 	log    *Changes
+	keeper keeper
 
 	typing sync.Mutex // one writer at a time
 
@@ -36,6 +37,7 @@ type session struct {
 	*reader
 	ear    *listener
 	output time.Time     // when the agent CLI wrote last while we watched
+	owed   []owed        // answers to queries that the holder has not confirmed
 	looked chan struct{} // closed and replaced at each look
 }
 
@@ -54,19 +56,18 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	replay := newReplay(handle.Dir, at)
-	stream, err := client.Stream(ctx, replay.from, true)
+	s := &session{
+		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
+		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}), keeper: keeper{snapshots: snapshotsOf(handle)},
+	}
+	replay := s.rebuild(at)
+	s.fresh = fresh
+	stream, err := client.Stream(ctx, s.end, true)
 	if err != nil {
 		cancel()
 		client.Close()
 		return nil, err
 	}
-	s := &session{
-		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}),
-	}
-	s.reader = newReader(h.spec, replay.cols, replay.rows, time.Now(), s.changed)
-	s.end, s.fresh = replay.from, fresh
 	s.ear = newListener(h.spec, handle.Dir)
 	go s.follow(stream, replay)
 	return s, nil
@@ -163,6 +164,7 @@ func (s *session) Close() error {
 		s.typing.Lock()
 		defer s.typing.Unlock()
 	}
+	s.lastSnapshot()
 	err := s.client.Close()
 	<-s.done
 	return err
@@ -192,7 +194,7 @@ func (s *session) follow(stream *holder.Stream, r replay) {
 }
 
 func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
-	timer := time.NewTimer(time.Hour)
+	timer := time.NewTimer(s.firstLook())
 	defer timer.Stop()
 	for {
 		select {
@@ -235,6 +237,7 @@ func (s *session) feed(p []byte, r *replay) {
 		}
 		s.reply(s.screen.Replies(), r)
 		r.resize(s.end, s.screen)
+		s.capture(now)
 	}
 }
 
@@ -244,8 +247,7 @@ func (s *session) reply(p []byte, r *replay) {
 	if len(p) == 0 || s.end <= r.answered {
 		return
 	}
-	w := holder.Write{ID: newUUID(), Kind: holder.WriteReply, SeenOffset: s.end, Data: p}
-	go func() { _, _ = s.client.Write(w) }()
+	s.owe(owed{s.end, p})
 }
 
 // look reads the screen and returns when to look again if nothing comes.
