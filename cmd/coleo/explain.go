@@ -69,7 +69,7 @@ func witnessTable(x coleo.Explanation) string {
 		if v.Detail != "" {
 			word += " (" + v.Detail + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, orDash(string(v.State)), orDash(clip(word, 44)), ageAt(v.Time, x.Now), counts(v))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, orDash(string(v.State)), orDash(clip(word, 40)), ageAt(v.Time, x.Now), counts(v))
 	}
 	_ = w.Flush()
 	return b.String()
