@@ -109,6 +109,43 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	}
 }
 
+func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
+	t.Parallel()
+	_, l, said := load(t, "binary", nil)
+	c := dial(t, l)
+	if coleo.ErrorCode(c.Pace(-1)) != coleo.EInvalid {
+		t.Error("a pace below 0 is taken")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := c.Stream(ctx, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for err == nil {
+			_, err = stream.Next()
+		}
+	}()
+	const rate = 2 << 20
+	wait(t, func() bool { return said() > rate })
+	if err := c.Pace(rate); err != nil {
+		t.Fatal(err)
+	}
+	before, since := said(), time.Now()
+	wait(t, func() bool { return time.Since(since) > time.Second })
+	most := int(rate*time.Since(since).Seconds()) + inTransit
+	if got := said() - before; got > most || got == 0 {
+		t.Fatalf("%d bytes in %s, want some, and %d at most", got, time.Since(since), most)
+	}
+	cancel()
+	begin := said()
+	wait(t, func() bool { return said() >= begin+unreadLimit/2 })
+	if took := time.Since(since); took > unreadLimit/2/rate*time.Second {
+		t.Errorf("the pace held on when the host agent had gone: %s", took)
+	}
+}
+
 // TestAFullDiskLosesNothingEvenWhenTheHolderDies: what was taken from the
 // terminal waits in the pipe, which the guard has too.
 func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {

@@ -99,6 +99,12 @@ func (s *server) answer(q request) response {
 		return response{}
 	case askCovered:
 		return s.cover(q.From)
+	case askPace:
+		if q.Rate < 0 {
+			return refuse(coleo.EInvalid, "a pace of %d bytes a second", q.Rate)
+		}
+		s.pace.Store(q.Rate)
+		return response{}
 	case askStop:
 		s.stopOnce.Do(func() { close(s.stopping) })
 		left := s.endTree(q.Grace)
@@ -192,6 +198,9 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
 	reader := NewReader(JournalDir(s.launch.Dir), q.From)
 	defer reader.Close()
+	if q.Host {
+		defer s.pace.Store(0)
+	}
 	grown := s.journal.Watch()
 	defer s.journal.Unwatch(grown)
 	frame := make([]byte, dataHead+streamChunk) // one for all: a holder makes no garbage of output

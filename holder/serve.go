@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -60,6 +61,7 @@ type server struct {
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
 
+	pace      atomic.Int64 // bytes taken in a second at most; 0: whatever comes
 	rest      resting
 	guardMu   sync.Mutex
 	guard     *guard        // nil: there is none

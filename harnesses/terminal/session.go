@@ -29,6 +29,7 @@ type session struct {
 	done   chan struct{} // the read loop has ended
 	log    *Changes
 	keeper keeper
+	pace   pace
 
 	typing sync.Mutex // one writer at a time
 
@@ -210,6 +211,7 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 			if s.feed(chunk.Data, &r); r.behind(s.end) {
 				continue
 			}
+			s.keepPace(len(chunk.Data), time.Now())
 			timer.Reset(s.look(time.Now()))
 		case <-s.ear.woken:
 			if !r.behind(s.end) {
