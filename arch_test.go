@@ -27,9 +27,10 @@ var mayImport = map[string][]string{
 	"recovery":                {"."},
 	"modelresolver":           {"."},
 	"web":                     {"."},
+	"hook":                    {},
 	"bus":                     {"."},
 	"holder":                  {".", "pty"},
-	"harnesses/terminal":      {".", "config", "pty", "holder"},
+	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "harnesses/"},
@@ -65,7 +66,7 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "registry", "pty", "holder", "store", "bus", "host", "brain", "api"}
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "host", "brain", "api"}
 
 // source is one Go file with what it imports.
 type source struct {

@@ -3,13 +3,23 @@ package terminal
 import (
 	"context"
 	"strings"
+	"time"
 
 	"coleo.dev"
 )
 
-// Answer reads the reply to a prompt: from the agent CLI's own channel when
-// the harness has one, else from the screen.
+// Answer reads the reply to a prompt: what the agent CLI's hook was told, which
+// names the prompt, else from its transcript when the harness knows that, else
+// from the screen.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	s.mu.Lock()
+	s.listen(time.Now())
+	turn := s.reports.turn(r.Text, r.Time)
+	if turn != nil && turn.answer != "" {
+		defer s.mu.Unlock()
+		return coleo.Answer{Text: turn.answer, Source: "hook"}, nil
+	}
+	s.mu.Unlock()
 	if s.h.hooks.Answer != nil {
 		a, err := s.h.hooks.Answer(ctx, s.factsNow(), r)
 		if err != nil {

@@ -60,7 +60,7 @@ func (s *Spec) Info() coleo.Info {
 
 // Spawn starts the agent CLI under a holder of its own.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := h.spec.Plan(&c)
+	launch, err := h.spec.Plan(&c, hookCommand(h.hold))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,16 @@ func compare(h coleo.Handle, s holder.Status) error {
 
 // Read reads one picture by the screen rules alone, as a session would at its
 // first sight of it. Tests and recordings use it.
-func (h *Harness) Read(s coleo.Screen) coleo.Reading {
+func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
+
+// Explain is Read with the evidence.
+func (h *Harness) Explain(s coleo.Screen) coleo.Explanation {
 	v := h.spec.read(newFrame(s, &h.spec.Composer))
-	return coleo.Reading{State: v.state, Rule: v.rule, Known: v.state != "", Detail: v.detail, Dialog: v.dialog}
+	now := RecordingStart()
+	return coleo.Explanation{
+		Reading:   coleo.Reading{State: v.state, Rule: v.rule, Since: now, Known: v.state != "", Detail: v.detail, Dialog: v.dialog},
+		Now:       now,
+		Witnesses: []coleo.Witness{{Name: "screen", State: v.state, Rule: v.rule, Detail: v.detail, Time: now}},
+		Rows:      v.rows, Screen: s,
+	}
 }

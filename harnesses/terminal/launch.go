@@ -33,6 +33,7 @@ type launchFacts struct {
 	Conversation                             string
 	Resume, Hermetic, TrustWorkdir           bool
 	MCPServers                               []coleo.MCPServer
+	Hook                                     *hookFacts // nil: there is none
 }
 
 var templateFuncs = template.FuncMap{
@@ -92,9 +93,10 @@ func render(text string, facts launchFacts) (string, error) {
 }
 
 // Plan turns a configuration into what the holder shall run, fills in what the
-// configuration leaves out, and writes the seeds of a hermetic HOME. Errors:
-// EInvalid, EUnsupported, ENotInstalled.
-func (s *Spec) Plan(c *coleo.SpawnConfig) (holder.Launch, error) {
+// configuration leaves out, and writes the seeds of a hermetic HOME. hook is the
+// command that is the hook program; it may be nil. Errors: EInvalid,
+// EUnsupported, ENotInstalled.
+func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
 	if err := s.check(c); err != nil {
 		return holder.Launch{}, err
 	}
@@ -106,6 +108,7 @@ func (s *Spec) Plan(c *coleo.SpawnConfig) (holder.Launch, error) {
 	if err != nil {
 		return holder.Launch{}, err
 	}
+	facts.Hook = s.hookFor(c, hook)
 	env := environment(c, s.Launch.CredentialsEnv)
 	argv := append(slices.Clone(c.Wrap), binary)
 	for _, p := range s.Launch.Parts {

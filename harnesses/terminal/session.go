@@ -36,6 +36,7 @@ type session struct {
 	mu     sync.Mutex
 	handle coleo.Handle
 	*reader
+	ear    *listener
 	output time.Time     // when the agent CLI wrote last while we watched
 	owed   []owed        // answers to queries that the holder has not confirmed
 	looked chan struct{} // closed and replaced at each look
@@ -68,6 +69,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 		client.Close()
 		return nil, err
 	}
+	s.ear = newListener(h.spec, handle.Dir)
 	go s.follow(stream, replay)
 	return s, nil
 }
@@ -173,6 +175,7 @@ func (s *session) Close() error {
 func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
 	defer s.log.End()
+	defer s.ear.close()
 	chunks := make(chan holder.Chunk, 16)
 	go func() {
 		defer close(chunks)
@@ -210,6 +213,10 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 			}
 			s.keepPace(len(chunk.Data), time.Now())
 			timer.Reset(s.look(time.Now()))
+		case <-s.ear.woken:
+			if !r.behind(s.end) {
+				timer.Reset(s.hearHook(time.Now()))
+			}
 		case <-timer.C:
 			timer.Reset(s.look(time.Now()))
 		}
@@ -254,6 +261,7 @@ func (s *session) look(now time.Time) time.Duration {
 
 // lookLocked is look for callers that hold mu.
 func (s *session) lookLocked(now time.Time) time.Duration {
+	s.listen(now)
 	next := s.reader.look(now)
 	if s.halfDone(now) == 0 {
 		s.wakeLookers()

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"regexp"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -22,6 +23,7 @@ type Spec struct {
 
 	Capabilities Capabilities `toml:"capabilities"`
 	Launch       Launch       `toml:"launch"`
+	Hook         Hook         `toml:"hook"`
 	Keys         Keys         `toml:"keys"`
 	Timing       Timing       `toml:"timing"`
 	// CompactWhen must hold before the compact command is submitted: agent CLIs
@@ -115,6 +117,7 @@ type Composer struct {
 type Cond struct {
 	Where   string `toml:"where"` // see region
 	Pattern string `toml:"pattern"`
+	Colour  string `toml:"colour"` // red, green or blue: what stands out in the text's colour, at the group mark or the first character
 	Not     bool   `toml:"not"`
 
 	where   region
@@ -139,6 +142,9 @@ type DialogRule struct {
 	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
+	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
+	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
+	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label
 	Options  []string `toml:"options"`   // when they are always the same
 	End      string   `toml:"end"`       // of the row behind options or subject
@@ -151,6 +157,7 @@ type DialogRule struct {
 	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
 
 	strip, title, top, option, end *regexp.Regexp
+	gutter, changed                *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 }
 
@@ -190,6 +197,7 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	if s.Capabilities.Compact {
 		c.conds("compact_when", s.CompactWhen)
 	}
+	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
 	return s, c.err
@@ -251,6 +259,9 @@ func (c *compiler) conds(name string, list []Cond) {
 		if list[i].pattern == nil {
 			c.fail(name, "%q: a condition needs a pattern", name)
 		}
+		if colour := list[i].Colour; colour != "" && !slices.Contains(hues, colour) {
+			c.fail(colour, "%q: a colour is one of %v, not %q", name, hues, colour)
+		}
 	}
 }
 
@@ -282,6 +293,10 @@ func (c *compiler) dialog(d *DialogRule) {
 	c.conds(d.Name, d.When)
 	d.strip, d.title, d.top = c.regexp(d.Strip), c.regexp(d.Title), c.regexp(d.Top)
 	d.option, d.end = c.regexp(d.Option), c.regexp(d.End)
+	d.gutter, d.changed = c.regexp(d.Gutter), c.regexp(d.Changed)
+	if len(d.Cut) > 0 {
+		c.conds(d.Name, d.Cut)
+	}
 	if d.title == nil {
 		c.fail(d.Name, "dialog %q needs a title", d.Name)
 	}
