@@ -151,7 +151,7 @@ HOLDER_FUZZTIME ?= 60s
 soak: build
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo
 	cd cmd/coleo && $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|Flood|ThroughAnUpgrade)' \
-	  -kills $(COLEO_KILLS) -keys $(KEYS) -echo 50ms $(if $(OLD),-old $(OLD))
+	  -kills $(COLEO_KILLS) -floods 10 -keys $(KEYS) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
