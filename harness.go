@@ -30,6 +30,7 @@ type Capabilities struct {
 	QueueWhileBusy   bool `json:"queue"`      // keeps a prompt that arrives in the middle of a turn
 	ModelFlag        bool `json:"model_flag"` // the model can be chosen at start
 	Question         bool `json:"question"`   // the model can ask the user to pick an option
+	Usage            bool `json:"usage"`      // keeps an account of tokens
 }
 
 // Info describes a harness.

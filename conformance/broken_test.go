@@ -22,6 +22,7 @@ type live interface {
 	coleo.Session
 	coleo.Terminal
 	coleo.Compactor
+	coleo.UsageMeter
 }
 
 // breaks makes a sound session one with a fault.
@@ -125,6 +126,15 @@ func (s untold) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.
 			}
 		}
 	}
+}
+
+// unsent leaves out of the account what was sent.
+type unsent struct{ live }
+
+func (s unsent) Usage(ctx context.Context) (coleo.Usage, error) {
+	u, err := s.live.Usage(ctx)
+	u.Input = 0
+	return u, err
 }
 
 // sends delivers prompts in a way of its own.

@@ -50,6 +50,8 @@ name = "working"`
 			passes: []string{"simple_prompt"}, fails: []string{"error_4xx"}, says: "still processing", within: hangs},
 		{name: "the answer before", breaks: func(s live) live { return &lags{live: s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
+		{name: "counts only what was received", breaks: func(s live) live { return unsent{s} },
+			passes: []string{"simple_prompt"}, fails: []string{"usage"}, says: "the account says 0 tokens sent"},
 		{name: "the first line of an answer", breaks: func(s live) live { return curt{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
 	}

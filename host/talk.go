@@ -112,6 +112,19 @@ func (a *arm) instead(ctx context.Context, s coleo.Session, words, lease string)
 	return nil
 }
 
+// usage returns what the arm's conversation has taken so far.
+func usage(ctx context.Context, a *arm) (any, error) {
+	s, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := s.(coleo.UsageMeter)
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.record.Name)
+	}
+	return m.Usage(ctx)
+}
+
 func (a *arm) interrupt(ctx context.Context) error {
 	s, err := a.live()
 	if err != nil {

@@ -50,6 +50,7 @@ type Capabilities struct {
 	QueueWhileBusy   bool `toml:"queue"`
 	ModelFlag        bool `toml:"model_flag"`
 	Question         bool `toml:"question"`
+	Usage            bool `toml:"usage"`
 }
 
 // Launch says how the agent CLI is started. Strings in Parts are Go templates
