@@ -60,6 +60,7 @@ type Launch struct {
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
 	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+	Trust          Trust             `toml:"trust"`
 }
 
 // Part is a piece of a command line, environment and HOME, used when If
