@@ -19,6 +19,8 @@ func beyond() []Check {
 		{Name: "answer_extraction", Doc: "an answer of many lines is what the model said", Shared: true, Timeout: 2 * time.Minute, Run: answerExtraction},
 		{Name: "usage", Doc: "the tokens of a turn are those that the model counted", Shared: true, Timeout: 2 * time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Usage }, Skip: "it keeps no account", Run: usage},
+		{Name: "approval_approve", Doc: "a command runs once for each approval, and unasked only where that was chosen", Required: true, Shared: true, Timeout: 3 * time.Minute,
+			Needs: func(c coleo.Capabilities) bool { return c.Approval && c.CommandExecution }, Skip: "it does not ask, or runs no commands", Run: approvalApprove},
 		{Name: "approval_deny", Doc: "a denied file is not written, and the next prompt is taken", Required: true, Shared: true, Timeout: 2 * time.Minute,
 			Needs: approval, Skip: "it does not ask", Run: approvalDeny},
 		{Name: "approval_stale", Doc: "an answer to a dialog that is not there types nothing", Required: true, Shared: true, Timeout: 3 * time.Minute,

@@ -95,6 +95,8 @@ func misdeciding() []mutant {
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "deny: |although nobody approved it"},
 		{name: "takes a late answer", breaks: answers(neverStale),
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "a second answer to the same dialog got <nil>"},
+		{name: "approves for ever", breaks: answers(approvesForEver),
+			passes: []string{"file_creation"}, fails: []string{"approval_approve"}, says: "let the next one run unasked"},
 		{name: "approves what is denied", breaks: answers(deniesNothing),
 			passes: []string{"file_creation"}, fails: []string{"approval_deny"}, says: "although nobody approved it"},
 		{name: "acts before it is allowed to", edits: word("hasty"),
