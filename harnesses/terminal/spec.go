@@ -3,6 +3,7 @@ package terminal
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -17,6 +18,7 @@ type Spec struct {
 	Checked       []string `toml:"checked"` // versions of the agent CLI
 	Command       string   `toml:"command"`
 	Install       string   `toml:"install"`
+	Package       string   `toml:"package"` // "npm:NAME" or "pip:NAME"
 	DaemonManaged bool     `toml:"daemon_managed"`
 	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
@@ -185,6 +187,9 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	c.launch(s.Launch)
 	if s.Transport == string(coleo.TransportHTTP) {
 		return s, c.err
+	}
+	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" && (!ok || name == "" || manager != "npm" && manager != "pip") {
+		c.fail(s.Package, "package: %q is neither npm:NAME nor pip:NAME", s.Package)
 	}
 	c.required("keys.submit", s.Keys.Submit)
 	for _, keys := range []string{s.Keys.Submit, s.Keys.Interrupt, s.Keys.Clear} {
