@@ -110,6 +110,7 @@ darwin:
 bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench Idle -benchtime 1x ./bench
+	$(GO) test -run '^$$' -bench Rebuild -benchtime 20x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./store
@@ -138,13 +139,19 @@ screens:
 	$(GO) test ./pty
 
 # The long runs, with their full counts: RUN=Kill alone repeats one of them.
-# They judge the holder as it is shipped, and print how far they are.
+# They judge the holder as it is shipped, and print how far they are. OLD=FILE
+# upgrades from the coleo in that file.
 KILLS ?= 500
 ESCAPES ?= 200
 ORPHANS ?= 50
 REUSES ?= 300
+COLEO_KILLS ?= 1000
+KEYS ?= 1000
 HOLDER_FUZZTIME ?= 60s
 soak: build
+	$(GO) test -c -o bin/coleo.test ./cmd/coleo
+	cd cmd/coleo && $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|Flood|ThroughAnUpgrade)' \
+	  -kills $(COLEO_KILLS) -floods 10 -keys $(KEYS) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)

@@ -27,9 +27,10 @@ var mayImport = map[string][]string{
 	"recovery":                {"."},
 	"modelresolver":           {"."},
 	"web":                     {"."},
+	"hook":                    {},
 	"bus":                     {"."},
 	"holder":                  {".", "pty"},
-	"harnesses/terminal":      {".", "config", "pty", "holder"},
+	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "harnesses/"},
@@ -50,6 +51,7 @@ var mayImport = map[string][]string{
 // kind: who speaks to the kernel imports it.
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty"},
+	"github.com/tidwall/sjson":               {"harnesses/terminal"},
 	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a module of its own
 	"github.com/acarl005/stripansi":          {"cmd/coleo"},
@@ -65,7 +67,7 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "registry", "pty", "holder", "store", "bus", "host", "brain", "api"}
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "host", "brain", "api"}
 
 // source is one Go file with what it imports.
 type source struct {

@@ -3,6 +3,7 @@ package coleo
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Transport is how a harness speaks with its agent CLI.
@@ -29,6 +30,7 @@ type Capabilities struct {
 	QueueWhileBusy   bool `json:"queue"`      // keeps a prompt that arrives in the middle of a turn
 	ModelFlag        bool `json:"model_flag"` // the model can be chosen at start
 	Question         bool `json:"question"`   // the model can ask the user to pick an option
+	Usage            bool `json:"usage"`      // keeps an account of tokens
 }
 
 // Info describes a harness.
@@ -40,9 +42,11 @@ type Info struct {
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // runs under a host agent only (spec section 8)
 	Capabilities  Capabilities `json:"capabilities"`
-	Command       string       `json:"command"` // the program, as looked up on PATH
-	Install       string       `json:"install"` // one line: how a person installs it
-	Catalog       bool         `json:"catalog"` // its models are looked up in the catalogue of GET /api/opencode/providers
+	Command       string       `json:"command"`           // the program, as looked up on PATH
+	Install       string       `json:"install"`           // one line: how a person installs it
+	Package       string       `json:"package,omitempty"` // "npm:NAME" or "pip:NAME", for 'coleo harness install'; empty: it has none
+	Trust         string       `json:"trust,omitempty"`   // the user's file, below HOME, that --trust-workdir edits; empty: none
+	Catalog       bool         `json:"catalog"`           // its models are looked up in the catalogue of GET /api/opencode/providers
 }
 
 // Harness knows one agent CLI. It holds no state of its own: sessions do.
@@ -68,6 +72,35 @@ type Cataloguer interface {
 	// start the agent CLI and end it again. Of c only what finds the agent CLI
 	// counts: Binary, Path, Environ, Profile, Home, Dir, Workdir.
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
+}
+
+// Recorder is a harness that keeps what the terminals of its sessions show. It
+// needs no live session: an arm that has ended can be asked too.
+type Recorder interface {
+	// ScreenAt returns the screen as it stood at a time, to 50 ms. Error:
+	// EInvalid when what is kept begins later; it says when.
+	ScreenAt(h Handle, at time.Time) (Screen, error)
+	// Record returns the piece of output that begins at an offset. Where that
+	// is no longer kept the piece begins with the oldest screen there is.
+	Record(h Handle, from int64) (Recording, error)
+}
+
+// Recording is a piece of what a terminal showed, of bounded size.
+type Recording struct {
+	Offset int64           `json:"offset"`         // of the first byte of output
+	Next   int64           `json:"next"`           // where the next piece begins
+	Until  int64           `json:"until"`          // where the output ends at present
+	Cols   int             `json:"cols,omitempty"` // of the terminal, in cells, when the piece begins a recording
+	Rows   int             `json:"rows,omitempty"`
+	Events []RecordedEvent `json:"events"`
+}
+
+// RecordedEvent is output or a resize of a terminal.
+type RecordedEvent struct {
+	Time time.Time `json:"time"`           // right to 50 ms
+	Data []byte    `json:"data,omitempty"` // output; may end within a character
+	Cols int       `json:"cols,omitempty"` // of a resize, in cells
+	Rows int       `json:"rows,omitempty"`
 }
 
 // Profile is how much of the user's own world an agent CLI sees.
@@ -135,6 +168,10 @@ type SpawnConfig struct {
 
 	Cols int `json:"cols,omitempty"` // 120
 	Rows int `json:"rows,omitempty"` // 40
+
+	// Keep is how much of the terminal's output is kept, in bytes; 0 means the
+	// holder's own bound. It is the host's to say.
+	Keep int64 `json:"-"`
 }
 
 // Identity names one process beyond its pid, which alone is reused.

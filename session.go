@@ -87,6 +87,7 @@ type Proof string
 
 // The proofs, from strong to weak.
 const (
+	ProofReported Proof = "reported" // the agent CLI's hook named this very text
 	ProofStarted  Proof = "started"  // the agent CLI began to work on it
 	ProofQueued   Proof = "queued"   // it took it into its own queue
 	ProofAccepted Proof = "accepted" // its API accepted it
@@ -105,7 +106,7 @@ type Receipt struct {
 // Answer is an agent CLI's reply to a prompt.
 type Answer struct {
 	Text   string `json:"text"`
-	Source string `json:"source"` // "transcript", "http" or "screen"
+	Source string `json:"source"` // "hook", "transcript", "http" or "screen"
 }
 
 // Choice is what a person, or a policy, decides on a dialog.
@@ -187,17 +188,20 @@ type Explainer interface {
 
 // Explanation is the evidence behind a reading.
 type Explanation struct {
-	Reading   Reading   `json:"reading"`
-	Witnesses []Witness `json:"witnesses"`
-	Rows      []string  `json:"rows,omitempty"` // the rows that the rule matched
-	Screen    Screen    `json:"screen"`
+	Reading      Reading   `json:"reading"`
+	Now          time.Time `json:"now"` // when it was given: witnesses are as old as that
+	Witnesses    []Witness `json:"witnesses"`
+	Disagreement string    `json:"disagreement,omitempty"` // who contradicts the screen now, for people
+	Rows         []string  `json:"rows,omitempty"`         // the rows by which the rule knows it
+	Screen       Screen    `json:"screen"`
 }
 
 // Witness is one source's word on the state.
 type Witness struct {
-	Name   string    `json:"name"` // "screen", "osc7501", "title", "process", "http"
-	State  State     `json:"state,omitempty"`
-	Rule   string    `json:"rule,omitempty"`
-	Time   time.Time `json:"time"`
-	Lapsed bool      `json:"lapsed,omitempty"`
+	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http", "journal"
+	State  State     `json:"state,omitempty"` // what it claims; "" when its word adds nothing
+	Rule   string    `json:"rule,omitempty"`  // its word, or the screen's rule
+	Detail string    `json:"detail,omitempty"`
+	Time   time.Time `json:"time"`             // of that word, or of the last look
+	Lapsed bool      `json:"lapsed,omitempty"` // the claim no longer counts
 }

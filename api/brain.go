@@ -30,8 +30,13 @@ type Brain interface {
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
 	Interrupt(ctx context.Context, arm string) error
 
+	Usage(ctx context.Context, arm string) (coleo.Usage, error)
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
-	Screen(ctx context.Context, arm string) (coleo.Screen, error)
+	// Screen returns what the arm's terminal shows, or showed at a time that
+	// is not zero.
+	Screen(ctx context.Context, arm string, at time.Time) (coleo.Screen, error)
+	// Record returns the piece of the arm's recording that begins at an offset.
+	Record(ctx context.Context, arm string, from int64) (coleo.Recording, error)
 	// Output returns terminal output from an offset on; an offset below 0 is
 	// counted from the end. It waits up to wait for some, and returns a piece
 	// without data when none came.

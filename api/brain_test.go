@@ -91,7 +91,14 @@ func (b *scriptedBrain) Explain(context.Context, string) (coleo.Explanation, err
 	return coleo.Explanation{Reading: coleo.Reading{State: coleo.Idle, Rule: "composer"}}, b.fail
 }
 
-func (b *scriptedBrain) Screen(context.Context, string) (coleo.Screen, error) {
+func (b *scriptedBrain) Record(_ context.Context, _ string, from int64) (coleo.Recording, error) {
+	return coleo.Recording{Offset: from, Next: from + 2, Until: from + 2, Events: []coleo.RecordedEvent{{Data: []byte("hi")}}}, b.fail
+}
+
+func (b *scriptedBrain) Screen(_ context.Context, _ string, at time.Time) (coleo.Screen, error) {
+	if !at.IsZero() {
+		return coleo.Screen{Cols: 80, Rows: 24, Lines: []string{at.Format(time.RFC3339)}}, b.fail
+	}
 	return coleo.Screen{Cols: 80, Rows: 24, Lines: []string{"hello"}}, b.fail
 }
 

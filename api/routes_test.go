@@ -119,6 +119,14 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"resized":  func() (any, error) { return "resized", c.Resize(ctx, "a1", "l1", 90, 25) },
 		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
 		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
+		"2026-01-02T03:04:05Z": func() (any, error) {
+			s, err := c.ScreenAt(ctx, "a1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+			return s.Lines[0], err
+		},
+		"7 to 9 of 9: hi": func() (any, error) {
+			r, err := c.Record(ctx, "a1", 7)
+			return fmt.Sprintf("%d to %d of %d: %s", r.Offset, r.Next, r.Until, r.Events[0].Data), err
+		},
 		"-7 \x1b[1mhi\xff": func() (any, error) {
 			o, err := c.Output(ctx, "a1", -7, time.Second)
 			return fmt.Sprintf("%d %s", o.Offset, o.Data), err

@@ -111,11 +111,35 @@ func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation
 	return x, err
 }
 
-// Screen returns what an arm's terminal shows.
-func (b *Brain) Screen(ctx context.Context, idOrName string) (coleo.Screen, error) {
+// Usage returns what an arm's conversation has taken so far.
+func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
+	var u coleo.Usage
+	err := b.look(ctx, idOrName, bus.OpUsage, &u)
+	return u, err
+}
+
+// Screen returns what an arm's terminal shows, or showed at a time that is not
+// zero.
+func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time) (coleo.Screen, error) {
 	var s coleo.Screen
-	err := b.look(ctx, idOrName, bus.OpScreen, &s)
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return s, err
+	}
+	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at}, &s)
+	b.catchUp(ctx, arm.AgentID) // a host agent writes down what it sees when it looks
 	return s, err
+}
+
+// Record returns the piece of an arm's recording that begins at an offset.
+func (b *Brain) Record(ctx context.Context, idOrName string, from int64) (coleo.Recording, error) {
+	var r coleo.Recording
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return r, err
+	}
+	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout, bus.RecordOrder{Arm: arm.ID, From: from}, &r)
+	return r, err
 }
 
 func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) error {

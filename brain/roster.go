@@ -31,6 +31,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 		b.Log.Error("write down a host", "host", beat.ID, "error", err)
 	}
 	b.takeOutputs(beat, now)
+	b.endOutrun(beat)
 	wake(m.grown)
 }
 
@@ -55,6 +56,25 @@ func (b *Brain) takeOutputs(beat bus.Beat, now time.Time) {
 			b.summarise(&arm)
 			b.updates.publish(coleo.Update{Arm: &arm})
 		}
+	}
+}
+
+// endOutrun has a host agent that was away end those of its arms that run
+// elsewhere by now, in a newer generation: what they do nobody follows any more.
+func (b *Brain) endOutrun(beat bus.Beat) {
+	for _, a := range beat.Arms {
+		row, err := b.DB.Arm(b.ctx, a.ID)
+		if err != nil || row.AgentID == "" || row.AgentID == beat.ID || a.Generation == 0 || a.Generation >= row.Generation {
+			continue
+		}
+		b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", beat.ID, "generation", a.Generation, "newer", row.Generation)
+		b.following.Go(func() {
+			ctx, cancel := context.WithTimeout(b.ctx, killTimeout)
+			defer cancel()
+			if err := b.Bus.Ask(ctx, beat.ID, bus.OpKill, bus.ArmOrder{Arm: a.ID}, nil); err != nil {
+				b.Log.Error("end an older generation", "arm", row.Name, "host", beat.ID, "error", err)
+			}
+		})
 	}
 }
 

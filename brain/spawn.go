@@ -230,6 +230,7 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) error {
 // arm's row goes and an old one's is stopped again.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder, known bool) error {
 	var report bus.ArmReport
+	o.Config.Generation = arm.Generation + 1
 	err := b.ask(ctx, arm, bus.OpSpawn, spawnTimeout, o, &report)
 	b.catchUp(ctx, arm.AgentID)
 	if err == nil {

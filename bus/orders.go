@@ -22,7 +22,9 @@ const (
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
-	OpScreen    Op = "screen"    // ArmOrder -> coleo.Screen
+	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
+	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
+	OpRecord    Op = "record"    // RecordOrder -> coleo.Recording
 	OpOutput    Op = "output"    // OutputOrder -> coleo.Output
 	OpInput     Op = "input"     // InputOrder -> nothing
 	OpResize    Op = "resize"    // ResizeOrder -> nothing
@@ -31,9 +33,9 @@ const (
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
 )
 
-// SpawnOrder starts an arm. Config.Dir, Generation, Nonce and Environ are the
-// host agent's to fill in. With Generation set, the order is refused unless it
-// is one more than the last.
+// SpawnOrder starts an arm. Config.Dir, Nonce and Environ are the host agent's to
+// fill in, and so is Generation, which must be newer than any that it had here:
+// Config.Generation is newer than any that serve knows of, on whatever host.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -101,6 +103,18 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
+// ScreenOrder asks for an arm's screen, as it stands or as it stood at a time.
+type ScreenOrder struct {
+	Arm string    `json:"arm"`
+	At  time.Time `json:"at,omitzero"`
+}
+
+// RecordOrder asks for the piece of an arm's recording from an offset on.
+type RecordOrder struct {
+	Arm  string `json:"arm"`
+	From int64  `json:"from"`
+}
+
 // OutputOrder asks for terminal output from an offset on. It waits for some up
 // to Wait. An offset below 0 is counted from the end.
 type OutputOrder struct {
@@ -165,6 +179,7 @@ type Beat struct {
 // ArmBeat is one arm's part of a beat.
 type ArmBeat struct {
 	ID         string    `json:"id"`
+	Generation int       `json:"generation,omitempty"`
 	LastOutput time.Time `json:"last_output,omitzero"`
 }
 

@@ -17,6 +17,7 @@ type Settings struct {
 		Provider string `toml:"provider"`
 		Model    string `toml:"model"`
 		MaxArms  int    `toml:"max_arms"` // per host; 10
+		Keep     int64  `toml:"keep_mib"` // of each arm's output, at least; 256
 	} `toml:"arms"`
 
 	// Serve says where the API listens.
@@ -34,6 +35,14 @@ type Settings struct {
 	Notify string `toml:"notify"`
 }
 
+// Bounds of arms.keep_mib, in MiB: a segment of a journal is 4 MiB, and a
+// terabyte is a slip.
+const (
+	minKeep     = 4
+	defaultKeep = 256
+	maxKeep     = 1 << 20
+)
+
 // ReadSettings reads config.toml; a file that is not there says nothing.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
@@ -43,6 +52,12 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	if err := Decode(path, data, &s); err != nil {
 		return s, err
+	}
+	if s.Arms.Keep != 0 && (s.Arms.Keep < minKeep || s.Arms.Keep > maxKeep) {
+		return s, Errorf(path, data, "keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
+	}
+	if s.Arms.Keep == 0 {
+		s.Arms.Keep = defaultKeep
 	}
 	if s.Serve.Addr == "" {
 		s.Serve.Addr = "127.0.0.1:8080"

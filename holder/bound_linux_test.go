@@ -74,18 +74,18 @@ func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 
 func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	t.Parallel()
-	const keep = 3 * segmentSize
+	const keep = 3 * SegmentSize
 	_, l, said := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
 	c := dial(t, l)
-	wait(t, func() bool { return said() > 6*segmentSize })
+	wait(t, func() bool { return said() > 6*SegmentSize })
 	if s, err := c.Status(); err != nil || s.Start != 0 {
 		t.Fatalf("with nothing covered the journal begins at %d (%v), want all of it", s.Start, err)
 	}
-	if err := c.Covered(2*segmentSize + 5); err != nil {
+	if err := c.Covered(2*SegmentSize + 5); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := c.Status(); err != nil || s.Start != 2*segmentSize {
-		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*segmentSize)
+	if s, err := c.Status(); err != nil || s.Start != 2*SegmentSize {
+		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*SegmentSize)
 	}
 	s, err := c.Status()
 	if err != nil {
@@ -94,7 +94,7 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	if err := c.Covered(s.End); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = c.Status(); err != nil || s.End-s.Start < keep || s.End-s.Start > keep+2*segmentSize {
+	if s, err = c.Status(); err != nil || s.End-s.Start < keep || s.End-s.Start > keep+2*SegmentSize {
 		t.Fatalf("the journal has %d to %d (%v), want about %d bytes", s.Start, s.End, err, keep)
 	}
 	if coleo.ErrorCode(c.Covered(s.End+1<<40)) != coleo.EInvalid {
@@ -106,6 +106,74 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	}
 	if _, err := NewReader(JournalDir(l.Dir), 0).Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("read of what is gone = %v, want an error that says so", err)
+	}
+}
+
+func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	_, l, said := load(t, "binary", func(l *Launch) { l.Alone = true })
+	typist, other := dial(t, l), dial(t, l)
+	much := make([]byte, 1<<20)
+	if w, err := typist.Write(Write{ID: "answer", Kind: WriteReply, Data: much}); err != nil || !w.Applied {
+		t.Fatalf("an answer that nobody reads = %+v, %v", w, err)
+	}
+	typed := make(chan error, 1)
+	go func() {
+		_, err := typist.Write(Write{ID: "keys", Kind: WriteKeys, Data: much})
+		typed <- err
+	}()
+	began, before := time.Now(), said()
+	wait(t, func() bool { // all the while that the keys wait for the program
+		if _, err := other.Status(); err != nil {
+			t.Fatal(err)
+		}
+		return said() > before+unreadLimit/8
+	})
+	if took := time.Since(began); took > typeTimeout {
+		t.Errorf("the arm stood still for %s", took)
+	}
+	if err := <-typed; coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("keys that nobody reads = %v, want %s", err, coleo.EConflict)
+	}
+	if took := time.Since(began); took < typeTimeout {
+		t.Errorf("the keys waited %s, want %s", took, typeTimeout)
+	}
+}
+
+func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
+	t.Parallel()
+	_, l, said := load(t, "binary", nil)
+	c := dial(t, l)
+	if coleo.ErrorCode(c.Pace(-1)) != coleo.EInvalid {
+		t.Error("a pace below 0 is taken")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := c.Stream(ctx, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for err == nil {
+			_, err = stream.Next()
+		}
+	}()
+	const rate = 2 << 20
+	wait(t, func() bool { return said() > rate })
+	if err := c.Pace(rate); err != nil {
+		t.Fatal(err)
+	}
+	before, since := said(), time.Now()
+	wait(t, func() bool { return time.Since(since) > time.Second })
+	most := int(rate*time.Since(since).Seconds()) + inTransit
+	if got := said() - before; got > most || got == 0 {
+		t.Fatalf("%d bytes in %s, want some, and %d at most", got, time.Since(since), most)
+	}
+	cancel()
+	begin := said()
+	wait(t, func() bool { return said() >= begin+unreadLimit/2 })
+	if took := time.Since(since); took > unreadLimit/2/rate*time.Second {
+		t.Errorf("the pace held on when the host agent had gone: %s", took)
 	}
 }
 

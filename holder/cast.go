@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// WriteCast writes the journal in dir as an asciicast of version 2: output and
-// resizes, with the times of the index, which are right to 50 ms. Typed keys
-// are not in the journal, so not in the cast. A cast is text: a byte that is no
-// part of a character comes as U+FFFD, and a character is never cut in two.
+// WriteCast writes the journal in dir as a Cast, with the times of the index,
+// which are right to 50 ms. Typed keys are not in the journal, so not in the
+// cast.
 func WriteCast(out io.Writer, dir string) error {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -23,28 +22,28 @@ func WriteCast(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	c := &castWriter{out: bufio.NewWriter(out), cols: defaultCols, rows: defaultRows}
+	cols, rows, start := defaultCols, defaultRows, time.Time{}
 	for len(marks) > 0 && marks[0].Offset <= begin && marks[0].Kind == MarkResize {
-		c.cols, c.rows, c.start = marks[0].Cols, marks[0].Rows, marks[0].Time
+		cols, rows, start = marks[0].Cols, marks[0].Rows, marks[0].Time
 		marks = marks[1:]
 	}
-	if c.start.IsZero() && len(marks) > 0 {
-		c.start = marks[0].Time
+	if start.IsZero() && len(marks) > 0 {
+		start = marks[0].Time
 	}
 	r := NewReader(dir, begin)
 	defer r.Close()
-	c.line(castHeader{Version: 2, Width: c.cols, Height: c.rows, Timestamp: c.start.Unix()})
-	c.now = c.start
+	c := NewCast(out, cols, rows, start)
+	now := start
 	for _, m := range marks {
-		c.copy(r, m.Offset)
-		c.now = m.Time
+		c.copy(r, m.Offset, now)
+		now = m.Time
 		if m.Kind == MarkResize {
-			c.event("r", fmt.Sprintf("%dx%d", m.Cols, m.Rows))
+			c.Resize(now, m.Cols, m.Rows)
 		}
 	}
-	c.copy(r, end)
-	c.event("o", string(c.rest))
-	return errors.Join(c.err, c.out.Flush())
+	c.copy(r, end, now)
+	c.now = now
+	return c.Close()
 }
 
 type castHeader struct {
@@ -54,17 +53,54 @@ type castHeader struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
-// castWriter writes the lines of a cast. After an error it does nothing.
-type castWriter struct {
+// Cast writes an asciicast of version 2. A cast is text: a byte that is no part
+// of a character comes as U+FFFD, and a character is never cut in two. After an
+// error it does nothing; Close returns it.
+type Cast struct {
 	out        *bufio.Writer
-	cols, rows int
 	start, now time.Time
 	rest       []byte // the beginning of a character
 	err        error
 }
 
+// NewCast begins a cast of a terminal of that size, in cells, at a time. Without
+// a size it is the one of a terminal whose launch has none.
+func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
+	if cols <= 0 || rows <= 0 {
+		cols, rows = defaultCols, defaultRows
+	}
+	c := &Cast{out: bufio.NewWriter(out), start: start, now: start}
+	c.line(castHeader{Version: 2, Width: cols, Height: rows, Timestamp: start.Unix()})
+	return c
+}
+
+// Output adds output.
+func (c *Cast) Output(at time.Time, data []byte) {
+	c.now = at
+	p := append(c.rest, data...)
+	whole := len(p) - cutCharacter(p)
+	c.event("o", string(p[:whole]))
+	c.rest = append([]byte(nil), p[whole:]...)
+}
+
+// Resize adds a resize, in cells.
+func (c *Cast) Resize(at time.Time, cols, rows int) {
+	c.now = at
+	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
+}
+
+// Err returns the first error there was.
+func (c *Cast) Err() error { return c.err }
+
+// Close writes what is left and returns the first error there was.
+func (c *Cast) Close() error {
+	c.event("o", string(c.rest))
+	c.rest = nil
+	return errors.Join(c.err, c.out.Flush())
+}
+
 // copy writes the output up to an offset, as of now.
-func (c *castWriter) copy(r *Reader, until int64) {
+func (c *Cast) copy(r *Reader, until int64, now time.Time) {
 	buf := make([]byte, streamChunk)
 	for c.err == nil && r.Offset() < until {
 		n, err := r.Read(buf[:min(int64(len(buf)), until-r.Offset())])
@@ -72,10 +108,7 @@ func (c *castWriter) copy(r *Reader, until int64) {
 			c.err = fmt.Errorf("write a cast: %w", err)
 			return
 		}
-		p := append(c.rest, buf[:n]...)
-		whole := len(p) - cutCharacter(p)
-		c.event("o", string(p[:whole]))
-		c.rest = append([]byte(nil), p[whole:]...)
+		c.Output(now, buf[:n])
 	}
 }
 
@@ -93,13 +126,13 @@ func cutCharacter(p []byte) int {
 	return 0
 }
 
-func (c *castWriter) event(kind, data string) {
+func (c *Cast) event(kind, data string) {
 	if data != "" {
 		c.line([]any{max(0, c.now.Sub(c.start).Seconds()), kind, data})
 	}
 }
 
-func (c *castWriter) line(v any) {
+func (c *Cast) line(v any) {
 	if c.err != nil {
 		return
 	}

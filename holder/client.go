@@ -123,6 +123,15 @@ func (c *Client) Covered(offset int64) error {
 	return err
 }
 
+// Pace bounds how much output the holder takes in, in bytes a second, until
+// the host agent's stream ends; 0 lifts the bound. The kernel blocks a program
+// that writes more. Errors: EUnsupported from a holder that is older than this
+// request, and takes in what comes.
+func (c *Client) Pace(rate int64) error {
+	_, err := c.ask(request{Op: askPace, Rate: rate}, answerTimeout)
+	return err
+}
+
 // Signal sends a signal to the program.
 func (c *Client) Signal(s syscall.Signal) error {
 	_, err := c.ask(request{Op: askSignal, Signal: int(s)}, answerTimeout)

@@ -16,6 +16,11 @@ const (
 	// drainAfterExit bounds how long output of what the program left behind is
 	// awaited after its end.
 	drainAfterExit = time.Second
+	// paceRest is how long a drain that keeps to a pace rests at once: what is
+	// typed meanwhile is echoed so much later. maxPaceRest bounds it for paces
+	// that are slower than a terminal's buffer.
+	paceRest    = 10 * time.Millisecond
+	maxPaceRest = 100 * time.Millisecond
 )
 
 // drainUntilExit moves output from the PTY to the journal until the program
@@ -76,7 +81,8 @@ func (s *server) drain() {
 		n, failed = s.takeOnce(int(fd))
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
-	for {
+	for owed := 0; ; owed += max(n, 0) {
+		owed = s.keepPace(owed)
 		s.waitForReader()
 		err := raw.Read(step)
 		if trimErr := s.trim(); trimErr != nil {
@@ -90,6 +96,23 @@ func (s *server) drain() {
 			return
 		}
 	}
+}
+
+// keepPace rests when so many bytes that were taken in are worth a paceRest at
+// the pace that was ordered, and returns how many of them still count.
+func (s *server) keepPace(owed int) int {
+	rate := s.pace.Load()
+	if rate == 0 {
+		return 0
+	}
+	if int64(owed) < rate*int64(paceRest)/int64(time.Second) {
+		return owed
+	}
+	select {
+	case <-time.After(min(time.Duration(int64(owed))*time.Second/time.Duration(rate), maxPaceRest)):
+	case <-s.stopping:
+	}
+	return 0
 }
 
 // takeOnce moves output to the journal. That is one step under the lock, so

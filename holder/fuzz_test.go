@@ -66,7 +66,7 @@ func FuzzProtocol(f *testing.F) {
 	}
 	for _, q := range []request{
 		{Op: askStatus}, {Op: askStream, From: -5}, {Op: askStream, From: 1 << 50, Host: true}, {Op: askWrite}, {Op: askResize, Cols: -1, Rows: 1 << 30},
-		{Op: askSignal, Signal: 99}, {Op: askCovered, From: -1}, {Op: askStop, Grace: -1}, {Op: "later"}, {Op: askHello, Version: 2},
+		{Op: askSignal, Signal: 99}, {Op: askCovered, From: -1}, {Op: askPace, Rate: -1}, {Op: askPace, Rate: 1}, {Op: askStop, Grace: -1}, {Op: "later"}, {Op: askHello, Version: 2},
 		{Op: askWrite, Write: &Write{ID: "a", Kind: WriteKeys, Data: []byte("x")}},
 	} {
 		f.Add(frame(q))

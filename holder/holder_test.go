@@ -279,7 +279,7 @@ func TestTheJournalIsReadAcrossSegmentsAndATornIndexIsRepaired(t *testing.T) {
 	}
 	var want []byte
 	for i := range 3 {
-		p := bytes.Repeat([]byte{byte('a' + i)}, segmentSize-7)
+		p := bytes.Repeat([]byte{byte('a' + i)}, SegmentSize-7)
 		want = append(want, p...)
 		if n, err := j.Append(p, time.Now()); n != len(p) || err != nil {
 			t.Fatalf("append = %d, %v", n, err)

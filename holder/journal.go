@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// segmentSize is where a journal file ends and the next begins, in bytes.
-const segmentSize = 4 << 20
+// SegmentSize is where a journal file ends and the next begins, in bytes: files
+// begin at its multiples.
+const SegmentSize = 4 << 20
 
 // markEvery bounds how many time marks a busy terminal leaves in the index.
 const markEvery = 50 * time.Millisecond
@@ -59,6 +60,7 @@ type Journal struct {
 	end      int64
 	lastMark time.Time
 	watchers []chan struct{} // told of each growth
+	syncing  syncing
 }
 
 // CreateJournal opens the journal in dir to append, and makes it if missing.
@@ -74,6 +76,7 @@ func CreateJournal(dir string) (*Journal, error) {
 	if len(segments) > 0 {
 		last := segments[len(segments)-1]
 		j.first, j.start, j.end = segments[0].start, last.start, last.end
+		j.syncing.done = last.start
 	}
 	if j.segment, err = openSegment(dir, j.start); err != nil {
 		return nil, err
@@ -132,16 +135,17 @@ func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.end-j.start >= segmentSize {
+	if j.end-j.start >= SegmentSize {
 		if err := j.roll(); err != nil {
 			return 0, err
 		}
 	}
-	n, err := write(j.segment, int(segmentSize-(j.end-j.start)))
+	n, err := write(j.segment, int(SegmentSize-(j.end-j.start)))
 	n = max(n, 0)
 	if n > 0 {
 		j.end += int64(n)
 		j.tell()
+		j.soon(syncEvery)
 	}
 	if err != nil {
 		return n, fmt.Errorf("append to journal: %w", err)
@@ -160,6 +164,7 @@ func (j *Journal) roll() error {
 	}
 	j.segment.Close()
 	j.segment, j.start = next, j.end
+	j.soon(0)
 	return nil
 }
 
@@ -231,9 +236,12 @@ func (j *Journal) tell() {
 	}
 }
 
-// Close closes the files.
+// Close closes the files, and returns when all is on the disk.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return errors.Join(j.segment.Close(), j.index.Close())
+	if j.syncing.timer != nil {
+		j.syncing.timer.Stop()
+	}
+	return errors.Join(j.segment.Close(), j.index.Close(), syncSegments(j.dir, j.syncing.done, j.end))
 }

@@ -38,7 +38,9 @@ const (
 	askSignal = "signal"
 	askStop   = "stop"
 
-	askCovered = "covered" // added later: a holder may not know it yet
+	// Added later: a holder may not know them yet.
+	askCovered = "covered"
+	askPace    = "pace"
 )
 
 // request is what a client asks. Only the fields of its Op are set.
@@ -52,6 +54,7 @@ type request struct {
 	Cols    int           `json:"cols,omitempty"`
 	Rows    int           `json:"rows,omitempty"`
 	Signal  int           `json:"signal,omitempty"`
+	Rate    int64         `json:"rate,omitempty"`  // pace: bytes a second
 	Grace   time.Duration `json:"grace,omitempty"` // stop: between TERM and KILL
 }
 

@@ -90,7 +90,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("read journal: %w", err)
 		}
 	}
-	if r.file != nil && r.offset-r.start < segmentSize {
+	if r.file != nil && r.offset-r.start < SegmentSize {
 		return 0, io.EOF // the next segment begins only when this one is full
 	}
 	moved, err := r.open()

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,8 @@ type server struct {
 	holder  coleo.Identity
 	process coleo.Identity
 
+	typing sync.Mutex // of who types; taken before mu
+
 	mu       sync.Mutex // held while output goes from the PTY to the journal, and while a write is decided
 	cols     int
 	rows     int
@@ -60,6 +63,7 @@ type server struct {
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
 
+	pace      atomic.Int64 // bytes taken in a second at most; 0: whatever comes
 	rest      resting
 	guardMu   sync.Mutex
 	guard     *guard        // nil: there is none

@@ -18,7 +18,7 @@ const DefaultKeep = 256 << 20
 func (j *Journal) trim(keep, covered int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.end-j.first < keep+segmentSize || covered < j.first+segmentSize {
+	if j.end-j.first < keep+SegmentSize || covered < j.first+SegmentSize {
 		return nil
 	}
 	segments, err := listSegments(j.dir)

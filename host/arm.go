@@ -24,9 +24,8 @@ type arm struct {
 	record  store.ArmRecord
 	session coleo.Session // nil: none is held
 	reading coleo.Reading
-	calm    coleo.Cursor    // of the change into idle, error or dead that holds now; 0: it works
-	run     *coleo.Receipt  // the open run; of several, the newest
-	earlier []coleo.Receipt // open runs before it: their agent CLI took the newest into its queue
+	calm    coleo.Cursor   // of the change into idle, error or dead that holds now; 0: it works
+	run     *coleo.Receipt // the open run; of several, the newest: those before it are in the record
 	lease   coleo.Lease
 	blocked string        // what keeps the holder from writing the journal
 	dead    chan struct{} // closed when the session has ended
@@ -154,12 +153,12 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 // prompt. Only that one's answer can be told from the others'.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
-	run, earlier, reading := a.run, a.earlier, a.reading
+	run, earlier, reading := a.run, a.record.Earlier, a.reading
 	if run == nil || a.calm <= run.Cursor {
 		a.mu.Unlock()
 		return
 	}
-	a.run, a.earlier, a.record.Run = nil, nil, nil
+	a.run, a.record.Earlier, a.record.Run = nil, nil, nil
 	record := a.record
 	a.mu.Unlock()
 	events := make([]coleo.Event, 0, len(earlier)+1)
@@ -170,6 +169,11 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	if reading.State != coleo.Dead {
 		if answer, err := s.Answer(ctx, *run); err == nil {
 			end.Answer, end.Source = answer.Text, answer.Source
+		}
+		if m, ok := s.(coleo.UsageMeter); ok {
+			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
+				end.Usage = &u
+			}
 		}
 	}
 	if err := a.host.append(ctx, append(events, runEnd(record.ID, run.ID, end))...); err != nil {

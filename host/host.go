@@ -27,6 +27,7 @@ type Config struct {
 	Path      []string // folders in which agent CLIs are looked for first
 	Environ   []string // of the user, passed on by the harnesses' allow-lists
 	MaxArms   int
+	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
 	StartedAt time.Time
 	Registry  *registry.Registry
 	DB        *store.HostDB
@@ -147,7 +148,7 @@ func (h *Host) beat() {
 			a.noteBlocked(h.ctx, r.Blocked)
 		}
 		if r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
-			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, LastOutput: r.LastOutput})
+			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput})
 		}
 	}
 	if err := h.Bus.Beat(b); err != nil {

@@ -72,15 +72,15 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	}
 	a.mu.Lock()
 	a.record.Name, a.record.Harness, a.record.Desired = o.Name, o.Harness, coleo.DesiredRunning
-	a.record.Generation++
+	a.record.Generation = max(a.record.Generation+1, o.Config.Generation) // it may have run elsewhere since
 	c := o.Config
 	c.Arm, c.Generation, c.Nonce, c.Dir = a.record.ID, a.record.Generation, rand.Text(), a.dir()
-	c.Path, c.Environ = append(c.Path, a.host.Path...), a.host.Environ
+	c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 	if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
 		c.Conversation = ""
 	}
 	a.record.Spec, a.record.Workdir, a.record.Provider, a.record.Model = c, c.Workdir, c.Provider, c.Model
-	a.record.Status, a.record.State, a.record.Handle, a.record.Run, a.run, a.earlier = coleo.StatusStarting, coleo.Initializing, nil, nil, nil, nil
+	a.record.Status, a.record.State, a.record.Handle, a.record.Run, a.record.Earlier, a.run = coleo.StatusStarting, coleo.Initializing, nil, nil, nil, nil
 	record := a.record
 	a.mu.Unlock()
 	if err := a.host.DB.PutArm(ctx, record); err != nil {

@@ -58,7 +58,9 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return nil, a.interrupt(ctx) }),
 		bus.OpExplain:   onArm(h, explain),
-		bus.OpScreen:    onArm(h, screen),
+		bus.OpUsage:     onArm(h, usage),
+		bus.OpScreen:    decoded(h.screen),
+		bus.OpRecord:    decoded(h.recording),
 		bus.OpPrompt: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {
 			a, err := h.arm(o.Arm)
 			if err != nil {
@@ -118,16 +120,4 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x.Witnesses = append(x.Witnesses, coleo.Witness{Name: "journal", Rule: r.Blocked, Time: time.Now()})
 	}
 	return x, nil
-}
-
-func screen(_ context.Context, a *arm) (any, error) {
-	s, err := a.live()
-	if err != nil {
-		return nil, err
-	}
-	t, ok := s.(coleo.Terminal)
-	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.record.Name)
-	}
-	return t.Screen(), nil
 }

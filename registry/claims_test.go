@@ -13,13 +13,13 @@ import (
 // skips what is not claimed: who takes a word away here says so in a review.
 var claims = map[string]string{
 	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming",
-	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
-	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
+	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
 	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
-	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
+	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming usage",
 	"kilo":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
-	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
 	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 }
 

@@ -27,6 +27,24 @@ func TestBuiltInHarnessesAreValid(t *testing.T) {
 	}
 }
 
+// TestTerminalsAreRecordedAndHTTPIsNot: whoever has no screen has no past one.
+func TestTerminalsAreRecordedAndHTTPIsNot(t *testing.T) {
+	t.Parallel()
+	reg, err := New("", []string{"none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range reg.List() {
+		h, err := reg.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := h.(coleo.Recorder); ok != (h.Info().Transport == coleo.TransportPTY) {
+			t.Errorf("%s speaks %s; that it is recorded is %v", name, h.Info().Transport, ok)
+		}
+	}
+}
+
 func TestAnUnknownHarnessIsAUsageError(t *testing.T) {
 	t.Parallel()
 	r, _ := New("", nil)

@@ -175,6 +175,7 @@ func TestAHostsArmsAreKept(t *testing.T) {
 	equal(t, "arm", got, want)
 	code(t, "another arm of that name", h.PutArm(ctx, record("a2", "ada")), coleo.EConflict)
 
+	want.Run, want.Earlier = &coleo.Receipt{ID: "r3"}, []coleo.Receipt{{ID: "r1", Time: start, Text: "one"}, {ID: "r2"}}
 	want.Handle, want.Desired, want.LastOutput = nil, coleo.DesiredStopped, start
 	if err := h.PutArm(ctx, want); err != nil {
 		t.Fatal(err)
@@ -194,6 +195,24 @@ func TestAHostsArmsAreKept(t *testing.T) {
 		t.Errorf("error = %q", err)
 	}
 	code(t, "delete twice", h.DeleteArm(ctx, "a1"), coleo.ENotFound)
+}
+
+func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "host.db")
+	h, want := hostAt(t, path), record("a1", "ada")
+	if err := h.PutArm(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.db.writer.Exec("ALTER TABLE arms DROP COLUMN earlier; PRAGMA user_version = 1"); err != nil {
+		t.Fatal(err)
+	}
+	h.Close()
+	got, err := hostAt(t, path).Arm(t.Context(), "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "arm", got, want)
 }
 
 func TestTheEnvironmentOfAnArmIsNeverKept(t *testing.T) {

@@ -34,7 +34,8 @@ type ArmRecord struct {
 	Model     string
 	CreatedAt time.Time
 
-	Run *coleo.Receipt // the run that is open, nil without one
+	Run     *coleo.Receipt  // the run that is open, of several the newest; nil without one
+	Earlier []coleo.Receipt // open runs before it, in order
 }
 
 func recordFields(r *ArmRecord) []field {
@@ -57,6 +58,7 @@ func recordFields(r *ArmRecord) []field {
 		{"model", textOf(&r.Model)},
 		{"created_at", moment{&r.CreatedAt}},
 		{"run", documentOf(&r.Run)},
+		{"earlier", documentOf(&r.Earlier)},
 	}
 }
 

@@ -1,9 +1,11 @@
 // Command coleo-hold is the holder alone. `make build` embeds it into coleo,
 // which has it keep its arms: it takes a fifteenth of the memory of the whole
-// program. It is called as coleo is, and knows only these two:
+// program. It is also the hook of agent CLIs, which must start fast. It is
+// called as coleo is, and knows only these three:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
+//	coleo hook FILE [PAYLOAD]
 package main
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/hook"
 )
 
 // gcPercent has the heap collected from 2 MB on instead of 4 MB. A holder makes
@@ -30,6 +33,9 @@ func main() {
 
 func run(args []string) error {
 	switch {
+	case len(args) >= 2 && args[0] == hook.Verb:
+		hook.Run(args[1:], os.Stdin)
+		return nil
 	case len(args) >= 2 && args[0] == "hold" && args[1] == "--stdin":
 		return holder.Serve(os.Stdin, os.Stdout)
 	case len(args) > 4 && args[0] == "hold" && args[1] == "--dir" && args[3] == "--":

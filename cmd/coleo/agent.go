@@ -162,7 +162,7 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, at b
 	}
 	h := host.New(host.Config{
 		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: version,
-		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, StartedAt: time.Now().UTC(),
+		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, StartedAt: time.Now().UTC(),
 		Registry: reg, DB: db, Bus: conn, Log: newLog(),
 	})
 	ctx, cancel := context.WithCancel(ctx)

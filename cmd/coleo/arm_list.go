@@ -142,6 +142,9 @@ func statusText(arm coleo.Arm) string {
 	if arm.Dialog != nil {
 		line("Asks", arm.Dialog.Title)
 		line("Subject", strings.ReplaceAll(arm.Dialog.Subject, "\n", " ⏎ "))
+		if arm.Dialog.Truncated {
+			line("", cutOff)
+		}
 		line("Options", strings.Join(arm.Dialog.Options, " | "))
 	}
 	b.WriteString("Runtime summary:\n")

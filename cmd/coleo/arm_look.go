@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,44 +11,20 @@ import (
 	"coleo.dev/pty"
 )
 
-func newArmScreenCommand() *cobra.Command {
-	return verb("screen", "Print what the arm's terminal shows", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		s, err := client.Screen(c.Context(), name)
-		return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
-	})
-}
-
 func newArmExplainCommand() *cobra.Command {
-	return verb("explain", "Tell why the arm reads as it does", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		x, err := client.Explain(c.Context(), name)
-		if err != nil {
-			return "", nil, err
-		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "State: %s by rule %q since %s", x.Reading.State, x.Reading.Rule, x.Reading.Since.Local().Format(time.TimeOnly))
-		if !x.Reading.Known {
-			b.WriteString("\nNo rule knows the present screen: nothing can be typed.")
-		}
-		b.WriteString(evidence(x))
-		return b.String(), x, nil
-	})
-}
-
-// evidence lists the witnesses and the rows that the rule matched.
-func evidence(x coleo.Explanation) string {
-	var b strings.Builder
-	for _, w := range x.Witnesses {
-		fmt.Fprintf(&b, "\nWitness %s: %s (%s)", w.Name, orDash(string(w.State)), orDash(w.Rule))
-		if w.Lapsed {
-			b.WriteString(", lapsed")
-		}
+	return &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Tell why the arm reads as it does",
+		Long:  explainLong,
+		Args:  exactly(1, "the name of an arm"),
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			x, err := client.Explain(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return printExplanation(c, x)
+		}),
 	}
-	for _, row := range x.Rows {
-		if strings.TrimSpace(row) != "" {
-			fmt.Fprintf(&b, "\n  | %s", row)
-		}
-	}
-	return b.String()
 }
 
 func newArmLogsCommand() *cobra.Command {

@@ -23,17 +23,15 @@ type readFlags struct {
 
 // moment is a reading of a recording, as programs get it.
 type moment struct {
-	T       float64       `json:"t"` // seconds into the recording
-	State   coleo.State   `json:"state"`
-	Rule    string        `json:"rule"`
-	Dialog  *coleo.Dialog `json:"dialog"`
-	Detail  string        `json:"detail,omitempty"`
-	Known   bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
-	Event   string        `json:"event,omitempty"` // what happened, unless it is a change of the reading
-	Note    string        `json:"note,omitempty"`
-	Since   *float64      `json:"since,omitempty"` // seconds; of a single reading
-	witness []coleo.Witness
-	rows    []string
+	T      float64       `json:"t"` // seconds into the recording
+	State  coleo.State   `json:"state"`
+	Rule   string        `json:"rule"`
+	Dialog *coleo.Dialog `json:"dialog"`
+	Detail string        `json:"detail,omitempty"`
+	Known  bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
+	Event  string        `json:"event,omitempty"` // what happened, unless it is a change of the reading
+	Note   string        `json:"note,omitempty"`
+	Since  *float64      `json:"since,omitempty"` // seconds; of a single reading
 }
 
 func newHarnessReadCommand() *cobra.Command {
@@ -68,10 +66,7 @@ func newHarnessReplayCommand() *cobra.Command {
 func newHarnessExplainCommand() *cobra.Command {
 	return recordingCommand("explain NAME FILE", "Tell why a harness reads a recording as it does",
 		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
-			m := in.read(h, f, func(coleo.Change) {})
-			x := coleo.Explanation{Witnesses: m.witness, Rows: m.rows}
-			x.Reading = coleo.Reading{State: m.State, Rule: m.Rule, Known: m.Known, Detail: m.Detail, Dialog: m.Dialog}
-			return say(c, m.String()+evidence(x), x)
+			return printExplanation(c, in.explain(h, f))
 		})
 }
 
@@ -151,24 +146,37 @@ func openInput(path string) (input, error) {
 }
 
 // read returns the reading at the moment that f names, and tells of each
-// change until then. A screen has held for as long as a state needs.
+// change until then.
 func (in input) read(h *terminal.Harness, f readFlags, tell func(coleo.Change)) moment {
+	x := in.replay(h, f, tell)
+	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
+	if in.cast != nil {
+		since := terminal.Since(x.Reading.Since).Seconds()
+		m.Since = &since
+	}
+	return m
+}
+
+func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
+	return in.replay(h, f, func(coleo.Change) {})
+}
+
+// replay reads up to the moment that f names. A screen has held for as long as
+// a state needs.
+func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
-		reading := h.Read(in.still)
-		if !reading.Known {
-			reading.State = coleo.Initializing // nothing is known of it, and that is never idle
+		x := h.Explain(in.still)
+		if !x.Reading.Known {
+			x.Reading.State = coleo.Initializing // nothing is known of it, and that is never idle
 		}
-		return momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: reading, Time: terminal.RecordingStart()})
+		return x
 	}
 	rec := terminal.Recording{Cast: in.cast, Until: -1, ScreenOnly: f.witness == "screen"}
 	if f.at >= 0 {
 		rec.Until = time.Duration(f.at * float64(time.Second))
 	}
-	x, end := h.Replay(rec, tell)
-	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading})
-	since := terminal.Since(x.Reading.Since).Seconds()
-	m.T, m.Since, m.witness, m.rows = end.Seconds(), &since, x.Witnesses, x.Rows
-	return m
+	x, _ := h.Replay(rec, tell)
+	return x
 }
 
 func momentOf(c coleo.Change) moment {
@@ -200,6 +208,9 @@ func (m moment) String() string {
 		fmt.Fprintf(&b, "\n          %s: %s", d.Kind, d.Title)
 		for line := range strings.Lines(d.Subject) {
 			fmt.Fprintf(&b, "\n          | %s", strings.TrimRight(line, "\n"))
+		}
+		if d.Truncated {
+			b.WriteString("\n          | " + cutOff)
 		}
 		for i, option := range d.Options {
 			fmt.Fprintf(&b, "\n          %d. %s", i+1, option)

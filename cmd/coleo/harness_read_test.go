@@ -61,7 +61,7 @@ func TestARecordingIsReadReplayedAndExplained(t *testing.T) {
 	if strings.Join(states, " ") != want {
 		t.Errorf("replay = %q, want %q", states, want)
 	}
-	if out := w.must("harness", "explain", "codex", path, "--at", "2.9"); !strings.Contains(out, "Witness osc7501: waiting_approval") || !strings.Contains(out, "Would you like to run") {
+	if out := w.must("harness", "explain", "codex", path, "--at", "2.9"); !strings.Contains(out, "osc7501  waiting_approval  blocked (permission)") || !strings.Contains(out, "Would you like to run") {
 		t.Errorf("explain = %s", out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/hook"
 )
 
 func newHoldCommand() *cobra.Command {
@@ -75,6 +76,17 @@ func newReplayCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&cast, "cast", false, "as an asciicast of version 2, with times and resizes")
 	return c
+}
+
+// newHookCommand is the hook of agent CLIs where there is no smaller program for
+// it. It takes what it is given as it is, and never fails.
+func newHookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                hook.Verb + " FILE [PAYLOAD]",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		Run:                func(_ *cobra.Command, args []string) { hook.Run(args, os.Stdin) },
+	}
 }
 
 func printJournal(out io.Writer, dir string) error {

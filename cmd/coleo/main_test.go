@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/conformance/netns"
+	"coleo.dev/hook"
 )
 
 // isolated is set in the environment of the test binary that runs the tests:
@@ -24,6 +26,9 @@ const isolated = "COLEO_TEST_ISOLATED"
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "coleo":
+		if len(os.Args) > 1 && os.Args[1] == hook.Verb {
+			playHook()
+		}
 		main()
 	case "printer":
 		os.Exit(playPrinter(os.Args[1:]))
@@ -38,6 +43,14 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// playHook is the hook program. It becomes another one at its end, because the
+// race detector would make it sleep for a second there, and the agent CLI wait.
+func playHook() {
+	hook.Run(os.Args[2:], os.Stdin)
+	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
+	os.Exit(0)
 }
 
 // Files of the fake agent CLI in its work folder.

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"coleo.dev"
-	"golang.org/x/sys/unix"
 )
 
 // The fake printer is an agent CLI that only writes: a known output, so that
@@ -45,13 +46,7 @@ func playPrinter(args []string) int {
 }
 
 func print(dir, kind string) error {
-	t, err := unix.IoctlGetTermios(1, unix.TCGETS)
-	if err != nil {
-		return err
-	}
-	t.Oflag &^= unix.OPOST
-	t.Lflag &^= unix.ECHO | unix.ICANON
-	if err := unix.IoctlSetTermios(1, unix.TCSETS, t); err != nil {
+	if _, err := term.MakeRaw(1); err != nil {
 		return err
 	}
 	if kind == "echo" {

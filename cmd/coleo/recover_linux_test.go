@@ -92,6 +92,28 @@ func TestAStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 	}
 }
 
+// TestEveryOpenRunEndsWhenTheHostAgentIsKilled: a prompt that the agent CLI has
+// taken into its queue opens a run beside the one that it works on.
+func TestEveryOpenRunEndsWhenTheHostAgentIsKilled(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	runs := []string{}
+	for _, text := range []string{"hold 3s\nsay first", "say second", "say third"} {
+		runs = append(runs, decode[coleo.Receipt](f.world, "arm", "prompt", f.name, text).ID)
+	}
+	f.kill9(f.the("agent"))
+	f.must("up")
+	for _, run := range runs {
+		if end := f.awaitRun(run); end.Status != coleo.Idle {
+			t.Errorf("run %s ended with %+v", run, end)
+		}
+	}
+	if ends := f.events(f.name, coleo.EventRunEnd); len(ends) != len(runs) {
+		t.Errorf("%d ends of runs are in the log, want %d", len(ends), len(runs))
+	}
+	f.answers("next")
+}
+
 func TestARealStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 	t.Parallel()
 	for what, k := range killed {

@@ -72,7 +72,7 @@ func newRootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		newUpCommand(), newDownCommand(), newWebCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
-		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newProbeCommand(), newVersionCommand(),
+		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	return root
 }

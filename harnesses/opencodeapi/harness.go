@@ -85,7 +85,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 
 func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, error) {
 	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
-	launch, err := h.spec.Plan(c)
+	launch, err := h.spec.Plan(c, nil)
 	if err != nil {
 		return holder.Status{}, err
 	}

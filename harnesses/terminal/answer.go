@@ -8,9 +8,18 @@ import (
 	"coleo.dev"
 )
 
-// Answer reads the reply to a prompt: from the agent CLI's own channel when
-// the harness has one, else from the screen.
+// Answer reads the reply to a prompt: what the agent CLI's hook was told, which
+// names the prompt, else from its transcript when the harness knows that, else
+// from the screen.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	s.mu.Lock()
+	s.listen(time.Now())
+	turn := s.reports.turn(r.Text, r.Time)
+	if turn != nil && turn.answer != "" {
+		defer s.mu.Unlock()
+		return coleo.Answer{Text: turn.answer, Source: "hook"}, nil
+	}
+	s.mu.Unlock()
 	a, err := s.ownAnswer(ctx, r)
 	if err != nil || a.Text != "" {
 		return a, err
@@ -18,7 +27,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: s.h.spec.Answer.read(s.above(), r.Text), Source: "screen"}, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel: by the hook, or in
+// ownAnswer reads the reply from the agent CLI's own channel: by code, or in
 // the transcript that the Spec describes. It has no text where there is none.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {

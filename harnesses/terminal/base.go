@@ -7,25 +7,42 @@ import (
 	"coleo.dev/config"
 )
 
-// layBase fills a Spec with what the base of a file says, if it has one. A base
-// has none itself.
-func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) error {
+// layBase fills a Spec with what the base of a file says, if it has one, and
+// returns its rules and dialogs. A base has none itself.
+func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
-		return err
+		return under, err
 	}
 	var base []byte
 	if bases != nil {
 		base = bases(own.Base)
 	}
 	if base == nil {
-		return config.Errorf(file, data, own.Base, "base %q is no built-in harness", own.Base)
+		return under, config.Errorf(file, data, own.Base, "base %q is no built-in harness", own.Base)
 	}
 	if err := config.Decode(own.Base+"/harness.toml", base, s); err != nil {
-		return err
+		return under, err
 	}
 	s.Launch.renameEnv(own.Launch.RenameEnv)
-	return nil
+	under.Rules, under.Dialogs = s.Rules, s.Dialogs
+	s.Rules, s.Dialogs = nil, nil
+	return under, nil
+}
+
+// inherit puts a base's rules and dialogs behind those of s, but for the names
+// that s has itself.
+func (s *Spec) inherit(under Spec) {
+	for _, r := range under.Rules {
+		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
+			s.Rules = append(s.Rules, r)
+		}
+	}
+	for _, d := range under.Dialogs {
+		if !slices.ContainsFunc(s.Dialogs, func(own DialogRule) bool { return own.Name == d.Name }) {
+			s.Dialogs = append(s.Dialogs, d)
+		}
+	}
 }
 
 // renameEnv gives the environment variables of a base other names.

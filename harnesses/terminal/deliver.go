@@ -213,15 +213,21 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	}
 	s.submitted()
 	defer s.release()
+	reported := false
 	taken := func() bool {
-		return s.frame.taken(text, &s.h.spec.Composer) && (s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
+		reported = s.reports.turn(text, r.Time) != nil
+		return s.frame.taken(text, &s.h.spec.Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
 	}
-	if !s.await(ctx, startTimeout, taken) {
+	if !s.await(ctx, startTimeout, taken) && !reported {
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
 	}
-	r.Proof = coleo.ProofStarted
-	if busy {
+	switch {
+	case busy:
 		r.Proof = coleo.ProofQueued
+	case reported:
+		r.Proof = coleo.ProofReported
+	default:
+		r.Proof = coleo.ProofStarted
 	}
 	return r, nil
 }
@@ -253,10 +259,12 @@ func (s *session) relook() {
 	}
 }
 
-// lapse ends what the program said of itself before it was stopped.
+// lapse ends what the agent CLI said of itself before it was stopped.
 func (s *session) lapse() {
 	s.mu.Lock()
-	s.status.lapse()
+	for _, v := range s.witnesses() {
+		v.lapse()
+	}
 	s.mu.Unlock()
 	s.relook()
 }

@@ -268,20 +268,26 @@ func (c *Composer) text(rows []string) string {
 }
 
 // match tells whether a condition holds, and returns the detail that its
-// pattern names and the rows it looked at.
+// pattern names and the rows in which it was found.
 func (f *frame) match(c Cond) (ok bool, detail string, rows []string) {
 	rows, there := f.region(c.where)
 	if !there {
 		return false, "", nil
 	}
-	m := c.pattern.FindStringSubmatch(strings.Join(rows, "\n"))
-	if (m == nil) != c.Not {
+	text := strings.Join(rows, "\n")
+	m := c.pattern.FindStringSubmatchIndex(text)
+	holds := m != nil && (c.Colour == "" || f.inHue(c, rows, f.rowNumbers(c.where)))
+	switch {
+	case holds == c.Not:
 		return false, "", nil
+	case c.Not:
+		return true, "", nil
 	}
-	if i := c.pattern.SubexpIndex("detail"); m != nil && i >= 0 {
-		detail = m[i]
+	if i := c.pattern.SubexpIndex("detail"); i >= 0 && m[2*i] >= 0 {
+		detail = text[m[2*i]:m[2*i+1]]
 	}
-	return true, detail, rows
+	first := strings.Count(text[:m[0]], "\n")
+	return true, detail, rows[first : first+strings.Count(text[m[0]:m[1]], "\n")+1]
 }
 
 func (f *frame) matchAll(conds []Cond) (ok bool, detail string, rows []string) {

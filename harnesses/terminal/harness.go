@@ -35,6 +35,9 @@ type Hooks struct {
 	// Answer reads the answer to a prompt from the agent CLI's own channel.
 	// An answer without text sends the session to the screen.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
+	// Usage reads what the conversation has taken from the agent CLI's own
+	// account; nothing before its first turn.
+	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
 }
 
 // New returns a harness. hold is the command that becomes a holder: `coleo
@@ -54,13 +57,13 @@ func (s *Spec) Info() coleo.Info {
 	}
 	return coleo.Info{
 		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
-		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install,
+		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package, Trust: s.Launch.Trust.File,
 	}
 }
 
 // Spawn starts the agent CLI under a holder of its own.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := h.spec.Plan(&c)
+	launch, err := h.spec.Plan(&c, hookCommand(h.hold))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +129,16 @@ func compare(h coleo.Handle, s holder.Status) error {
 
 // Read reads one picture by the screen rules alone, as a session would at its
 // first sight of it. Tests and recordings use it.
-func (h *Harness) Read(s coleo.Screen) coleo.Reading {
+func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
+
+// Explain is Read with the evidence.
+func (h *Harness) Explain(s coleo.Screen) coleo.Explanation {
 	v := h.spec.read(newFrame(s, &h.spec.Composer))
-	return coleo.Reading{State: v.state, Rule: v.rule, Known: v.state != "", Detail: v.detail, Dialog: v.dialog}
+	now := RecordingStart()
+	return coleo.Explanation{
+		Reading:   coleo.Reading{State: v.state, Rule: v.rule, Since: now, Known: v.state != "", Detail: v.detail, Dialog: v.dialog},
+		Now:       now,
+		Witnesses: []coleo.Witness{{Name: "screen", State: v.state, Rule: v.rule, Detail: v.detail, Time: now}},
+		Rows:      v.rows, Screen: s,
+	}
 }

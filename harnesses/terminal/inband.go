@@ -1,97 +1,112 @@
 package terminal
 
 import (
+	"encoding/base64"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"coleo.dev"
 	"coleo.dev/pty"
 )
 
-// lapseAfter is how long the screen must contradict an in-band status before
-// the status no longer counts: longer than any redraw, shorter than patience.
-const lapseAfter = 3 * time.Second
-
-// inband is the last word of the program itself on its state (OSC 7501). It is
-// one witness: it can make a reading more cautious, never less, because
-// anything that prints can forge it.
+// inband is one way in which a program tells its terminal how it is.
 type inband struct {
-	word   string // idle, working, done, blocked, error
-	kind   string // permission, question or auth, with blocked
-	at     time.Time
-	lapsed bool
-	doubt  time.Time // since when the screen contradicts it
+	name   string
+	kind   pty.NoticeKind
+	read   func(text string) (word, detail string, ok bool)
+	claims map[string]coleo.State // what each word adds to a screen's verdict; others add nothing
+	weak   bool                   // tools that run in the terminal use it too
 }
 
-func (w *inband) seen() bool { return w.word != "" }
-
-func (w *inband) speaks() bool { return w.state() != "" }
-
-// take notes what the program says.
-func (w *inband) take(n pty.Notice, now time.Time) {
-	if n.Kind != pty.NoticeStatus {
-		return
+// inbands lists them: the Program Status Protocol (revision 0.4), the Terminal
+// Agent Protocol, and ConEmu's progress. Titles are regions of the screen's
+// rules.
+func inbands() []inband {
+	return []inband{
+		{name: "osc7501", kind: pty.NoticeStatus, read: programStatus, claims: map[string]coleo.State{
+			"working": coleo.Processing, "blocked": coleo.WaitingApproval,
+		}},
+		{name: "osc26", kind: pty.NoticeSession, read: agentStatus, claims: map[string]coleo.State{
+			"running": coleo.Processing, "awaiting-approval": coleo.WaitingApproval, "awaiting-input": coleo.WaitingApproval,
+		}},
+		{name: "osc9;4", kind: pty.NoticeProgress, read: progress, weak: true, claims: map[string]coleo.State{
+			"progress": coleo.Processing, "busy": coleo.Processing,
+		}},
 	}
-	next := inband{at: now}
-	for field := range strings.SplitSeq(n.Text, ":") {
-		key, value, _ := strings.Cut(field, "=")
-		switch key {
-		case "state":
-			next.word = value
-		case "kind":
-			next.kind = value
+}
+
+// voices returns a voice for each of them, that has said nothing.
+func voices() map[pty.NoticeKind]*voice {
+	out := map[pty.NoticeKind]*voice{}
+	for _, b := range inbands() {
+		out[b.kind] = &voice{name: b.name, weak: b.weak}
+	}
+	return out
+}
+
+// heed takes what the program says beside its screen, and tells whether that
+// claims something on which more may rest than caution.
+func (r *reader) heed(n pty.Notice, now time.Time) bool {
+	for _, b := range r.inbands {
+		if b.kind != n.Kind {
+			continue
+		}
+		word, detail, ok := b.read(n.Text)
+		if !ok {
+			return false
+		}
+		v := r.voices[n.Kind]
+		v.say(word, detail, b.claims[word], now)
+		return v.state() != "" && !v.weak
+	}
+	return false
+}
+
+// fields splits KEY=VALUE pairs.
+func fields(text, separator string) map[string]string {
+	out := map[string]string{}
+	for field := range strings.SplitSeq(text, separator) {
+		if key, value, ok := strings.Cut(field, "="); ok {
+			out[key] = value
 		}
 	}
-	if next.word == "clear" || next.word == "" {
-		next = inband{}
-	}
-	*w = next
+	return out
 }
 
-// state is what the word adds to a screen's verdict; "" when it adds nothing.
-func (w *inband) state() coleo.State {
-	if w.lapsed {
-		return ""
+// programStatus reads OSC 7501: "state=working:app=…:msg=BASE64".
+func programStatus(text string) (word, detail string, ok bool) {
+	f := fields(text, ":")
+	detail = f["msg"]
+	if plain, err := base64.StdEncoding.DecodeString(detail); err == nil {
+		detail = string(plain)
 	}
-	switch w.word {
-	case "working":
-		return coleo.Processing
-	case "blocked":
-		return coleo.WaitingApproval
-	}
-	return ""
+	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-func (w *inband) rule() string { return "osc7501 " + w.word }
-
-func (w *inband) witness() coleo.Witness {
-	return coleo.Witness{Name: "osc7501", State: w.state(), Rule: w.word, Time: w.at, Lapsed: w.lapsed}
+// agentStatus reads OSC 26: "Status=running;Detail=…". Sequences without a
+// status say nothing of it.
+func agentStatus(text string) (word, detail string, ok bool) {
+	f := fields(text, ";")
+	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""
 }
 
-// lapse takes the word's weight away: an interrupt or a denial ends what it
-// spoke of, whether the program says so or not.
-func (w *inband) lapse() {
-	if w.word == "working" || w.word == "blocked" {
-		w.lapsed = true
+// plainly undoes base64 where a text is that and comes to words.
+func plainly(text string) string {
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
 	}
+	return string(plain)
 }
 
-// weigh lets a word lapse that the screen has contradicted for long: working
-// on an idle screen, blocked without a dialog. It returns a note when that
-// happens, and when to look again.
-func (w *inband) weigh(screen coleo.State, now time.Time) (string, time.Duration) {
-	contradicted := w.state() == coleo.Processing && (screen == coleo.Idle || screen == coleo.Failed) ||
-		w.state() == coleo.WaitingApproval && screen != "" && screen != coleo.WaitingApproval
-	if !contradicted {
-		w.doubt = time.Time{}
-		return "", idleLook
+// progress reads OSC 9;4: "state;percent".
+func progress(text string) (word, detail string, ok bool) {
+	state, percent, _ := strings.Cut(text, ";")
+	words := map[string]string{"0": "clear", "1": "progress", "2": "failed", "3": "busy", "4": "paused"}
+	if word = words[state]; word == "progress" && percent != "" {
+		detail = percent + "%"
 	}
-	if w.doubt.IsZero() {
-		w.doubt = now
-	}
-	if left := lapseAfter - now.Sub(w.doubt); left > 0 {
-		return "", left
-	}
-	w.lapsed = true
-	return "osc7501 said " + w.word + " while the screen read " + string(screen), idleLook
+	return word, detail, word != ""
 }

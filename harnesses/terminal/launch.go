@@ -33,6 +33,7 @@ type launchFacts struct {
 	Conversation                             string
 	Resume, Hermetic, TrustWorkdir           bool
 	MCPServers                               []coleo.MCPServer
+	Hook                                     *hookFacts // nil: there is none
 }
 
 var templateFuncs = template.FuncMap{
@@ -52,6 +53,7 @@ var templateFuncs = template.FuncMap{
 }
 
 func (c *compiler) launch(l Launch) {
+	c.trust(&l.Trust)
 	for mode := range l.Permission {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
 		if !slices.Contains(known, coleo.PermissionMode(mode)) {
@@ -92,9 +94,10 @@ func render(text string, facts launchFacts) (string, error) {
 }
 
 // Plan turns a configuration into what the holder shall run, fills in what the
-// configuration leaves out, and writes the seeds of a hermetic HOME. Errors:
-// EInvalid, EUnsupported, ENotInstalled.
-func (s *Spec) Plan(c *coleo.SpawnConfig) (holder.Launch, error) {
+// configuration leaves out, and writes the seeds of a hermetic HOME. hook is the
+// command that is the hook program; it may be nil. Errors: EInvalid,
+// EUnsupported, ENotInstalled.
+func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
 	if err := s.check(c); err != nil {
 		return holder.Launch{}, err
 	}
@@ -104,6 +107,10 @@ func (s *Spec) Plan(c *coleo.SpawnConfig) (holder.Launch, error) {
 	}
 	facts, err := s.facts(c)
 	if err != nil {
+		return holder.Launch{}, err
+	}
+	facts.Hook = s.hookFor(c, hook)
+	if err := s.Launch.Trust.give(c, facts); err != nil {
 		return holder.Launch{}, err
 	}
 	env := environment(c, s.Launch.CredentialsEnv)
@@ -118,7 +125,7 @@ func (s *Spec) Plan(c *coleo.SpawnConfig) (holder.Launch, error) {
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
-		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows,
+		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
 	}, nil
 }
 

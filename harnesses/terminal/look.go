@@ -55,7 +55,7 @@ func (r *reader) look(now time.Time) time.Duration {
 	if wait := r.halfDone(now); wait > 0 {
 		return wait
 	}
-	r.paint = paint{}
+	r.paint, r.seen = paint{}, now
 	r.frame = newFrame(r.view(), &r.spec.Composer)
 	r.frame.cell = r.screen.Cell
 	r.verdict = r.spec.read(r.frame)
@@ -63,7 +63,9 @@ func (r *reader) look(now time.Time) time.Duration {
 		r.verdict = verdict{} // it says goodbye; that it has ended is for its process to show
 	}
 	if r.verdict.dialog != nil {
+		// What the hook adds comes later: it makes no other dialog of this one.
 		r.verdict.dialog.Fingerprint = r.dialogs.fingerprint(r.verdict.dialog, now)
+		r.complete(&r.verdict)
 	} else if r.verdict.state != "" {
 		r.dialogs.gone()
 	}
@@ -85,27 +87,55 @@ func (r *reader) view() coleo.Screen {
 
 // judge combines the witnesses and returns when to judge again.
 func (r *reader) judge(now time.Time) time.Duration {
-	again := r.recognise(now)
-	if r.verdict.state == "" && !r.status.speaks() {
+	again := min(r.recognise(now), r.weigh(now))
+	most, soon := r.mostCautious(now)
+	again = min(again, soon)
+	if r.verdict.state == "" && most == nil {
 		return again
 	}
-	note, lapses := r.status.weigh(r.verdict.state, now)
-	if note != "" {
-		r.tell(coleo.Change{Time: now, Kind: coleo.ChangeLapse, Reading: r.reading, Note: note})
-	}
-	again = min(again, lapses)
 	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
 	if left := dialogSettle - now.Sub(r.dialogs.since); next.Dialog != nil && left > 0 && !r.over {
 		next.Dialog, again = nil, min(again, left)
 	}
-	if w := r.status.state(); w != "" && coleo.MoreCautious(next.State, w) != next.State {
-		next.State, next.Rule = w, r.status.rule()
-	}
-	if next.State == "" {
-		return again
+	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.late && most.state() == next.State) {
+		next.State, next.Rule = most.state(), most.rule()
 	}
 	next.Known = r.verdict.state != ""
 	return min(again, r.settle(now, next))
+}
+
+// weigh holds each voice against the screen, and tells of those that disagree
+// and of those that lapse.
+func (r *reader) weigh(now time.Time) time.Duration {
+	next := idleLook
+	for _, v := range r.witnesses() {
+		kind, note, again := v.weigh(r.verdict.state, now)
+		if kind != "" {
+			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
+		}
+		next = min(next, again)
+	}
+	return next
+}
+
+// mostCautious returns the voice that claims most, nil when none claims
+// anything, and when one may that is too early now.
+func (r *reader) mostCautious(now time.Time) (most *voice, again time.Duration) {
+	again = idleLook
+	starting := r.fresh && r.reading.State == coleo.Initializing
+	for _, v := range r.witnesses() {
+		if v.state() == "" {
+			continue
+		}
+		if wait := v.early(now); starting && wait > 0 {
+			again = min(again, wait)
+			continue
+		}
+		if most == nil || coleo.MoreCautious(most.state(), v.state()) != most.state() {
+			most = v
+		}
+	}
+	return most, again
 }
 
 // recognise keeps account of a screen that no rule knows.
@@ -140,6 +170,7 @@ func (r *reader) recognise(now time.Time) time.Duration {
 // they have held for the settling time and no prompt is on its way.
 func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.fresh && r.reading.State == coleo.Initializing && r.verdict.late && next.Rule == r.verdict.rule {
+		r.pending = time.Time{}
 		return idleLook
 	}
 	calm := next.State == coleo.Idle || next.State == coleo.Failed
@@ -171,7 +202,7 @@ func (r *reader) become(now time.Time, next coleo.Reading, note string, view *co
 		next.Since = now
 	}
 	r.reading = next
-	if next.State == last.State && next.Detail == last.Detail && fingerprintOf(next.Dialog) == fingerprintOf(last.Dialog) {
+	if next.State == last.State && next.Detail == last.Detail && sameDialog(next.Dialog, last.Dialog) {
 		return
 	}
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
@@ -182,6 +213,15 @@ func fingerprintOf(d *coleo.Dialog) coleo.Fingerprint {
 		return ""
 	}
 	return d.Fingerprint
+}
+
+// sameDialog tells whether two dialogs are one appearance of one, of which the
+// same is known.
+func sameDialog(a, b *coleo.Dialog) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated
 }
 
 // dialogCounter numbers the appearances of dialogs. Its epoch differs for

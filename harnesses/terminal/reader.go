@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -20,25 +21,30 @@ type reader struct {
 	fed      time.Time // when some came last
 	pastes   bool      // bracketed paste was on at least once
 	paint    paint
-	frame    *frame // the last picture looked at
+	frame    *frame    // the last picture looked at
+	seen     time.Time // when that was
 	verdict  verdict
 	reading  coleo.Reading
 	pending  time.Time // since when a calm verdict that must settle has held
 	unknown  time.Time // since when no rule knows the screen; zero: it is known
 	reported bool      // that it is unknown
-	status   inband
-	hold     bool // a prompt was submitted and has not shown yet
-	worked   int  // how many looks saw it working or asking
-	deaf     bool // the program's own word does not count
-	alone    bool // nobody else knows when the program ends
-	over     bool // no more output will come
-	fresh    bool // seen from its start on, and no prompt was sent yet
+	inbands  []inband
+	voices   map[pty.NoticeKind]*voice // of the program itself
+	reports  reports                   // of its hook
+	said     []heard                   // the program's last words beside its screen, one of each kind
+	hold     bool                      // a prompt was submitted and has not shown yet
+	worked   int                       // how many looks saw it working or asking
+	deaf     bool                      // the program's own word does not count
+	alone    bool                      // nobody else knows when the program ends
+	over     bool                      // no more output will come
+	fresh    bool                      // seen from its start on, and no prompt was sent yet
 	dialogs  dialogCounter
 }
 
 func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *reader {
 	r := &reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), dialogs: newDialogCounter(),
+		inbands: inbands(), voices: voices(), reports: newReports(&spec.Hook),
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.frame = newFrame(r.screen.View(), &spec.Composer)
@@ -61,18 +67,54 @@ func (r *reader) feed(p []byte, now time.Time) int {
 		if r.deaf {
 			continue
 		}
-		if r.status.take(n, now); r.status.speaks() {
+		if r.hear(n, now); r.heed(n, now) {
 			r.worked++
 		}
 	}
 	return n
 }
 
+// hear keeps what the program says beside its screen, for a snapshot.
+func (r *reader) hear(n pty.Notice, now time.Time) {
+	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
+		return // the one is on the screen, the other has no text
+	}
+	r.said = slices.DeleteFunc(r.said, func(h heard) bool { return h.Kind == n.Kind })
+	r.said = append(r.said, heard{n.Kind, n.Text, now})
+}
+
+// resume goes on from a snapshot, as if all output before it had been fed.
+func (r *reader) resume(s *snapshot, now time.Time) {
+	r.screen, r.end, r.pastes, r.said = s.screen, s.Offset, s.Pastes, s.Said
+	for _, h := range s.Said {
+		r.heed(pty.Notice{Kind: h.Kind, Text: h.Text}, h.Time)
+	}
+	r.fed, r.paint = now, paint{begun: now}
+}
+
+// witnesses are the voices beside the screen, those of the program first.
+func (r *reader) witnesses() []*voice {
+	out := make([]*voice, 0, len(r.inbands)+1)
+	for _, b := range r.inbands {
+		out = append(out, r.voices[b.kind])
+	}
+	return append(out, &r.reports.voice)
+}
+
 // explain returns the evidence behind the reading.
 func (r *reader) explain(now time.Time) coleo.Explanation {
-	witnesses := []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule, Time: now}}
-	if r.status.seen() {
-		witnesses = append(witnesses, r.status.witness())
+	x := coleo.Explanation{
+		Reading: r.reading, Now: now, Rows: r.verdict.rows, Screen: r.screen.View(),
+		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Time: r.seen}},
 	}
-	return coleo.Explanation{Reading: r.reading, Witnesses: witnesses, Rows: r.verdict.rows, Screen: r.screen.View()}
+	for _, v := range r.witnesses() {
+		if !v.seen() {
+			continue
+		}
+		x.Witnesses = append(x.Witnesses, v.witness())
+		if v.state() != "" && v.contradicted(r.verdict.state) {
+			x.Disagreement = v.disagreement(r.verdict.state)
+		}
+	}
+	return x
 }

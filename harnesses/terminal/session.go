@@ -28,13 +28,17 @@ type session struct {
 	cancel context.CancelFunc
 	done   chan struct{} // the read loop has ended
 	log    *Changes
+	keeper keeper
+	pace   pace
 
 	typing sync.Mutex // one writer at a time
 
 	mu     sync.Mutex
 	handle coleo.Handle
 	*reader
+	ear    *listener
 	output time.Time     // when the agent CLI wrote last while we watched
+	owed   []owed        // answers to queries that the holder has not confirmed
 	looked chan struct{} // closed and replaced at each look
 }
 
@@ -44,6 +48,8 @@ var (
 	_ coleo.Explainer = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
+
+	_ coleo.UsageMeter = (*session)(nil)
 )
 
 // open builds a session on a holder and brings its screen up to date.
@@ -53,19 +59,19 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	replay := newReplay(handle.Dir, at)
-	stream, err := client.Stream(ctx, replay.from, true)
+	s := &session{
+		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
+		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}), keeper: keeper{snapshots: snapshotsOf(handle)},
+	}
+	replay := s.rebuild(at)
+	s.fresh = fresh
+	stream, err := client.Stream(ctx, s.end, true)
 	if err != nil {
 		cancel()
 		client.Close()
 		return nil, err
 	}
-	s := &session{
-		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}),
-	}
-	s.reader = newReader(h.spec, replay.cols, replay.rows, time.Now(), s.changed)
-	s.end, s.fresh = replay.from, fresh
+	s.ear = newListener(h.spec, handle.Dir)
 	go s.follow(stream, replay)
 	return s, nil
 }
@@ -161,6 +167,7 @@ func (s *session) Close() error {
 		s.typing.Lock()
 		defer s.typing.Unlock()
 	}
+	s.lastSnapshot()
 	err := s.client.Close()
 	<-s.done
 	return err
@@ -170,6 +177,7 @@ func (s *session) Close() error {
 func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
 	defer s.log.End()
+	defer s.ear.close()
 	chunks := make(chan holder.Chunk, 16)
 	go func() {
 		defer close(chunks)
@@ -189,7 +197,7 @@ func (s *session) follow(stream *holder.Stream, r replay) {
 }
 
 func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
-	timer := time.NewTimer(time.Hour)
+	timer := time.NewTimer(s.firstLook())
 	defer timer.Stop()
 	for {
 		select {
@@ -205,7 +213,12 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 			if s.feed(chunk.Data, &r); r.behind(s.end) {
 				continue
 			}
+			s.keepPace(len(chunk.Data), time.Now())
 			timer.Reset(s.look(time.Now()))
+		case <-s.ear.woken:
+			if !r.behind(s.end) {
+				timer.Reset(s.hearHook(time.Now()))
+			}
 		case <-timer.C:
 			timer.Reset(s.look(time.Now()))
 		}
@@ -228,6 +241,7 @@ func (s *session) feed(p []byte, r *replay) {
 		}
 		s.reply(s.screen.Replies(), r)
 		r.resize(s.end, s.screen)
+		s.capture(now)
 	}
 }
 
@@ -237,8 +251,7 @@ func (s *session) reply(p []byte, r *replay) {
 	if len(p) == 0 || s.end <= r.answered {
 		return
 	}
-	w := holder.Write{ID: newUUID(), Kind: holder.WriteReply, SeenOffset: s.end, Data: p}
-	go func() { _, _ = s.client.Write(w) }()
+	s.owe(owed{s.end, p})
 }
 
 // look reads the screen and returns when to look again if nothing comes.
@@ -250,6 +263,7 @@ func (s *session) look(now time.Time) time.Duration {
 
 // lookLocked is look for callers that hold mu.
 func (s *session) lookLocked(now time.Time) time.Duration {
+	s.listen(now)
 	next := s.reader.look(now)
 	if s.halfDone(now) == 0 {
 		s.wakeLookers()

@@ -2,6 +2,8 @@ package terminal
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -17,12 +19,14 @@ type Spec struct {
 	Checked       []string `toml:"checked"` // versions of the agent CLI
 	Command       string   `toml:"command"`
 	Install       string   `toml:"install"`
+	Package       string   `toml:"package"` // "npm:NAME" or "pip:NAME"
 	DaemonManaged bool     `toml:"daemon_managed"`
 	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
 
 	Capabilities Capabilities `toml:"capabilities"`
 	Launch       Launch       `toml:"launch"`
+	Hook         Hook         `toml:"hook"`
 	Keys         Keys         `toml:"keys"`
 	Timing       Timing       `toml:"timing"`
 	// CompactWhen must hold before the compact command is submitted: agent CLIs
@@ -50,6 +54,7 @@ type Capabilities struct {
 	QueueWhileBusy   bool `toml:"queue"`
 	ModelFlag        bool `toml:"model_flag"`
 	Question         bool `toml:"question"`
+	Usage            bool `toml:"usage"`
 }
 
 // Launch says how the agent CLI is started. Strings in Parts are Go templates
@@ -58,8 +63,9 @@ type Launch struct {
 	CredentialsEnv []string          `toml:"credentials_env"` // passed on from the user's environment
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
-	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of the names of variables in the base's launch -> this one's
-	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
+	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of names of variables in the base's launch -> this one's
+	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+	Trust          Trust             `toml:"trust"`
 }
 
 // Part is a piece of a command line, environment and HOME, used when If
@@ -119,6 +125,7 @@ type Composer struct {
 type Cond struct {
 	Where   string `toml:"where"` // see region
 	Pattern string `toml:"pattern"`
+	Colour  string `toml:"colour"` // red, green or blue: what stands out in the text's colour, at the group mark or the first character
 	Not     bool   `toml:"not"`
 
 	where   region
@@ -143,6 +150,9 @@ type DialogRule struct {
 	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
+	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
+	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
+	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label
 	Options  []string `toml:"options"`   // when they are always the same
 	End      string   `toml:"end"`       // of the row behind options or subject
@@ -155,6 +165,7 @@ type DialogRule struct {
 	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
 
 	strip, title, top, option, end *regexp.Regexp
+	gutter, changed                *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 }
 
@@ -173,21 +184,28 @@ type AnswerRule struct {
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
 // ParseSpecOn reads a harness.toml. What describes its base is asked of bases.
-// Keys of the file stand in place of the base's; so do its lists, whole.
+// Keys of the file stand in place of the base's. Its rules and dialogs come
+// before the base's, and instead of those with the same name; other lists are
+// replaced whole.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	s := &Spec{Timing: defaultTiming()}
-	if err := s.layBase(file, data, bases); err != nil {
+	under, err := s.layBase(file, data, bases)
+	if err != nil {
 		return nil, err
 	}
 	if err := config.Decode(file, data, s); err != nil {
 		return nil, err
 	}
+	s.inherit(under)
 	c := compiler{file: file, data: data}
 	c.required("name", s.Name)
 	c.required("command", s.Command)
 	c.launch(s.Launch)
 	if s.Transport == string(coleo.TransportHTTP) {
 		return s, c.err
+	}
+	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" && (!ok || name == "" || manager != "npm" && manager != "pip") {
+		c.fail(s.Package, "package: %q is neither npm:NAME nor pip:NAME", s.Package)
 	}
 	c.required("keys.submit", s.Keys.Submit)
 	for _, keys := range []string{s.Keys.Submit, s.Keys.Interrupt, s.Keys.Clear} {
@@ -202,6 +220,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	if s.Capabilities.Compact {
 		c.conds("compact_when", s.CompactWhen)
 	}
+	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
 	c.transcript(&s.Transcript)
@@ -264,6 +283,9 @@ func (c *compiler) conds(name string, list []Cond) {
 		if list[i].pattern == nil {
 			c.fail(name, "%q: a condition needs a pattern", name)
 		}
+		if colour := list[i].Colour; colour != "" && !slices.Contains(hues, colour) {
+			c.fail(colour, "%q: a colour is one of %v, not %q", name, hues, colour)
+		}
 	}
 }
 
@@ -295,6 +317,10 @@ func (c *compiler) dialog(d *DialogRule) {
 	c.conds(d.Name, d.When)
 	d.strip, d.title, d.top = c.regexp(d.Strip), c.regexp(d.Title), c.regexp(d.Top)
 	d.option, d.end = c.regexp(d.Option), c.regexp(d.End)
+	d.gutter, d.changed = c.regexp(d.Gutter), c.regexp(d.Changed)
+	if len(d.Cut) > 0 {
+		c.conds(d.Name, d.Cut)
+	}
 	if d.title == nil {
 		c.fail(d.Name, "dialog %q needs a title", d.Name)
 	}

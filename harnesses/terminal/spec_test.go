@@ -34,6 +34,7 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"a state that is none":     {`"idle"`, `"resting"`, `"resting" is not a state`},
 		"a pattern that is broken": {`"^-+$"`, `"^(-+$"`, "x.toml:6: error parsing regexp"},
 		"a place that is none":     {`where = "composer"`, `where = "middle"`, `x.toml:11: "composer": "middle" is no part of a screen`},
+		"a colour that is none":    {`pattern = ".*"`, `colour = "pink", pattern = ".*"`, `x.toml:11: "composer": a colour is one of [red green blue], not "pink"`},
 		"a rule without condition": {`when = [{ where = "composer", pattern = ".*" }]`, "when = []", `"composer" needs at least one condition`},
 		"a rule without name":      {`name = "composer"`, `name = ""`, "x.toml:8: a rule needs a name"},
 		"no composer":              {`bottom = "^-+$"`, "", "x.toml:5: composer.bottom is missing"},

@@ -3,6 +3,7 @@ package terminal
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -17,6 +18,7 @@ type verdict struct {
 	dialog *coleo.Dialog
 	by     *DialogRule // who recognised the dialog
 	late   bool        // the rule says nothing of an agent CLI that still starts
+	shown  []string    // of a dialog whose subject is cut off: the rows that there are
 }
 
 // read applies dialogs, then rules. It is pure: one picture, one verdict.
@@ -24,7 +26,8 @@ func (s *Spec) read(f *frame) verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
 		if ok, _, rows := f.matchAll(d.When); ok {
-			return verdict{state: coleo.WaitingApproval, rule: d.Name, rows: rows, dialog: d.parse(f), by: d}
+			dialog, shown := d.parse(f)
+			return verdict{state: coleo.WaitingApproval, rule: d.Name, rows: rows, dialog: dialog, by: d, shown: shown}
 		}
 	}
 	for _, r := range s.Rules {
@@ -36,8 +39,9 @@ func (s *Spec) read(f *frame) verdict {
 }
 
 // parse takes the dialog on a picture apart. What it cannot find stays empty:
-// the dialog is there all the same.
-func (d *DialogRule) parse(f *frame) *coleo.Dialog {
+// the dialog is there all the same. Of a subject that the screen cuts off it
+// returns the rows that there are.
+func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown []string) {
 	rows := make([]string, len(f.rows))
 	for i, row := range f.rows {
 		if d.strip != nil {
@@ -45,22 +49,28 @@ func (d *DialogRule) parse(f *frame) *coleo.Dialog {
 		}
 		rows[i] = strings.TrimRight(row, " ")
 	}
-	out := &coleo.Dialog{Kind: coleo.DialogKind(d.Kind), Default: d.Default, Options: d.Options}
+	out = &coleo.Dialog{Kind: coleo.DialogKind(d.Kind), Default: d.Default, Options: d.Options}
 	if d.Mark == "background" {
 		out.Default = f.marked(d.Options)
 	}
 	at := d.findTitle(rows, out)
 	if at < 0 {
-		return out
+		return out, nil
 	}
-	behind := d.parseOptions(rows, at, out)
+	behind, clipped := d.parseOptions(rows, at, out), false
 	switch d.Subject {
 	case "above":
-		out.Subject = block(rows[d.findTop(rows, at):at])
+		var top int
+		top, clipped = d.findTop(rows, at)
+		shown = rows[top:at]
 	case "below":
-		out.Subject = block(rows[at+1 : behind])
+		shown = rows[at+1 : behind]
 	}
-	return out
+	out.Subject = block(shown)
+	if out.Truncated = clipped || d.cutsOff(f, shown); out.Truncated {
+		return out, shown
+	}
+	return out, nil
 }
 
 func (d *DialogRule) findTitle(rows []string, out *coleo.Dialog) int {
@@ -73,13 +83,28 @@ func (d *DialogRule) findTitle(rows []string, out *coleo.Dialog) int {
 	return -1
 }
 
-func (d *DialogRule) findTop(rows []string, title int) int {
-	for i := title - 1; i >= 0 && d.top != nil; i-- {
+// findTop returns the first row of the subject above a title, and whether the
+// dialog goes on above the screen.
+func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
+	if d.top == nil {
+		return max(0, title-1), false
+	}
+	for i := title - 1; i >= 0; i-- {
 		if d.top.MatchString(rows[i]) {
-			return i + 1
+			return i + 1, false
 		}
 	}
-	return max(0, title-1)
+	return 0, true
+}
+
+// cutsOff tells whether the agent CLI shows that there is more of the subject
+// than the rows that it has.
+func (d *DialogRule) cutsOff(f *frame, shown []string) bool {
+	if len(d.Cut) > 0 {
+		ok, _, _ := f.matchAll(d.Cut)
+		return ok
+	}
+	return slices.ContainsFunc(shown, func(row string) bool { return strings.HasSuffix(strings.TrimRight(row, frames), "…") })
 }
 
 // parseOptions reads the options below the title and returns the row at which

@@ -27,12 +27,13 @@ export class WhyPanel {
     }
   }
 
-  fill({ reading, witnesses, rows }) {
+  fill({ reading, witnesses, rows, disagreement }) {
     const parts = [el("p", { text: `${reading.state}, by ${reading.rule ? `the rule “${reading.rule}”` : "no rule"}, since ${ago(reading.since)}${reading.detail ? ` (${reading.detail})` : ""}.` })];
     if (!reading.known) parts.push(el("p", { class: "warn", text: "No rule knows this screen, so nothing may be typed." }));
-    if (rows?.length) parts.push(el("pre", { text: rows.join("\n"), tabIndex: 0, "aria-label": "Rows that the rule matched" }));
+    if (disagreement) parts.push(el("p", { class: "warn", text: `They disagree: ${disagreement}.` }));
+    if (rows?.length) parts.push(el("pre", { text: rows.join("\n"), tabIndex: 0, "aria-label": "Rows by which the rule knows it" }));
     for (const w of witnesses ?? []) {
-      parts.push(el("p", { class: "muted", text: `${w.name} says ${w.state || "nothing"}${w.rule ? ` (${w.rule})` : ""}${w.lapsed ? ", lapsed" : ""}, ${ago(w.time)}` }));
+      parts.push(el("p", { class: "muted", text: `${w.name} says ${w.state || "nothing"}${w.rule ? ` (${w.rule}${w.detail ? `: ${w.detail}` : ""})` : ""}${w.lapsed ? ", lapsed" : ""}, ${ago(w.time)}` }));
     }
     parts.push(this.signals());
     this.body.replaceChildren(...parts);

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"coleo.dev"
+)
+
+type screenInput struct {
+	ID string `path:"id" doc:"Id or name of the arm"`
+	At string `query:"at" doc:"A time as in RFC 3339; left out: now"`
+}
+
+type recordingInput struct {
+	ID   string `path:"id" doc:"Id or name of the arm"`
+	From int64  `query:"from" minimum:"0" doc:"Offset of the first byte of output; the last answer's next"`
+}
+
+func (s *Server) screen(ctx context.Context, in *screenInput) (*reply[coleo.Screen], error) {
+	var at time.Time
+	if in.At != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339Nano, in.At); err != nil {
+			return nil, coleo.Errorf(coleo.EInvalid, "at=%q is no time such as 2006-01-02T15:04:05Z", in.At)
+		}
+	}
+	out, err := s.brain.Screen(ctx, in.ID, at)
+	return &reply[coleo.Screen]{out}, err
+}
+
+func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[coleo.Recording], error) {
+	out, err := s.brain.Record(ctx, in.ID, in.From)
+	out.Events = list(out.Events)
+	return &reply[coleo.Recording]{out}, err
+}
+
+// ScreenAt returns what the arm's terminal showed at a time.
+func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
+	var out coleo.Screen
+	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)
+	return out, err
+}
+
+// Record returns the piece of the arm's recording that begins at an offset; 0
+// is the beginning of what is kept.
+func (c *Client) Record(ctx context.Context, arm string, from int64) (coleo.Recording, error) {
+	var out coleo.Recording
+	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?from=%d", from)), nil, &out)
+	return out, err
+}

@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
+)
+
+// rebuildBound is what taking up an arm may cost until its screen is there,
+// whatever it has written before.
+const rebuildBound = 60 * time.Millisecond
+
+// BenchmarkRebuild is from the order to take up a session to its screen, with
+// 256 MiB of history and all but a whole segment since the last snapshot: what a
+// kill -9 leaves at worst. The same without any snapshot is beside it.
+func BenchmarkRebuild(b *testing.B) {
+	h := harness(b, "fake")
+	c := config(b, h, "")
+	const last = "the very last line"
+	total := flood(b, c.Workdir, last)
+	ok(b, os.WriteFile(c.Binary, []byte("#!/bin/sh\nstty raw -echo\ncat many many many many many many many many tail\nexec cat >/dev/null\n"), 0o700))
+	c.Keep = 1 << 30
+	s, err := h.Spawn(b.Context(), c)
+	ok(b, err)
+	handle := s.Handle()
+	b.Cleanup(func() {
+		if client, err := holder.Dial(handle.Dir, handle.Nonce); err == nil {
+			_ = client.End(handle.Arm, 0)
+			_ = client.Close()
+		}
+	})
+	awaitLast(b, s, last)
+	ok(b, s.Close())
+	if _, end, err := holder.Span(holder.JournalDir(handle.Dir)); err != nil || end != total {
+		b.Fatalf("the journal ends at %d (%v), want %d", end, err, total)
+	}
+	kept := keepWhole(b, handle.Dir)
+	var took []time.Duration
+	for b.Loop() {
+		took = append(took, attach(b, h, handle, last))
+		keepWhole(b, handle.Dir)
+	}
+	b.ReportMetric(0, "ns/op")
+	report(b, took, "rebuild")
+	b.ReportMetric(float64(kept)/1e6, "snapshots-MB")
+	ok(b, os.RemoveAll(filepath.Join(handle.Dir, "snapshots")))
+	b.ReportMetric(millis(attach(b, h, handle, last)), "without-ms")
+	if median := at(took, 50); median > rebuildBound {
+		b.Errorf("a screen is rebuilt in %s, more than %s", median, rebuildBound)
+	}
+}
+
+// flood writes what the program prints: lines, eight times the file "many", and
+// then real agent CLIs' output. It returns how much that is in all.
+func flood(b *testing.B, dir, last string) int64 {
+	b.Helper()
+	const history = 256 << 20
+	var many, tail []byte
+	for n := 0; len(many) < history/8-200; n++ {
+		many = fmt.Appendf(many, "line %d, \x1b[3%dmof some colour\x1b[m and %x\r\n", n, n%8, n*n)
+	}
+	many = append(many, bytes.Repeat([]byte("."), history/8-len(many))...)
+	casts, err := filepath.Glob("../pty/testdata/casts/claude-*.cast")
+	ok(b, err)
+	for len(tail) < holder.SegmentSize-64<<10 {
+		for _, path := range casts {
+			f, err := os.Open(path)
+			ok(b, err)
+			cast, err := pty.ReadCast(f)
+			ok(b, err)
+			_ = f.Close()
+			for _, e := range cast.Events {
+				if e.Kind == pty.CastOutput {
+					tail = append(tail, e.Data...)
+				}
+			}
+		}
+	}
+	tail = append(tail[:holder.SegmentSize-64<<10], "\x18\x1bc\x1b[H"+last...)
+	ok(b, os.WriteFile(filepath.Join(dir, "many"), many, 0o600))
+	ok(b, os.WriteFile(filepath.Join(dir, "tail"), tail, 0o600))
+	return 8*int64(len(many)) + int64(len(tail))
+}
+
+// keepWhole deletes the snapshot that a session leaves when it is let go, which
+// a kill -9 does not let it write, and returns the size of the others.
+func keepWhole(b *testing.B, dir string) (size int64) {
+	b.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))
+	ok(b, err)
+	for _, e := range entries {
+		offset, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), ".screen"), 16, 64)
+		ok(b, err)
+		if offset%holder.SegmentSize != 0 {
+			ok(b, os.Remove(filepath.Join(dir, "snapshots", e.Name())))
+			continue
+		}
+		info, err := e.Info()
+		ok(b, err)
+		size += info.Size()
+	}
+	return size
+}
+
+// attach takes the session up and returns how long it was until its screen was
+// there.
+func attach(b *testing.B, h coleo.Harness, handle coleo.Handle, last string) time.Duration {
+	b.Helper()
+	start := time.Now()
+	s, err := h.Attach(b.Context(), handle)
+	ok(b, err)
+	view := s.(coleo.Terminal).Screen()
+	took := time.Since(start)
+	if view.Lines[0] != last {
+		b.Fatalf("the screen begins with %q, want %q", view.Lines[0], last)
+	}
+	ok(b, s.Close())
+	return took
+}
+
+func awaitLast(b *testing.B, s coleo.Session, last string) {
+	b.Helper()
+	for deadline := time.Now().Add(patience); s.(coleo.Terminal).Screen().Lines[0] != last; {
+		if time.Now().After(deadline) {
+			b.Fatal("the output has not been read in time")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,83 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// TestAnOlderGenerationElsewhereIsEnded: a host agent that comes back is told to
+// end the arm that was started on another host since, and only that one.
+func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
+	t.Parallel()
+	server, err := bus.Listen("127.0.0.1:0", "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	dial := func() *bus.Conn {
+		c, err := bus.Dial(server.URL(), "secret", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	for id, row := range map[string]coleo.Arm{
+		"moved":  {AgentID: "new", Generation: 4},
+		"here":   {AgentID: "old", Generation: 4},
+		"newest": {AgentID: "new", Generation: 3},
+	} {
+		row.ID, row.Name, row.Harness, row.Status = id, id, "h", coleo.StatusIdle
+		if err := db.CreateArm(t.Context(), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed := make(chan string, 10)
+	host := dial()
+	err = host.Serve(t.Context(), "old", func(_ context.Context, op bus.Op, data json.RawMessage) (any, error) {
+		var o bus.ArmOrder
+		if op != bus.OpKill {
+			return bus.Events{}, nil
+		}
+		err := json.Unmarshal(data, &o)
+		killed <- o.Arm
+		return nil, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(Config{DB: db, Bus: dial(), Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	ctx, cancel := context.WithCancel(t.Context())
+	b.ctx = ctx
+	b.takeBeat(bus.Beat{ID: "old", Arms: []bus.ArmBeat{
+		{ID: "here", Generation: 3}, {ID: "newest", Generation: 3}, {ID: "unknown", Generation: 1}, {ID: "moved"}, {ID: "moved", Generation: 3},
+	}})
+	select {
+	case id := <-killed:
+		if id != "moved" {
+			t.Errorf("the host agent was told to end %q", id)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the older generation goes on")
+	}
+	cancel()
+	b.following.Wait()
+	select {
+	case id := <-killed:
+		t.Errorf("the host agent was told to end %q as well", id)
+	default:
+	}
+}

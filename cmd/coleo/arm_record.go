@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/holder"
+)
+
+func newArmScreenCommand() *cobra.Command {
+	var at string
+	c := verb("screen", "Print what the arm's terminal shows, or showed", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		s, err := screenWhen(c, client, name, at)
+		return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
+	})
+	c.Flags().StringVar(&at, "at", "", "a time: 2006-01-02T15:04:05Z, 15:04:05 (the last such), or how long ago: 30s, 5m")
+	return c
+}
+
+func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Screen, error) {
+	if at == "" {
+		return client.Screen(c.Context(), name)
+	}
+	when, err := parseMoment(at, time.Now())
+	if err != nil {
+		return coleo.Screen{}, err
+	}
+	return client.ScreenAt(c.Context(), name, when)
+}
+
+// parseMoment reads a time in the past: as in RFC 3339, or the last one of that
+// hour, minute and second in now's zone, or how long before now, with or without
+// a minus.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.TimeOnly, text); err == nil {
+		today := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), now.Location())
+		if today.After(now) {
+			today = today.AddDate(0, 0, -1)
+		}
+		return today, nil
+	}
+	if d, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, coleo.Errorf(coleo.EInvalid, "%q is no time: write 2006-01-02T15:04:05Z, 15:04:05, or how long ago, such as 30s or 5m", text)
+}
+
+func newArmRecordCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "record NAME > FILE.cast",
+		Short: "Print what the arm's terminal showed as an asciicast",
+		Long: `Print what the arm's terminal showed, up to now or to its end, as an asciicast
+of version 2, with times and resizes.
+
+It begins with the arm's last start. Where the oldest output is deleted already it
+begins with the oldest screen that is kept. The output may hold secrets.`,
+		Args: exactly(1, "the name of an arm"),
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			return record(c, client, args[0])
+		}),
+	}
+}
+
+// record writes an arm's recording piece by piece.
+func record(c *cobra.Command, client *api.Client, name string) error {
+	piece, err := client.Record(c.Context(), name, 0)
+	if err != nil {
+		return err
+	}
+	tell := progress(c.ErrOrStderr())
+	begin, until := piece.Offset, piece.Until
+	cast := holder.NewCast(c.OutOrStdout(), piece.Cols, piece.Rows, firstTime(piece))
+	for {
+		writePiece(cast, piece)
+		tell(piece.Next-begin, until-begin)
+		if piece.Next >= until || cast.Err() != nil {
+			tell(0, 0)
+			return cast.Close()
+		}
+		if piece, err = nextPiece(c, client, name, piece.Next); err != nil {
+			return err
+		}
+		if piece.Cols > 0 { // what came next has been deleted: it goes on from a later screen
+			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
+		}
+	}
+}
+
+// nextPiece returns a piece that goes on.
+func nextPiece(c *cobra.Command, client *api.Client, name string, from int64) (coleo.Recording, error) {
+	piece, err := client.Record(c.Context(), name, from)
+	if err == nil && piece.Next <= from {
+		err = coleo.Errorf(coleo.EInternal, "the recording of %s does not go on behind offset %d", name, from)
+	}
+	return piece, err
+}
+
+func writePiece(cast *holder.Cast, piece coleo.Recording) {
+	for _, e := range piece.Events {
+		if e.Cols > 0 {
+			cast.Resize(e.Time, e.Cols, e.Rows)
+		} else {
+			cast.Output(e.Time, e.Data)
+		}
+	}
+}
+
+func firstTime(piece coleo.Recording) time.Time {
+	if len(piece.Events) == 0 {
+		return time.Now()
+	}
+	return piece.Events[0].Time
+}
+
+// progress returns what tells a person at a terminal how far it is; nobody else
+// is told. Of nothing it clears what it wrote.
+func progress(w io.Writer) func(done, of int64) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return func(int64, int64) {}
+	}
+	return func(done, of int64) {
+		if of == 0 {
+			fmt.Fprint(file, "\r\x1b[K")
+			return
+		}
+		fmt.Fprintf(file, "\r%d of %d MiB\x1b[K", done>>20, of>>20)
+	}
+}

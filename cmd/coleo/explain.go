@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// cutOff is said beside a subject of which the screen shows a part.
+const cutOff = "(the screen cuts this off: look at the terminal before you approve)"
+
+const explainLong = `Tell why it reads as it does: the rule, what each witness says and since when,
+who contradicts the screen, and the rows by which the rule knows it.
+
+The screen is one witness. What the agent CLI says of itself by escape
+sequences (osc7501, osc26, osc9;4) or by its hook makes a reading more cautious,
+never less, and lapses once the screen has contradicted it for 3 s.`
+
+// printExplanation prints the evidence behind a reading.
+func printExplanation(c *cobra.Command, x coleo.Explanation) error {
+	if wantsJSON(c) {
+		return printJSON(c, x)
+	}
+	_, err := io.WriteString(painted(c), explanation(x))
+	return err
+}
+
+// explanation is the evidence as people read it.
+func explanation(x coleo.Explanation) string {
+	var b strings.Builder
+	r := x.Reading
+	fmt.Fprintf(&b, "%s for %s, by rule %q", stateColour(r.State).paint(string(r.State)), ageAt(r.Since, x.Now), r.Rule)
+	if r.Detail != "" {
+		fmt.Fprintf(&b, " (%s)", r.Detail)
+	}
+	b.WriteString("\n")
+	if !r.Known {
+		b.WriteString(yellow.paint("No rule knows the present screen: nothing can be typed.") + "\n")
+	}
+	if d := r.Dialog; d != nil {
+		fmt.Fprintf(&b, "%s: %s\n", d.Kind, d.Title)
+		b.WriteString(quoted(strings.Split(d.Subject, "\n")))
+		if d.Truncated {
+			b.WriteString("  " + yellow.paint(cutOff) + "\n")
+		}
+	}
+	b.WriteString("\n" + witnessTable(x))
+	if x.Disagreement != "" {
+		b.WriteString("\n" + yellow.paint("They disagree: "+x.Disagreement+".") + "\n")
+	}
+	if rows := quoted(x.Rows); rows != "" {
+		b.WriteString("\nRows by which the rule knows it:\n" + rows)
+	}
+	return b.String()
+}
+
+func witnessTable(x coleo.Explanation) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITNESS\tCLAIMS\tBY\tAGE\tCOUNTS")
+	for _, v := range x.Witnesses {
+		word := v.Rule
+		if v.Detail != "" {
+			word += " (" + v.Detail + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, orDash(string(v.State)), orDash(clip(word, 40)), ageAt(v.Time, x.Now), counts(v))
+	}
+	_ = w.Flush()
+	return b.String()
+}
+
+// ageAt is how old something was, to a tenth of a second while that matters.
+func ageAt(t, now time.Time) string {
+	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return since(t, now)
+}
+
+// counts says what a witness's word is worth.
+func counts(v coleo.Witness) string {
+	switch {
+	case v.Lapsed:
+		return "no, it has lapsed"
+	case v.State == "":
+		return "it claims nothing"
+	}
+	return "yes"
+}
+
+// clip is a text of at most so many characters.
+func clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// quoted is rows with a bar before each, without those that say nothing.
+func quoted(rows []string) string {
+	var b strings.Builder
+	for _, row := range rows {
+		if strings.TrimSpace(row) != "" {
+			b.WriteString("  | " + row + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/hook"
+)
+
+// hookTable makes the fake one whose agent CLI reports to a hook. It does not:
+// the test does in its place.
+const hookTable = `
+[hook]
+event = "event"
+[[hook.report]]
+event = "Tool"
+state = "executing"
+tool = "tool"
+[[hook.report]]
+event = "Prompt"
+state = "processing"
+prompt = "prompt"
+[[hook.report]]
+event = "Stop"
+answer = "answer"
+`
+
+// newHooked starts an arm that listens to a hook, and returns the file in which
+// that reports.
+func newHooked(t *testing.T) (f *fake, reports string) {
+	t.Helper()
+	w := newWorld(t, "")
+	w.write("config/harnesses/fake.toml", w.read("config/harnesses/fake.toml")+hookTable)
+	f = w.spawnFake("one")
+	arm := f.arm("one")
+	return f, hook.Path(w.path("state/arms/" + arm.ID + "/g1"))
+}
+
+func (f *fake) witness(name string) (coleo.Explanation, coleo.Witness) {
+	f.t.Helper()
+	x := decode[coleo.Explanation](f.world, "arm", "explain", f.name)
+	if i := slices.IndexFunc(x.Witnesses, func(w coleo.Witness) bool { return w.Name == name }); i >= 0 {
+		return x, x.Witnesses[i]
+	}
+	return x, coleo.Witness{}
+}
+
+// A report counts at once although the screen stands still, makes nothing idle,
+// and lapses when the screen goes on to contradict it.
+func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
+	t.Parallel()
+	f, reports := newHooked(t)
+	if out := f.must("hook", reports, `{"event":"Tool","tool":"Bash"}`); out != "" {
+		t.Errorf("the hook said %q", out)
+	}
+	f.wait("one", coleo.Executing)
+	x, said := f.witness("hook")
+	if x.Reading.Rule != "hook Tool" || said.State != coleo.Executing || said.Detail != "Bash" {
+		t.Errorf("it reads %+v, and the hook said %+v", x.Reading, said)
+	}
+	if late := x.Reading.Since.Sub(said.Time); late > time.Second {
+		t.Errorf("the report was heard after %s", late)
+	} else {
+		t.Logf("the report was heard after %s", late)
+	}
+	f.wait("one", coleo.Idle)
+	if _, said := f.witness("hook"); !said.Lapsed {
+		t.Errorf("it reads idle while the hook counts: %+v", said)
+	}
+	out := f.must("arm", "explain", "one")
+	for _, want := range []string{"idle for ", `by rule "composer"`, "WITNESS", "Tool (Bash)", "no, it has lapsed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("explain says nothing of %q:\n%s", want, out)
+		}
+	}
+	f.answers("afterwards")
+}
+
+// What is reported while no host agent runs is read by the next one.
+func TestWhatAHookReportsWhileNobodyListensIsKept(t *testing.T) {
+	t.Parallel()
+	f, reports := newHooked(t)
+	f.kill9(f.the("agent"))
+	f.must("hook", reports, `{"event":"Prompt","prompt":"unheard"}`)
+	f.must("up")
+	until(t, "the report to be read", func() bool {
+		_, said := f.witness("hook")
+		return said.Rule == "Prompt"
+	})
+	f.wait("one", coleo.Idle)
+}
+
+func TestAHookNeverFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for _, args := range [][]string{{}, {"/no/such/folder/x"}, {w.path("x"), "nonsense"}, {w.path("x"), "--help"}, {w.path("x"), "{}", "more"}} {
+		if r := w.run(append([]string{"hook"}, args...)...); r.code != 0 || r.out+r.err != "" {
+			t.Errorf("%v, want nothing", r)
+		}
+	}
+}

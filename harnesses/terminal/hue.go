@@ -1,0 +1,95 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"coleo.dev/pty"
+)
+
+// hues are what a condition may ask of a colour: which of its parts stand out.
+// A theme may choose any red for its errors, but hardly another colour.
+var hues = []string{"red", "green", "blue"}
+
+// hueOf names the part of a colour that stands out, "" where none does and for
+// the default colour: it is at least a quarter more than each of the others.
+// The first sixteen of the palette are named as terminals have them by default.
+func hueOf(c pty.Colour) string {
+	parts, ok := c.RGB()
+	if !ok {
+		return ""
+	}
+	for i, hue := range hues {
+		most, others := int(parts[i]), 0
+		for j, part := range parts {
+			if j != i {
+				others = max(others, int(part))
+			}
+		}
+		if most*4 >= others*5 && most > 0 {
+			return hue
+		}
+	}
+	return ""
+}
+
+// inHue tells whether one of the places where a pattern is found in rows has
+// that colour: of its group mark, else of its first character.
+func (f *frame) inHue(c Cond, rows []string, numbers []int) bool {
+	if f.cell == nil || numbers == nil {
+		return false
+	}
+	group := 2 * max(0, c.pattern.SubexpIndex("mark"))
+	text := strings.Join(rows, "\n")
+	for _, m := range c.pattern.FindAllStringSubmatchIndex(text, -1) {
+		at := m[group]
+		if at < 0 {
+			continue
+		}
+		line := strings.LastIndexByte(text[:at], '\n') + 1
+		row := numbers[strings.Count(text[:at], "\n")]
+		if hueOf(f.cell(utf8.RuneCountInString(text[line:at]), row).Fg) == c.Colour {
+			return true
+		}
+	}
+	return false
+}
+
+// rowNumbers returns which rows of the screen a region is made of; nil where it
+// is made of something else. The region must be there.
+func (f *frame) rowNumbers(r region) []int {
+	switch r.name {
+	case "screen":
+		return upTo(0, len(f.rows))
+	case "bottom":
+		return f.notBlank(len(f.rows), r.n)
+	case "cursor":
+		return []int{f.cursorY()}
+	case "below composer":
+		return upTo(f.composer.bottom, len(f.rows))
+	case "above composer":
+		return f.notBlank(f.composer.top, r.n)
+	}
+	return nil
+}
+
+func upTo(from, end int) []int {
+	var out []int
+	for y := from; y < end; y++ {
+		out = append(out, y)
+	}
+	return out
+}
+
+// notBlank returns the numbers of the last n rows above one that are not blank.
+func (f *frame) notBlank(above, n int) []int {
+	var out []int
+	for y := above - 1; y >= 0 && len(out) < n; y-- {
+		if f.rows[y] != "" {
+			out = append(out, y)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

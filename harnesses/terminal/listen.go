@@ -1,0 +1,69 @@
+package terminal
+
+import (
+	"time"
+
+	"coleo.dev/hook"
+)
+
+// listener is a session's ear for the hook of its agent CLI.
+type listener struct {
+	file  *hook.Reader
+	woken chan struct{} // a report may have come; nil: there is no hook
+	done  chan struct{}
+}
+
+// newListener follows the reports of the generation in that folder, if the
+// harness knows of any. One that cannot be followed is a witness less.
+func newListener(spec *Spec, dir string) *listener {
+	l := &listener{done: make(chan struct{})}
+	if len(spec.Hook.Reports) > 0 {
+		l.file, _ = hook.Open(hook.Path(dir))
+	}
+	if l.file == nil {
+		close(l.done)
+		return l
+	}
+	l.woken = make(chan struct{}, 1)
+	go func() {
+		defer close(l.done)
+		for l.file.Wait() == nil {
+			select {
+			case l.woken <- struct{}{}:
+			default: // it is to be woken anyway
+			}
+		}
+	}()
+	return l
+}
+
+func (l *listener) close() {
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+	<-l.done
+}
+
+// listen takes what the hook has reported. The caller holds mu.
+func (s *session) listen(now time.Time) {
+	if s.ear.file == nil {
+		return
+	}
+	for _, line := range s.ear.file.Lines() {
+		s.report(line, now)
+	}
+}
+
+// hearHook is woken by a report: it is weighed at once, whatever the screen does
+// meanwhile. It returns when to look again.
+func (s *session) hearHook(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listen(now)
+	again := s.judge(now)
+	s.wakeLookers()
+	if half := s.halfDone(now); half > 0 {
+		again = min(again, half)
+	}
+	return again
+}

@@ -1,0 +1,100 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// journalChunk is how much of a journal is read at once, in bytes.
+const journalChunk = 64 << 10
+
+// rebuild makes the reader, with what the terminal showed at the journal's end:
+// from the newest snapshot that can be read, and the output since. It reads the
+// journal's files itself, which is several times as fast as a stream.
+func (s *session) rebuild(at holder.Status) replay {
+	now := time.Now()
+	dir := holder.JournalDir(s.handle.Dir)
+	s.keeper.tidy(at.End)
+	r := replay{until: at.End, answered: at.Answered}
+	shot := s.keeper.newest(at.Start, at.End)
+	if shot == nil {
+		s.begin(at, at.Start, &r)
+	} else {
+		cols, rows, here, rest := sizes(resizesFrom(dir, shot.Offset), shot.Offset, at.End)
+		s.reader = newReader(s.h.spec, at.Cols, at.Rows, now, s.changed)
+		if s.resume(shot, now); here {
+			s.screen.Resize(cols, rows)
+		}
+		r.resizes, s.keeper.last = rest, shot.Offset
+		s.oweAgain(shot.Owed, at.Answered)
+	}
+	if err := s.catchUp(dir, &r); err != nil { // trimmed in the meantime, or a file is not to be read
+		if start, _, err := holder.Span(dir); err == nil && start > s.end {
+			s.begin(at, start, &r)
+			_ = s.catchUp(dir, &r) // what is left comes by the stream
+		}
+	}
+	return r
+}
+
+// begin starts with an empty screen at an offset, and says so when there has
+// been something on it.
+func (s *session) begin(at holder.Status, from int64, r *replay) {
+	cols, rows, _, rest := sizes(resizesFrom(holder.JournalDir(s.handle.Dir), 0), from, at.End)
+	if cols == 0 {
+		cols, rows = at.Cols, at.Rows
+	}
+	s.reader = newReader(s.h.spec, cols, rows, time.Now(), s.changed)
+	s.end, r.resizes, s.keeper.last = from, rest, from
+	if from > 0 {
+		s.log.Add(coleo.Change{
+			Time: time.Now(), Kind: coleo.ChangeLapse, Reading: s.reading,
+			Note: fmt.Sprintf("no snapshot of the screen can be read, and the output before offset %d is deleted: the screen shows what was drawn since", from),
+		})
+	}
+}
+
+// catchUp feeds what the journal has on disk, up to where it ended when the
+// session was opened.
+func (s *session) catchUp(dir string, r *replay) error {
+	journal := holder.NewReader(dir, s.end)
+	defer journal.Close()
+	buf := make([]byte, journalChunk)
+	for s.end < r.until {
+		n, err := journal.Read(buf[:min(int64(len(buf)), r.until-s.end)])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.feed(buf[:n], r)
+	}
+	return nil
+}
+
+// oweAgain types what an earlier host agent had owed and the holder never got.
+func (s *session) oweAgain(list []owed, answered int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range list {
+		if o.Offset > answered {
+			s.owe(o)
+		}
+	}
+}
+
+// firstLook returns when the screen is to be looked at if no output comes.
+func (s *session) firstLook() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.end == 0 {
+		return idleLook // nothing has been drawn yet
+	}
+	return 0
+}

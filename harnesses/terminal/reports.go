@@ -1,0 +1,142 @@
+package terminal
+
+import (
+	"encoding/json"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/hook"
+)
+
+// reportsKept bounds what is remembered of prompts, answers and tools: more
+// than a turn asks about at a time.
+const reportsKept = 32
+
+// reports is what the hook of an agent CLI has said: a voice, and what it knows
+// better than the screen.
+type reports struct {
+	voice
+	spec    *Hook
+	prompts []turn // taken, and how they were answered
+	tools   []call // that were to run since the last prompt
+}
+
+// turn is a prompt that the agent CLI took, and its answer once it has ended.
+type turn struct {
+	id     string // the agent CLI's own, if it has one
+	taken  time.Time
+	prompt string // as plain has it
+	answer string
+	over   bool
+}
+
+// call is a tool with its input, as the agent CLI reported it.
+type call struct {
+	at    time.Time
+	tool  string
+	input json.RawMessage
+}
+
+func newReports(spec *Hook) reports { return reports{voice: voice{name: "hook"}, spec: spec} }
+
+// report takes a line of the hook's.
+func (r *reader) report(l hook.Line, now time.Time) {
+	rep := r.reports.spec.find(l)
+	if rep == nil || r.deaf {
+		return
+	}
+	if l.Time.IsZero() || l.Time.After(now) {
+		l.Time = now
+	}
+	detail := l.Text(rep.Detail)
+	if tool := l.Text(rep.Tool); tool != "" {
+		detail = tool
+	}
+	r.reports.say(rep.Event, detail, coleo.State(rep.State), now)
+	r.reports.at = l.Time
+	r.reports.note(l, rep)
+	if r.verdict.dialog != nil {
+		r.complete(&r.verdict)
+	}
+}
+
+// note remembers what a report says of prompts, answers and tools.
+func (w *reports) note(l hook.Line, rep *Report) {
+	prompt := l.Text(rep.Prompt)
+	var texts []string
+	if rep.Prompts != "" && json.Unmarshal(l.Payload[rep.Prompts], &texts) == nil && len(texts) > 0 {
+		prompt = texts[len(texts)-1]
+	}
+	id := l.Text(w.spec.Turn)
+	if prompt != "" {
+		w.begin(turn{id: id, taken: l.Time, prompt: w.plain(prompt)})
+	}
+	if rep.Answer != "" {
+		w.tools = nil
+		if t := w.ended(id, prompt != ""); t != nil {
+			t.answer, t.over = l.Text(rep.Answer), true
+		}
+	}
+	if input := l.Payload[rep.Input]; rep.Input != "" && len(input) > 0 {
+		w.tools = keep(w.tools, call{l.Time, l.Text(rep.Tool), input})
+	}
+}
+
+// begin notes a prompt that was taken. One that is queued has the id of the
+// turn that runs (Claude Code 2.1.329); another id shows that those before it
+// are over, which is all there is to see of one that was interrupted.
+func (w *reports) begin(t turn) {
+	for i := range w.prompts {
+		if t.id != "" && w.prompts[i].id != t.id {
+			w.prompts[i].over, w.tools = true, nil
+		}
+	}
+	w.prompts = keep(w.prompts, t)
+}
+
+// ended returns the turn whose end is reported: the newest, if the same report
+// names its prompt; the oldest open one with that id; else the only one that is
+// open. It is nil where that cannot be told.
+func (w *reports) ended(id string, named bool) *turn {
+	var open []*turn
+	for i := range w.prompts {
+		switch t := &w.prompts[i]; {
+		case t.over:
+		case id != "" && t.id == id:
+			return t
+		default:
+			open = append(open, t)
+		}
+	}
+	if n := len(open); n == 1 || n > 0 && named {
+		return open[n-1]
+	}
+	return nil
+}
+
+// plain is a prompt without what the agent CLI puts around it.
+func (w *reports) plain(prompt string) string {
+	if w.spec.strip != nil {
+		prompt = w.spec.strip.ReplaceAllString(prompt, "")
+	}
+	return squeeze(prompt)
+}
+
+// keep appends to a list of which the newest are kept.
+func keep[T any](list []T, x T) []T {
+	if len(list) >= reportsKept {
+		list = append(list[:0:0], list[len(list)-reportsKept+1:]...)
+	}
+	return append(list, x)
+}
+
+// turn returns the newest turn of a prompt that was sent at some moment; nil
+// when none was reported. Blanks do not count: agent CLIs change them.
+func (w *reports) turn(text string, sent time.Time) *turn {
+	for i := len(w.prompts) - 1; i >= 0; i-- {
+		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.plain(text) {
+			return t
+		}
+	}
+	return nil
+}

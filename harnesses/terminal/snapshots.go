@@ -1,0 +1,215 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
+)
+
+// Names and bytes of snapshots on disk. A file is one line of snapshotForm and
+// the IEEE CRC-32 of all behind it in hex, one line of JSON, and what the
+// screen says of itself.
+const (
+	snapshotForm = "coleo snapshot 1 "
+	snapshotEnd  = ".screen"
+	unfinished   = ".new"
+)
+
+// snapshot is a screen at an offset of the output, with what else a session
+// must know to go on from there as if it had read all that came before.
+type snapshot struct {
+	Nonce  string    `json:"nonce"` // of the generation: another's screen is no use
+	Offset int64     `json:"offset"`
+	Time   time.Time `json:"time"`             // when it was taken
+	Pastes bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
+	Said   []heard   `json:"said,omitempty"`   // the program's last words beside its screen, one of each kind
+	Owed   []owed    `json:"owed,omitempty"`   // answers to queries that the holder had not confirmed yet
+
+	screen *pty.Core
+}
+
+// heard is something that the program told its terminal beside the screen.
+type heard struct {
+	Kind pty.NoticeKind `json:"kind"`
+	Text string         `json:"text"`
+	Time time.Time      `json:"time"`
+}
+
+// snapshots is the folder with a generation's screens: a cache that may be lost
+// or be of another version at any time.
+type snapshots struct {
+	dir   string
+	nonce string
+}
+
+func snapshotsOf(h coleo.Handle) snapshots {
+	return snapshots{dir: filepath.Join(h.Dir, "snapshots"), nonce: h.Nonce}
+}
+
+func (s snapshots) path(offset int64) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", offset, snapshotEnd))
+}
+
+// offsets returns what screens there are, ascending.
+func (s snapshots) offsets() []int64 {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil // there are none
+	}
+	var out []int64
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), snapshotEnd)
+		if offset, err := strconv.ParseInt(name, 16, 64); ok && err == nil {
+			out = append(out, offset)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// encode returns the snapshot as it stands on disk.
+func (s *snapshot) encode() ([]byte, error) {
+	head, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("write a snapshot of the screen: %w", err)
+	}
+	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
+}
+
+// sealed puts a snapshot's first line before it.
+func sealed(body []byte) []byte {
+	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
+}
+
+// load reads one screen. What is torn, damaged, of another generation or of
+// another version is an error.
+func (s snapshots) load(offset int64) (*snapshot, error) {
+	raw, err := os.ReadFile(s.path(offset))
+	if err != nil {
+		return nil, fmt.Errorf("read a snapshot of the screen: %w", err)
+	}
+	first, body, _ := bytes.Cut(raw, []byte("\n"))
+	if string(first) != fmt.Sprintf("%s%08x", snapshotForm, crc32.ChecksumIEEE(body)) {
+		return nil, fmt.Errorf("read snapshot %s: it is damaged, or of another version", s.path(offset))
+	}
+	head, screen, _ := bytes.Cut(body, []byte("\n"))
+	var out snapshot
+	if err := json.Unmarshal(head, &out); err != nil {
+		return nil, fmt.Errorf("read snapshot %s: %w", s.path(offset), err)
+	}
+	if out.Nonce != s.nonce || out.Offset != offset {
+		return nil, fmt.Errorf("read snapshot %s: it is of another session", s.path(offset))
+	}
+	if out.screen, err = pty.Restore(screen); err != nil {
+		return nil, fmt.Errorf("read snapshot %s: %w", s.path(offset), err)
+	}
+	return &out, nil
+}
+
+// newest returns the newest usable screen from an offset on up to another one;
+// nil when there is none.
+func (s snapshots) newest(from, until int64) *snapshot {
+	for _, offset := range slices.Backward(s.offsets()) {
+		if offset < from || offset > until {
+			continue
+		}
+		if out, err := s.load(offset); err == nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// oldest returns the first usable screen from an offset on; nil when there is
+// none.
+func (s snapshots) oldest(from int64) *snapshot {
+	for _, offset := range s.offsets() {
+		if offset < from {
+			continue
+		}
+		if out, err := s.load(offset); err == nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// write puts a snapshot on the disk, whole or not at all, and returns when it
+// survives the end of power. It makes the folder, but not the one around it: an
+// arm that is removed meanwhile stays removed.
+func (s snapshots) write(offset int64, data []byte) error {
+	if err := os.Mkdir(s.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the folder for snapshots: %w", err)
+	}
+	path := s.path(offset)
+	err := writeSynced(path+unfinished, data)
+	if err == nil {
+		err = os.Rename(path+unfinished, path)
+	}
+	if err != nil {
+		_ = os.Remove(path + unfinished)
+		return fmt.Errorf("write a snapshot of the screen: %w", err)
+	}
+	return nil
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// prune deletes the screens from which the journal cannot be read on, because
+// it begins at start; but the newest of them stays, unless there is one at the
+// very start.
+func (s snapshots) prune(start int64) {
+	list := s.offsets()
+	for i, offset := range list {
+		if i+1 < len(list) && list[i+1] <= start {
+			_ = os.Remove(s.path(offset))
+		}
+	}
+}
+
+// thin deletes the screens before an offset that were taken within a segment:
+// one of those is made at each end of a host agent.
+func (s snapshots) thin(before int64) {
+	for _, offset := range s.offsets() {
+		if offset < before && offset%holder.SegmentSize != 0 {
+			_ = os.Remove(s.path(offset))
+		}
+	}
+}
+
+// tidy deletes what an earlier host agent left unfinished, and screens behind
+// the journal's end, which are none of this journal's.
+func (s snapshots) tidy(end int64) {
+	left, _ := filepath.Glob(filepath.Join(s.dir, "*"+unfinished))
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+	for _, offset := range s.offsets() {
+		if offset > end {
+			_ = os.Remove(s.path(offset))
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
+)
+
+// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a
+// segment, lets the session go in the middle of whatever they were drawing, in
+// order and not, and compares with a screen that was never interrupted.
+func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
+	t.Parallel()
+	for i, name := range []string{"gemini-0.61.0/scen-a", "opencode-1.18.33/tui3", "codex-0.169.0/bash-approve", "claude-code-2.1.329/compact"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, cols, rows := traffic(t, name, holder.SegmentSize+recorded*2/3+i*12345)
+			st, s := setStage(t, cols, rows, 0)
+			half := holder.SegmentSize + 54_321 // a crash shortly behind a snapshot
+			st.say(s, data[:half])
+			crash(s)
+			s = st.attach()
+			if s.keeper.last != holder.SegmentSize {
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.keeper.last, holder.SegmentSize)
+			}
+			st.same(s, "after a crash", st.whole(cols, rows))
+			st.say(s, data[half:])
+			st.same(s, "after a crash and more output", st.whole(cols, rows))
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = st.attach()
+			if s.keeper.last != int64(len(data)) {
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.keeper.last, len(data))
+			}
+			st.same(s, "after a close", st.whole(cols, rows))
+			_ = s.Close()
+		})
+	}
+}
+
+// TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse: the next older one is
+// taken, and without any the whole journal.
+func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
+	t.Parallel()
+	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 2*holder.SegmentSize+recorded/2)
+	st, s := setStage(t, cols, rows, 0)
+	st.say(s, data[:holder.SegmentSize+1]) // by parts: no snapshot is left out
+	st.say(s, data[holder.SegmentSize+1:])
+	crash(s)
+	want := st.whole(cols, rows)
+	shots := snapshotsOf(st.handle)
+	if got := shots.offsets(); !slices.Equal(got, []int64{holder.SegmentSize, 2 * holder.SegmentSize}) {
+		t.Fatalf("there are snapshots at %v", got)
+	}
+	newest, err := os.ReadFile(shots.path(2 * holder.SegmentSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := &snapshot{Nonce: "another", Offset: 2 * holder.SegmentSize, screen: pty.New(cols, rows)}
+	other, err := foreign.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, bad := range map[string][]byte{
+		"torn":                   newest[:len(newest)/2],
+		"empty":                  {},
+		"with a flipped bit":     flipped(newest, len(newest)-100),
+		"with a flipped head":    flipped(newest, 40),
+		"of another form":        bytes.Replace(newest, []byte("snapshot 1"), []byte("snapshot 2"), 1),
+		"of another session":     other,
+		"of another CoreVersion": resealed(t, newest),
+	} {
+		write(t, shots.path(2*holder.SegmentSize), bad)
+		s := st.attach()
+		if s.keeper.last < holder.SegmentSize || s.keeper.last > 2*holder.SegmentSize {
+			t.Errorf("%s: rebuilt from %d", what, s.keeper.last)
+		}
+		st.same(s, "a snapshot "+what, want)
+		crash(s)
+	}
+	write(t, shots.path(1<<40), newest) // of a journal that was longer
+	for _, offset := range shots.offsets() {
+		write(t, shots.path(offset), newest[:100])
+	}
+	s = st.attach()
+	st.same(s, "no usable snapshot", want)
+	if _, err := os.Stat(shots.path(1 << 40)); err == nil {
+		t.Error("a snapshot from behind the journal's end is still there")
+	}
+	if notes(s) != "" {
+		t.Errorf("the journal was whole, and the session says: %s", notes(s))
+	}
+	_ = s.Close()
+}
+
+// TestAFloodStaysBoundedOnDisk: with a small bound the journal and the snapshots
+// are trimmed, the screen is right all the same, and without any snapshot the
+// session says that it is not.
+func TestAFloodStaysBoundedOnDisk(t *testing.T) {
+	t.Parallel()
+	const keep = 2 * holder.SegmentSize
+	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 6*holder.SegmentSize+recorded/2)
+	st, s := setStage(t, cols, rows, keep)
+	for len(st.said) < len(data) {
+		n := min(len(data)-len(st.said), holder.SegmentSize)
+		st.say(s, data[len(st.said):len(st.said)+n])
+	}
+	start, end, err := holder.Span(holder.JournalDir(st.handle.Dir))
+	if err != nil || end != int64(len(data)) || start == 0 || end-start > keep+2*holder.SegmentSize {
+		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err, keep+2*holder.SegmentSize)
+	}
+	shots := snapshotsOf(st.handle)
+	if list := shots.offsets(); list[0] != start || len(list) > 4 {
+		t.Fatalf("snapshots at %v for a journal that begins at %d: want them from there on", list, start)
+	}
+	crash(s)
+	s = st.attach()
+	st.same(s, "a trimmed journal", st.whole(cols, rows))
+	if notes(s) != "" {
+		t.Errorf("nothing was lost, and the session says: %s", notes(s))
+	}
+	crash(s)
+	for _, offset := range shots.offsets() {
+		write(t, shots.path(offset), []byte("not a screen"))
+	}
+	s = st.attach()
+	st.say(s, []byte("\x1b[2J\x1b[Hstill here"))
+	if got := s.Screen().Lines[0]; got != "still here" {
+		t.Errorf("without a snapshot the screen shows %q", got)
+	}
+	if want := fmt.Sprintf("before offset %d is deleted", start); !strings.Contains(notes(s), want) {
+		t.Errorf("the session says %q, want that what was %s", notes(s), want)
+	}
+	_ = s.Close()
+}
+
+// TestQueriesAreAnsweredOnceWhateverHappensBetween: also when the answer was on
+// its way as the snapshot was taken and never arrived.
+func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
+	t.Parallel()
+	const query, answer = "\x1b[5n", "\x1b[0n"
+	st, s := setStage(t, 80, 24, 0)
+	typed := func() string { raw, _ := os.ReadFile(st.typed); return string(raw) }
+	say := func(n int) {
+		t.Helper()
+		st.say(s, []byte(query))
+		st.await("an answer", func() bool { return len(typed()) >= n*len(answer) })
+	}
+	say(1)
+	say(2)
+	crash(s)
+	s = st.attach()
+	say(3)
+	s.mu.Lock() // another query, the answer to which dies with the host agent
+	lost := s.shot(s.fed)
+	lost.Owed = []owed{{Offset: s.end, Data: []byte("again")}, {Offset: s.end + 1, Data: []byte("owed")}}
+	s.mu.Unlock()
+	data, err := lost.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.keeper.write(lost.Offset, data); err != nil {
+		t.Fatal(err)
+	}
+	crash(s)
+	for range 2 { // the second time the holder knows
+		s = st.attach()
+		st.await("what was owed", func() bool { return strings.Contains(typed(), "owed") })
+		st.await("its confirmation", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.owed) == 0 })
+		crash(s)
+	}
+	if want := strings.Repeat(answer, 3) + "owed"; typed() != want {
+		t.Fatalf("the program was typed %q, want %q", typed(), want)
+	}
+}
+
+// TestASnapshotKeepsWhatTheScreenDoesNotShow: the program's own word, and
+// whether it ever took pastes.
+func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
+	t.Parallel()
+	st, s := setStage(t, 80, 24, 0)
+	st.say(s, []byte("\x1b]7501;state=working\a\x1b[?2004h"))
+	st.await("the mode has been seen", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.pastes })
+	st.say(s, []byte("\x1b[?2004l"))
+	st.say(s, bytes.Repeat([]byte("some output\r\n"), closingBytes/10))
+	_ = s.Close()
+	s = st.attach()
+	defer s.Close()
+	if s.keeper.last != int64(len(st.said)) {
+		t.Fatalf("rebuilt from %d, want %d: this shows nothing", s.keeper.last, len(st.said))
+	}
+	if x := s.Explain(); len(x.Witnesses) < 2 || x.Witnesses[1].State != coleo.Processing {
+		t.Errorf("the witnesses are %+v, want the program's own word among them", x.Witnesses)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.pastes {
+		t.Error("it is forgotten that the program took pastes once")
+	}
+}
+
+func flipped(data []byte, at int) []byte {
+	out := slices.Clone(data)
+	out[at] ^= 1
+	return out
+}
+
+// resealed is a snapshot whose screen is of another version, with all sums
+// right.
+func resealed(t *testing.T, data []byte) []byte {
+	t.Helper()
+	_, body, _ := bytes.Cut(data, []byte("\n"))
+	body = slices.Clone(body)
+	at := bytes.Index(body, []byte("coleo screen\n"))
+	if at < 0 {
+		t.Fatal("there is no screen in the snapshot")
+	}
+	body[at+len("coleo screen\n")+1]++
+	return sealed(body)
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// notes are what a session has said of lapsed witnesses.
+func notes(s *session) string {
+	var out []string
+	list, _ := s.log.after(0)
+	for _, c := range list {
+		if c.Kind == coleo.ChangeLapse {
+			out = append(out, c.Note)
+		}
+	}
+	return strings.Join(out, "; ")
+}

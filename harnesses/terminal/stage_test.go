@@ -1,0 +1,231 @@
+package terminal
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
+)
+
+// asHolder makes the test binary a holder.
+const asHolder = "coleo-terminal-hold"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asHolder {
+		if err := holder.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds every wait of these tests; they end when the state is there.
+const patience = 60 * time.Second
+
+// stage is a program under a real holder that writes what the test wants, and
+// keeps what it is typed.
+type stage struct {
+	t      *testing.T
+	h      *Harness
+	dir    string
+	pipe   *os.File // what is written here the program prints
+	typed  string   // file with what was typed
+	said   []byte
+	handle coleo.Handle
+}
+
+const stageSpec = `name = "stage"
+command = "stage"
+[launch.permission]
+ask = ""
+[keys]
+submit = "ENTER"
+[composer]
+bottom = "^-+$"
+first = "^> ?"
+[[rule]]
+name = "composer"
+state = "idle"
+when = [{ where = "composer", pattern = ".*" }]
+`
+
+// setStage starts the program with a bound on its journal, and its session.
+func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
+	t.Helper()
+	spec, err := ParseSpec("stage.toml", []byte(stageSpec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stage{t: t, h: New(spec, Hooks{}, []string{os.Args[0], asHolder}), dir: t.TempDir()}
+	st.typed = filepath.Join(st.dir, "typed")
+	fifo, program := filepath.Join(st.dir, "fifo"), filepath.Join(st.dir, "stage")
+	script := "#!/bin/sh\nstty raw -echo\nexec 3<&0\ncat <&3 >" + st.typed + " &\ncat " + fifo + "\nwait\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := st.h.Spawn(t.Context(), coleo.SpawnConfig{
+		Arm: filepath.Base(filepath.Dir(st.dir)) + filepath.Base(st.dir), Generation: 1, Nonce: "n1", Dir: filepath.Join(st.dir, "hold"),
+		Workdir: st.dir, Binary: program, Environ: os.Environ(), Cols: cols, Rows: rows, Keep: keep,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.handle = s.Handle()
+	t.Cleanup(func() {
+		if client, err := holder.Dial(st.handle.Dir, st.handle.Nonce); err == nil {
+			_ = client.End(st.handle.Arm, 0)
+			_ = client.Close()
+		}
+		holder.Sweep(st.handle.Arm)
+		_ = holder.Settle(st.handle.Dir)
+	})
+	if st.pipe, err = os.OpenFile(fifo, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.pipe.Close() })
+	return st, s.(*session)
+}
+
+// say has the program print data, and returns when the session has read it.
+func (st *stage) say(s *session, data []byte) {
+	st.t.Helper()
+	if _, err := st.pipe.Write(data); err != nil {
+		st.t.Fatal(err)
+	}
+	st.said = append(st.said, data...)
+	st.await("the output has been read", func() bool { return position(s) == int64(len(st.said)) })
+	s.keeper.writing.Wait()
+}
+
+func (st *stage) await(what string, there func() bool) {
+	st.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for !there() {
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			st.t.Fatalf("%s: not in time", what)
+		}
+	}
+}
+
+func position(s *session) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end
+}
+
+// crash ends a session as a kill -9 of its process would.
+func crash(s *session) {
+	s.mu.Lock()
+	s.keeper.closed = true
+	s.mu.Unlock()
+	s.keeper.writing.Wait()
+	s.cancel()
+	_ = s.client.Close()
+	<-s.done
+}
+
+func (st *stage) attach() *session {
+	st.t.Helper()
+	s, err := st.h.Attach(context.Background(), st.handle)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return s.(*session)
+}
+
+// same fails unless the session's screen is, to the last cell and mode, what a
+// screen shows that has read everything.
+func (st *stage) same(s *session, what string, want *pty.Core) {
+	st.t.Helper()
+	st.await(what, func() bool { return position(s) == int64(len(st.said)) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if diff := differ(s.screen, want); diff != "" {
+		st.t.Fatalf("%s: %s", what, diff)
+	}
+	if !bytes.Equal(s.screen.Snapshot(), want.Snapshot()) {
+		st.t.Fatalf("%s: the screens show the same, but keep something else behind it", what)
+	}
+}
+
+// whole is a screen that has read everything.
+func (st *stage) whole(cols, rows int) *pty.Core {
+	c := pty.New(cols, rows)
+	_, _ = c.Write(st.said)
+	c.Replies()
+	c.Notices()
+	return c
+}
+
+// differ says where two screens differ, "" when they do not.
+func differ(got, want *pty.Core) string {
+	g, w := got.View(), want.View()
+	if fmt.Sprint(g) != fmt.Sprint(w) {
+		return fmt.Sprintf("the screen is\n%v\nwant\n%v", g, w)
+	}
+	for y := range w.Rows {
+		for x := range w.Cols {
+			if a, b := got.Cell(x, y), want.Cell(x, y); a != b {
+				return fmt.Sprintf("the cell at %d, %d is %+v, want %+v", x, y, a, b)
+			}
+		}
+	}
+	if a, b := strings.Join(got.History(historyRows), "\n"), strings.Join(want.History(historyRows), "\n"); a != b {
+		return "what scrolled off differs"
+	}
+	return ""
+}
+
+// recorded is how much of traffic is a recording, in bytes. A session looks at
+// every frame of it, which takes its time.
+const recorded = 500_000
+
+// traffic is so many bytes of output: plain lines, and the last of it a
+// recording, again and again, cut wherever it is.
+func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
+	t.Helper()
+	f, err := os.Open("testdata/recordings/" + name + ".cast.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cast, err := pty.ReadCast(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; len(data) < most-recorded; n++ {
+		data = fmt.Appendf(data, "line %d, \x1b[3%dmof some colour\x1b[m and %x\r\n", n, n%8, n*n)
+	}
+	for len(data) < most {
+		for _, e := range cast.Events {
+			if e.Kind == pty.CastOutput {
+				data = append(data, e.Data...)
+			}
+		}
+	}
+	return data[:most], cast.Cols, cast.Rows
+}

@@ -1,0 +1,67 @@
+package holder
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"sort"
+)
+
+// Index reads the marks of a journal in their order, without holding them all:
+// a busy week makes millions.
+type Index struct {
+	file *os.File
+	n    int
+}
+
+// OpenIndex opens the index of the journal in dir.
+func OpenIndex(dir string) (*Index, error) {
+	f, err := os.Open(indexPath(dir))
+	if err != nil {
+		return nil, fmt.Errorf("read journal index: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read journal index: %w", err), f.Close())
+	}
+	return &Index{file: f, n: int(info.Size() / markSize)}, nil
+}
+
+// Find returns the number of the first mark for which after holds, and Len when
+// there is none. As in sort.Search, it must hold for all behind it.
+func (x *Index) Find(after func(Mark) bool) int {
+	return sort.Search(x.n, func(i int) bool {
+		for m := range x.From(i) { // the first from i on that is sound
+			return after(m)
+		}
+		return true
+	})
+}
+
+// Len returns how many marks there are.
+func (x *Index) Len() int { return x.n }
+
+// From yields the marks from a number on; those whose checksum does not hold
+// are left out.
+func (x *Index) From(i int) iter.Seq[Mark] {
+	return func(yield func(Mark) bool) {
+		in := bufio.NewReader(io.NewSectionReader(x.file, int64(i)*markSize, int64(max(0, x.n-i))*markSize))
+		var raw [markSize]byte
+		for {
+			if _, err := io.ReadFull(in, raw[:]); err != nil {
+				return
+			}
+			for _, m := range decodeMarks(raw[:]) {
+				if !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Close closes the file.
+func (x *Index) Close() error { return x.file.Close() }

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package holder
+
+import "os"
+
+// syncData brings a file to the disk.
+func syncData(f *os.File) error { return f.Sync() }

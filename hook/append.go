@@ -1,0 +1,130 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Run is the hook program: it appends one report to the file args[0]. The
+// payload is args[1], or what comes on stdin. It prints nothing, returns no
+// error and ends within two seconds: an agent CLI must not suffer from being
+// watched.
+func Run(args []string, stdin io.Reader) {
+	if len(args) == 0 {
+		return
+	}
+	in := stdin
+	if len(args) > 1 {
+		in = strings.NewReader(args[1])
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = Append(args[0], in, time.Now())
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
+}
+
+// Append writes a report of a payload, a JSON object, with one write to the end
+// of the file, and wakes who reads it. The folder must be there.
+func Append(path string, payload io.Reader, now time.Time) error {
+	line, err := newLine(payload, now)
+	if err != nil {
+		return err
+	}
+	file, err := openToAppend(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(line)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("append to %s: %w", path, err)
+	}
+	wake(wakePath(path))
+	return nil
+}
+
+func newLine(payload io.Reader, now time.Time) ([]byte, error) {
+	l := Line{Time: now.UTC()}
+	if err := json.NewDecoder(io.LimitReader(payload, maxInput)).Decode(&l.Payload); err != nil {
+		return nil, fmt.Errorf("read the payload: %w", err)
+	}
+	size := 0
+	for _, v := range l.Payload {
+		size += len(v)
+	}
+	bySize := slices.SortedFunc(maps.Keys(l.Payload), func(a, b string) int { return len(l.Payload[b]) - len(l.Payload[a]) })
+	for _, key := range bySize {
+		if n := len(l.Payload[key]); n > maxValue || size > maxLine {
+			l.Cut, size = append(l.Cut, key), size-n
+			delete(l.Payload, key)
+		}
+	}
+	out, err := json.Marshal(l)
+	return append(out, '\n'), err
+}
+
+// openToAppend opens the file, locked until it is closed, and starts a new one
+// when it is full.
+func openToAppend(path string) (*os.File, error) {
+	for range lockTries {
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		lock(file)
+		switch info, err := file.Stat(); {
+		case err != nil:
+			return nil, errors.Join(err, file.Close())
+		case !isAt(info, path): // it has become the old one meanwhile
+		case info.Size() < maxFile:
+			return file, nil
+		default:
+			if err := os.Rename(path, oldPath(path)); err != nil {
+				return nil, errors.Join(err, file.Close())
+			}
+		}
+		_ = file.Close()
+	}
+	return nil, fmt.Errorf("append to %s: others replace it all the time", path)
+}
+
+func isAt(info os.FileInfo, path string) bool {
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(info, there)
+}
+
+// lock waits until no other hook program appends. One that stands still does
+// not keep this one from it for ever: a line is one write.
+func lock(file *os.File) {
+	for range lockTries {
+		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			return
+		}
+		time.Sleep(lockPause)
+	}
+}
+
+// wake writes a byte into the reader's pipe, if somebody reads it.
+func wake(path string) {
+	pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer pipe.Close()
+	if info, err := pipe.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return
+	}
+	_, _ = syscall.Write(int(pipe.Fd()), []byte{'\n'})
+}

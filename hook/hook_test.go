@@ -1,0 +1,195 @@
+package hook
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// start opens a reader in a folder whose name would trouble a shell.
+func start(t *testing.T) (*Reader, string) {
+	t.Helper()
+	path := Path(filepath.Join(t.TempDir(), `it's "a" $folder`))
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, path
+}
+
+func texts(lines []Line) string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, l.Text("n"))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestReportsAreReadOnceAndInOrder(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	if got := r.Lines(); got != nil {
+		t.Fatalf("%v before the first report", got)
+	}
+	for _, n := range []string{"a", "b"} {
+		Run([]string{path}, strings.NewReader(`{"n":"`+n+`"}`))
+	}
+	Run([]string{path, `{"n":"by argument"}`}, nil)
+	if got := texts(r.Lines()); got != "a b by argument" {
+		t.Errorf("%q", got)
+	}
+	if got := r.Lines(); got != nil {
+		t.Errorf("%v came twice", got)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want 0600", info.Mode(), err)
+	}
+}
+
+func TestAReaderIsWokenAndEnded(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	woken := make(chan time.Time)
+	go func() {
+		defer close(woken)
+		for r.Wait() == nil {
+			woken <- time.Now()
+		}
+	}()
+	told := time.Now()
+	Run([]string{path}, strings.NewReader(`{"n":"x"}`))
+	if took := (<-woken).Sub(told); took > time.Second {
+		t.Errorf("woken after %s", took)
+	}
+	_ = r.Close()
+	if _, more := <-woken; more {
+		t.Error("woken by the end")
+	}
+}
+
+func TestWhatIsNoReportIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	for _, bad := range []string{"", "nonsense", "[1]", `"x"`, "null", `{"n":`} {
+		Run([]string{path}, strings.NewReader(bad))
+	}
+	Run(nil, nil)
+	Run([]string{filepath.Join(filepath.Dir(path), "no", "such", "folder")}, strings.NewReader(`{"n":"lost"}`))
+	Run([]string{path}, strings.NewReader(`{"n":"good"}`))
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	fmt.Fprintf(file, "garbage\n{}\n%s\n{\"payload\":{\"n\":\"forged\"}}\n{\"payload\":{\"n\":", strings.Repeat("x", 3*maxLine))
+	if got := texts(r.Lines()); got != "good forged" {
+		t.Errorf("%q", got)
+	}
+	fmt.Fprintln(file, `"whole"}}`)
+	if got := texts(r.Lines()); got != "whole" {
+		t.Errorf("%q, want the line whose end came later", got)
+	}
+}
+
+func TestLargeValuesAreLeftOutByName(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	huge := strings.Repeat("x", maxValue+1)
+	Run([]string{path, `{"n":"kept","huge":"` + huge + `"}`}, nil)
+	var many strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&many, `,"v%d":"%s"`, i, huge[:maxValue/2+i])
+	}
+	Run([]string{path, `{"n":"also"` + many.String() + `}`}, nil)
+	got := r.Lines()
+	if len(got) != 2 || texts(got) != "kept also" || fmt.Sprint(got[0].Cut) != "[huge]" || fmt.Sprint(got[1].Cut) != "[v4 v3]" {
+		t.Errorf("%q, cut %v and %v", texts(got), got[0].Cut, got[1].Cut)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > 2*maxLine {
+		t.Errorf("%d bytes, %v", info.Size(), err)
+	}
+}
+
+// Many hook programs at once fill several files; a reader gets no line twice,
+// and the disk holds two files at most.
+func TestTheFileIsBounded(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	const writers, each = 8, 40
+	filler := strings.Repeat("x", maxValue/2)
+	seen := map[string]int{}
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	for w := range writers {
+		wait.Go(func() {
+			for i := range each {
+				if err := Append(path, strings.NewReader(fmt.Sprintf(`{"n":"%d.%d","filler":"%s"}`, w, i, filler)), time.Now()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	go func() { wait.Wait(); close(done) }()
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		for _, l := range r.Lines() {
+			seen[l.Text("n")]++
+		}
+	}
+	var held int64
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held += info.Size()
+	}
+	if held > 2*(maxFile+maxLine) {
+		t.Errorf("%d bytes are held in %v", held, entries)
+	}
+	for n, times := range seen {
+		if times != 1 {
+			t.Errorf("%s came %d times", n, times)
+		}
+	}
+	late, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	if n := len(late.Lines()); n < maxFile/maxValue {
+		t.Errorf("who comes late reads %d lines, want the last megabyte", n)
+	}
+}
+
+func TestAHookThatGetsNoEndIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	_, path := start(t)
+	in, out := io.Pipe()
+	defer out.Close()
+	begun := time.Now()
+	Run([]string{path}, in)
+	if took := time.Since(begun); took > 2*patience {
+		t.Errorf("it took %s", took)
+	}
+	if raw, _ := os.ReadFile(path); !bytes.Equal(raw, nil) {
+		t.Errorf("%q was written", raw)
+	}
+}

@@ -1,0 +1,18 @@
+package pty
+
+// RGB returns a colour's parts, those of the palette as xterm has it by default.
+// It is false for the terminal's default colour, which nobody here knows.
+func (c Colour) RGB() (parts [3]uint8, ok bool) {
+	value := int(c & 0xffffff)
+	switch c &^ 0xffffff {
+	case colourIndex:
+		if value > 255 {
+			return parts, false
+		}
+		value = paletteColour(value)
+	case colourRGB:
+	default:
+		return parts, false
+	}
+	return [3]uint8{uint8(value >> 16), uint8(value >> 8), uint8(value)}, true
+}
