@@ -64,7 +64,7 @@ type Launch struct {
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
 	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of names of variables in the base's launch -> this one's
-	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 	Trust          Trust             `toml:"trust"`
 }
 
