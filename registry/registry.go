@@ -16,9 +16,11 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
+	"coleo.dev/harnesses/cline"
 	"coleo.dev/harnesses/codex"
 	"coleo.dev/harnesses/copilot"
 	"coleo.dev/harnesses/gemini"
+	"coleo.dev/harnesses/generic"
 	"coleo.dev/harnesses/kilo"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
@@ -38,9 +40,11 @@ func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
+		{"cline", cline.Spec, terminal.Hooks{}},
 		{"codex", codex.Spec, codex.Hooks()},
 		{"copilot", copilot.Spec, terminal.Hooks{}},
 		{"gemini", gemini.Spec, gemini.Hooks()},
+		{"generic", generic.Spec, terminal.Hooks{}},
 		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
 		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
 		{"qwen", qwen.Spec, terminal.Hooks{}},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"coleo.dev"
 	"coleo.dev/config"
 )
 
@@ -65,5 +66,20 @@ func (l *Launch) renameEnv(names map[string]string) {
 			env[rename(name)] = value
 		}
 		l.Parts[i].Env = env
+	}
+}
+
+// support checks how far a harness says that it goes, and that it says what is
+// missing.
+func (c *compiler) support(s *Spec) {
+	if s.Support == "" {
+		s.Support = string(coleo.SupportFull)
+	}
+	known := []coleo.Support{coleo.SupportFull, coleo.SupportPartial, coleo.SupportDeclared}
+	switch full := s.Support == string(coleo.SupportFull); {
+	case !slices.Contains(known, coleo.Support(s.Support)):
+		c.fail(s.Support, "support must be one of %v, not %q", known, s.Support)
+	case full != (len(s.Missing) == 0):
+		c.fail(s.Support, "support %q: missing must say what is missing, and only then", s.Support)
 	}
 }

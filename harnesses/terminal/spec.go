@@ -22,6 +22,9 @@ type Spec struct {
 	Package       string   `toml:"package"` // "npm:NAME" or "pip:NAME"
 	DaemonManaged bool     `toml:"daemon_managed"`
 	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
+	Support       string   `toml:"support"`   // coleo.Support; default "full"
+	Missing       []string `toml:"missing"`   // what is not full about it, a sentence each
+	NoModel       bool     `toml:"no_model"`  // it asks no model
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
 
 	Capabilities Capabilities `toml:"capabilities"`
@@ -201,6 +204,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c.required("name", s.Name)
 	c.required("command", s.Command)
 	c.launch(s.Launch)
+	c.support(s)
 	if s.Transport == string(coleo.TransportHTTP) {
 		return s, c.err
 	}
