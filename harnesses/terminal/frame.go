@@ -39,7 +39,7 @@ const pasteMode = string(pty.ModeBracketedPaste)
 //	above composer N  the last N rows above it that are not blank
 //
 // A region that is not there, such as a composer that is not on the screen,
-// matches nothing.
+// matches nothing; a condition with Not holds there.
 type region struct {
 	name string
 	n    int
@@ -272,7 +272,7 @@ func (c *Composer) text(rows []string) string {
 func (f *frame) match(c Cond) (ok bool, detail string, rows []string) {
 	rows, there := f.region(c.where)
 	if !there {
-		return false, "", nil
+		return c.Not, "", nil
 	}
 	text := strings.Join(rows, "\n")
 	m := c.pattern.FindStringSubmatchIndex(text)
