@@ -147,7 +147,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	}
 	report.AgentCLI = version
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, report); err != nil {
+		if err := conformance.WriteJUnit(f.junit, report); err != nil {
 			return err
 		}
 	}
