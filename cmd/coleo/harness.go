@@ -153,8 +153,9 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	if err != nil {
 		return err
 	}
+	report.AgentCLI = version
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, report); err != nil {
+		if err := conformance.WriteJUnit(f.junit, report); err != nil {
 			return err
 		}
 	}
