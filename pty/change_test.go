@@ -64,6 +64,7 @@ func TestChangedMissesNothing(t *testing.T) {
 				t.Fatalf("%s, event %d: rows changed unnoticed:\n%s\nwant\n%s", path, i,
 					strings.Join(lines, "\n"), strings.Join(c.View().Lines, "\n"))
 			}
+			checkBounds(t, c) // and so are the texts that are kept
 		}
 	}
 }
