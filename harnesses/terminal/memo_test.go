@@ -88,7 +88,7 @@ func inWords(r coleo.Reading) string {
 
 // builtinSpec is the description of the agent CLI that a folder of recordings
 // is of.
-func builtinSpec(t *testing.T, folder string) *Spec {
+func builtinSpec(t testing.TB, folder string) *Spec {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")
 	if harness == "claude" {
@@ -106,7 +106,7 @@ func builtinSpec(t *testing.T, folder string) *Spec {
 	return spec
 }
 
-func castFrom(t *testing.T, path string) *pty.Cast {
+func castFrom(t testing.TB, path string) *pty.Cast {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
