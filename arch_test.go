@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 // kind: who speaks to the kernel imports it.
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty"},
+	"github.com/tidwall/sjson":               {"harnesses/terminal"},
 	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a module of its own
 	"github.com/acarl005/stripansi":          {"cmd/coleo"},

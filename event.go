@@ -52,6 +52,7 @@ type RunEnd struct {
 	Status State  `json:"status"` // idle, error or dead
 	Answer string `json:"answer,omitempty"`
 	Source string `json:"source,omitempty"`
+	Usage  *Usage `json:"usage,omitempty"` // of the whole conversation so far, where the agent CLI tells it
 }
 
 // Decided records who answered which dialog how.

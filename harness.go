@@ -30,6 +30,7 @@ type Capabilities struct {
 	QueueWhileBusy   bool `json:"queue"`      // keeps a prompt that arrives in the middle of a turn
 	ModelFlag        bool `json:"model_flag"` // the model can be chosen at start
 	Question         bool `json:"question"`   // the model can ask the user to pick an option
+	Usage            bool `json:"usage"`      // keeps an account of tokens
 }
 
 // Info describes a harness.
@@ -41,9 +42,10 @@ type Info struct {
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // runs under a host agent only (spec section 8)
 	Capabilities  Capabilities `json:"capabilities"`
-	Command       string       `json:"command"` // the program, as looked up on PATH
-	Install       string       `json:"install"` // one line: how a person installs it
-	Catalog       bool         `json:"catalog"` // its models are looked up in the catalogue of GET /api/opencode/providers
+	Command       string       `json:"command"`         // the program, as looked up on PATH
+	Install       string       `json:"install"`         // one line: how a person installs it
+	Trust         string       `json:"trust,omitempty"` // the user's file, below HOME, that --trust-workdir edits; empty: none
+	Catalog       bool         `json:"catalog"`         // its models are looked up in the catalogue of GET /api/opencode/providers
 }
 
 // Harness knows one agent CLI. It holds no state of its own: sessions do.

@@ -20,7 +20,7 @@ type SpawnRequest struct {
 	Wrap           []string       `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
 	Args           []string       `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []MCPServer    `json:"mcpServers,omitempty"`
-	TrustWorkdir   bool           `json:"trustWorkdir,omitempty" doc:"Answer the agent CLI's question for trust in the folder beforehand"`
+	TrustWorkdir   bool           `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
 	Conversation   string         `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
 	Recover        bool           `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
 

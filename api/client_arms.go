@@ -104,6 +104,13 @@ func (c *Client) Explain(ctx context.Context, arm string) (coleo.Explanation, er
 	return out, err
 }
 
+// Usage returns what an arm's conversation has taken so far.
+func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
+	var out coleo.Usage
+	err := c.call(ctx, get, armPath(arm, "/usage"), nil, &out)
+	return out, err
+}
+
 // Screen returns what the arm's terminal shows.
 func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 	var out coleo.Screen

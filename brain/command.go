@@ -111,6 +111,13 @@ func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation
 	return x, err
 }
 
+// Usage returns what an arm's conversation has taken so far.
+func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
+	var u coleo.Usage
+	err := b.look(ctx, idOrName, bus.OpUsage, &u)
+	return u, err
+}
+
 // Screen returns what an arm's terminal shows, or showed at a time that is not
 // zero.
 func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time) (coleo.Screen, error) {

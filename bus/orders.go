@@ -22,6 +22,7 @@ const (
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
+	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
 	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
 	OpRecord    Op = "record"    // RecordOrder -> coleo.Recording
 	OpOutput    Op = "output"    // OutputOrder -> coleo.Output

@@ -2,7 +2,10 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +53,63 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return accounting{h}
+}
+
+// accounting gives sessions that read the fake's account, which is in the file
+// that keeps its conversation.
+type accounting struct{ coleo.Harness }
+
+func (h accounting) Info() coleo.Info {
+	info := h.Harness.Info()
+	info.Capabilities.Usage = true
+	return info
+}
+
+func (h accounting) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	s, err := h.Harness.Spawn(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return accounted{s.(terminal), filepath.Join(c.Home, s.Handle().Conversation+".json")}, nil
+}
+
+func (h accounting) Attach(ctx context.Context, handle coleo.Handle) (coleo.Session, error) {
+	s, err := h.Harness.Attach(ctx, handle)
+	if err != nil {
+		return nil, err
+	}
+	return accounted{terminal: s.(terminal)}, nil
+}
+
+// terminal is what the fake's sessions can do by themselves.
+type terminal interface {
+	coleo.Session
+	coleo.Terminal
+	coleo.Compactor
+}
+
+type accounted struct {
+	terminal
+	kept string // path
+}
+
+func (s accounted) Usage(context.Context) (coleo.Usage, error) {
+	raw, err := os.ReadFile(s.kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return coleo.Usage{}, nil
+	}
+	var talk []struct{ Usage *fakeagent.Usage }
+	if err == nil {
+		err = json.Unmarshal(raw, &talk)
+	}
+	var sum coleo.Usage
+	for _, m := range talk {
+		if m.Usage != nil {
+			sum.Input, sum.Output = sum.Input+m.Usage.Input, sum.Output+m.Usage.Output
+		}
+	}
+	return sum, err
 }
 
 // fakeConfig is where the fake is judged.

@@ -50,6 +50,8 @@ name = "working"`
 			passes: []string{"simple_prompt"}, fails: []string{"error_4xx"}, says: "still processing", within: hangs},
 		{name: "the answer before", breaks: func(s live) live { return &lags{live: s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
+		{name: "counts only what was received", breaks: func(s live) live { return unsent{s} },
+			passes: []string{"simple_prompt"}, fails: []string{"usage"}, says: "the account says 0 tokens sent"},
 		{name: "the first line of an answer", breaks: func(s live) live { return curt{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
 	}
@@ -93,6 +95,8 @@ func misdeciding() []mutant {
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "deny: |although nobody approved it"},
 		{name: "takes a late answer", breaks: answers(neverStale),
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "a second answer to the same dialog got <nil>"},
+		{name: "approves for ever", breaks: answers(approvesForEver),
+			passes: []string{"file_creation"}, fails: []string{"approval_approve"}, says: "let the next one run unasked"},
 		{name: "approves what is denied", breaks: answers(deniesNothing),
 			passes: []string{"file_creation"}, fails: []string{"approval_deny"}, says: "although nobody approved it"},
 		{name: "acts before it is allowed to", edits: word("hasty"),

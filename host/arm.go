@@ -170,6 +170,11 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		if answer, err := s.Answer(ctx, *run); err == nil {
 			end.Answer, end.Source = answer.Text, answer.Source
 		}
+		if m, ok := s.(coleo.UsageMeter); ok {
+			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
+				end.Usage = &u
+			}
+		}
 	}
 	if err := a.host.append(ctx, append(events, runEnd(record.ID, run.ID, end))...); err != nil {
 		a.host.Log.Error("end a run", "arm", record.Name, "error", err)

@@ -58,6 +58,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return nil, a.interrupt(ctx) }),
 		bus.OpExplain:   onArm(h, explain),
+		bus.OpUsage:     onArm(h, usage),
 		bus.OpScreen:    decoded(h.screen),
 		bus.OpRecord:    decoded(h.recording),
 		bus.OpPrompt: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {

@@ -81,10 +81,48 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	if o.Dialog == "" {
 		o.Dialog = d.Fingerprint
 	}
-	if err := s.Respond(ctx, o.Dialog, o.Decision); err != nil {
+	words := ""
+	err = s.Respond(ctx, o.Dialog, o.Decision)
+	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
+		words, o.Decision.Words = o.Decision.Words, "" // nothing was typed
+		err = s.Respond(ctx, o.Dialog, o.Decision)
+	}
+	if err != nil {
 		return err
 	}
-	return a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision}))
+	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
+		return err
+	}
+	return a.instead(ctx, s, words, o.Lease)
+}
+
+// instead tells the agent CLI what to do instead of what was denied: as the
+// next prompt, because its dialogs take no words.
+func (a *arm) instead(ctx context.Context, s coleo.Session, words, lease string) error {
+	reading, err := coleo.WaitFor(ctx, s, coleo.Idle, coleo.Failed, coleo.WaitingApproval, coleo.Dead)
+	if err == nil && reading.State == coleo.WaitingApproval {
+		err = coleo.Blocked(reading.Dialog)
+	}
+	if err == nil {
+		_, err = a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
+	}
+	if err != nil {
+		return coleo.Errorf(coleo.ErrorCode(err), "it was denied, but the words did not reach the agent CLI: %w", err)
+	}
+	return nil
+}
+
+// usage returns what the arm's conversation has taken so far.
+func usage(ctx context.Context, a *arm) (any, error) {
+	s, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := s.(coleo.UsageMeter)
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.record.Name)
+	}
+	return m.Usage(ctx)
 }
 
 func (a *arm) interrupt(ctx context.Context) error {

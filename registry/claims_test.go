@@ -13,11 +13,11 @@ import (
 // skips what is not claimed: who takes a word away here says so in a review.
 var claims = map[string]string{
 	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming",
-	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
-	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
-	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
+	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
+	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
+	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming usage",
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
-	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
+	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {

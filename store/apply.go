@@ -35,7 +35,9 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyStopped(arm, e)
 	case coleo.EventConversation:
 		return applyConversation(arm, e)
-	case coleo.EventRunStart, coleo.EventRunEnd, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
+	case coleo.EventRunEnd:
+		return applyRunEnd(arm, e)
+	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
 	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached, coleo.EventBlocked:
@@ -103,6 +105,15 @@ func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	r, _ := payload[coleo.Reading](e)
 	arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStopped, coleo.Dead, r.Rule, nil
 	arm.PID, arm.Port = 0, 0
+	arm.LastActivityAt = e.Time
+	return touched(arm, e.Time)
+}
+
+// applyRunEnd takes over what the conversation has taken so far.
+func applyRunEnd(arm coleo.Arm, e coleo.Event) coleo.Arm {
+	if end, ok := payload[coleo.RunEnd](e); ok && end.Usage != nil {
+		arm.TotalTokens, arm.TotalCost = end.Usage.Total(), end.Usage.Cost
+	}
 	arm.LastActivityAt = e.Time
 	return touched(arm, e.Time)
 }

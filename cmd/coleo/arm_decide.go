@@ -24,7 +24,7 @@ func newArmDecideCommand(name, short string, choice coleo.Choice) *cobra.Command
 	if choice == coleo.Approve {
 		c.Flags().BoolVar(&always, "always", false, "and do not ask for the like again, where that is offered")
 	} else {
-		c.Flags().StringVar(&words, "words", "", "what to do instead, where that is offered")
+		c.Flags().StringVar(&words, "words", "", "what to do instead: goes with the answer, or as a prompt after it")
 	}
 	return c
 }

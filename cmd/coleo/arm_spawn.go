@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,7 +47,7 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
-	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask")
+	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
 	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
 	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "open it in a terminal window (not there yet)")
@@ -82,6 +83,11 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 			return err
 		}
 	}
+	if f.q.TrustWorkdir {
+		if err := sayTrust(c, client, f.q, s.Arms.Harness); err != nil {
+			return err
+		}
+	}
 	reply, err := client.Spawn(c.Context(), f.q)
 	if err != nil {
 		return err
@@ -101,6 +107,20 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, reply.Arm.Name)
 	}
 	return say(c, line, reply)
+}
+
+// sayTrust says beforehand which file of the user's is about to be edited.
+func sayTrust(c *cobra.Command, client *api.Client, q coleo.SpawnRequest, usual string) error {
+	list, err := client.Harnesses(c.Context())
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if info.Name == cmp.Or(q.Harness, usual) && info.Trust != "" && q.Profile != coleo.ProfileHermetic {
+			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n", info.Title, info.Trust, q.Workdir)
+		}
+	}
+	return nil
 }
 
 // freeName makes up a name that no arm has.

@@ -123,6 +123,8 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	}
 	if !f.keep {
 		defer os.RemoveAll(dir)
+	} else {
+		fmt.Fprintln(c.ErrOrStderr(), "what the checks make is kept in", dir)
 	}
 	report, err := conformance.Run(c.Context(), h, conformance.Config{
 		Dir: dir, Path: s.agentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},

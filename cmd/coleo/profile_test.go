@@ -134,3 +134,35 @@ func TestARealAgentCLIInTheUsersOwnProfile(t *testing.T) {
 	w.wait("real", coleo.Idle)
 	w.must("arm", "kill", "real")
 }
+
+func TestARealAgentCLIIsToldToTrustTheWorkFolder(t *testing.T) {
+	t.Parallel()
+	needClaude(t)
+	w := newWorld(t, "")
+	w.env = append(w.env, "ANTHROPIC_AUTH_TOKEN=none")
+	before := w.seedHome()
+	model, dir := startModel(t), w.workdirOf("it's \"real\" .d")
+	r := w.run("--json", "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint", model.URL(), "--model", "mock-1", "--trust-workdir")
+	var reply coleo.SpawnReply
+	if json.Unmarshal([]byte(r.out), &reply) != nil || reply.Arm.State != coleo.Idle {
+		t.Fatalf("%v\nwant it idle, without a question for trust", r)
+	}
+	if !strings.Contains(r.err, ".claude.json in your home folder will say that "+dir+" is trusted") {
+		t.Errorf("it was not said beforehand which file is edited: %q", r.err)
+	}
+	var file struct {
+		Mine     int
+		Projects map[string]struct{ HasTrustDialogAccepted bool }
+	}
+	raw, err := os.ReadFile(filepath.Join(w.home, ".claude.json"))
+	w.check(err)
+	if err := json.Unmarshal(raw, &file); err != nil || file.Mine != 1 || !file.Projects[dir].HasTrustDialogAccepted {
+		t.Errorf(".claude.json is %s (%v)", raw, err)
+	}
+	for path, sum := range w.hashes() {
+		if strings.HasSuffix(path, ".codex/config.toml") && before[path] != sum {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	w.must("arm", "kill", "real")
+}

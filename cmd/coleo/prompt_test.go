@@ -97,13 +97,25 @@ func TestApproveDenyAndAnswerChooseWhatTheySay(t *testing.T) {
 			t.Errorf("answer %s: %+v, want %s", option, e, coleo.EInvalid)
 		}
 	}
-	if e := f.fails(2, "arm", "deny", f.name, "--words", "do it otherwise"); e.Code != coleo.EUnsupported {
-		t.Errorf("words: %+v, want %s", e, coleo.EUnsupported)
-	}
 	if got := f.got(); got != before {
 		t.Errorf("wrong answers typed %q", strings.TrimPrefix(got, before))
 	}
 	if n := len(f.events(f.name, coleo.EventDecision)); n != 5 {
 		t.Errorf("%d decisions are in the log, want 5", n)
 	}
+}
+
+func TestADenialWithWordsSaysWhatToDoInstead(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.asks("rm -rf build")
+	f.must("arm", "deny", f.name, "--words", "say instead")
+	if got := f.texts(fakeagent.Chosen); !slices.Equal(got, []string{"No"}) {
+		t.Errorf("chosen %q, want No", got)
+	}
+	if got := f.texts(fakeagent.Prompted); len(got) != 2 || got[1] != "say instead" {
+		t.Errorf("prompted %q, want the words last", got)
+	}
+	f.wait(f.name, coleo.Idle)
+	until(t, "the words are answered", func() bool { return len(f.events(f.name, coleo.EventRunEnd)) == 2 })
 }

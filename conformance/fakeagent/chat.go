@@ -18,6 +18,13 @@ type message struct {
 	Content string `json:"content"`
 	Calls   []call `json:"tool_calls,omitempty"`
 	CallID  string `json:"tool_call_id,omitempty"`
+	Usage   *Usage `json:"usage,omitempty"` // of a reply; the model takes no notice of it
+}
+
+// Usage is what a reply has taken, as the model says at its end.
+type Usage struct {
+	Input  int `json:"prompt_tokens"`
+	Output int `json:"completion_tokens"`
 }
 
 // call is the model's wish to use a tool.
@@ -38,6 +45,7 @@ type chunk struct {
 			Calls   []callDelta `json:"tool_calls"`
 		} `json:"delta"`
 	} `json:"choices"`
+	Usage *Usage `json:"usage"`
 }
 
 type callDelta struct {
@@ -64,7 +72,7 @@ const (
 // ask sends the conversation and returns the model's reply; said is called
 // with what has come of its text so far.
 func (m *Model) ask(ctx context.Context, talk []message, tools []any, said func(string)) (message, error) {
-	body := map[string]any{"model": m.Name, "stream": true, "messages": talk}
+	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true}, "messages": talk}
 	if len(tools) > 0 {
 		body["tools"] = tools
 	}
@@ -106,6 +114,9 @@ func readReply(in io.Reader, said func(string)) (message, error) {
 		var c chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
 			return reply, fmt.Errorf("read the reply: %w", err)
+		}
+		if c.Usage != nil {
+			reply.Usage = c.Usage
 		}
 		for _, choice := range c.Choices {
 			if text := choice.Delta.Content; text != "" {

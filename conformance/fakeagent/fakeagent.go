@@ -50,8 +50,9 @@ type program struct {
 	trying     string          // a request is made again: which attempt it is
 
 	// With a model. The turn's own, but for the start.
-	talk []message
-	mcp  *mcpClient // nil without a server
+	talk   []message
+	always map[string]bool // what the user has allowed for ever
+	mcp    *mcpClient      // nil without a server
 }
 
 // Run plays an agent CLI on a terminal until a command, a signal, two Ctrl-C,
@@ -62,7 +63,7 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
 	}
-	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1), ignored: map[string]bool{}, faults: map[string]bool{}}
+	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1), ignored: map[string]bool{}, faults: map[string]bool{}, always: map[string]bool{}}
 	if c.Record != "" {
 		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {

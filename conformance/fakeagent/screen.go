@@ -28,8 +28,12 @@ func permission(subject string) *dialog {
 // options are those of every dialog that asks for permission, in their order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// refused is the index of the option that Esc chooses.
-const refused = len(options) - 1
+// forEver is the index of the option that lets the like happen unasked, refused
+// that of the one that Esc chooses.
+const (
+	forEver = 1
+	refused = len(options) - 1
+)
 
 // write sends bytes to the terminal. That a terminal is gone is told by reading.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }

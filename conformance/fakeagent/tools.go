@@ -75,11 +75,12 @@ func (p *program) permitted(ctx context.Context, what string, do func() string) 
 	if p.has(hasty) {
 		result = do()
 	}
-	if p.cfg.Model.Ask {
+	if p.cfg.Model.Ask && !p.always[what] {
 		n, err := p.put(ctx, permission(what))
 		if err != nil || n == refused {
 			return "the user has said no"
 		}
+		p.always[what] = n == forEver
 	}
 	if !p.has(hasty) {
 		result = do()

@@ -14,8 +14,9 @@ type player struct {
 	enc     encoder
 	out     *out
 	release func() <-chan struct{}
-	stalled func(bool) // told when the reply stands still until released
-	output  int        // bytes said, thought and called
+	used    func(usage) // told what the reply took, once all of it is out
+	stalled func(bool)  // told when the reply stands still until released
+	output  int         // bytes said, thought and called
 }
 
 var errCut = errors.New("connection cut by the script")
@@ -32,8 +33,12 @@ func (p *player) play(steps []Step) error {
 		}
 		p.out.flush()
 	}
-	p.enc.end(usage{input: p.turn.inputTokens(), output: p.output/4 + 1})
+	used := usage{input: p.turn.inputTokens(), output: p.output/4 + 1}
+	p.enc.end(used)
 	p.out.flush()
+	if p.out.err == nil {
+		p.used(used)
+	}
 	return p.out.err
 }
 

@@ -25,11 +25,13 @@ type Request struct {
 	// Rule says what chose the reply: "rule 2 (name)", "side", "words", or ""
 	// for what needs no choice.
 	Rule    string    `json:"rule,omitempty"`
-	Reply   []Step    `json:"reply,omitempty"`   // as chosen, names filled in
-	Status  int       `json:"status,omitempty"`  // HTTP status sent; 0 while none was
-	Stalled bool      `json:"stalled,omitempty"` // stands still until released
-	Aborted bool      `json:"aborted,omitempty"` // the client went before the reply was out
-	Error   string    `json:"error,omitempty"`   // why the reply is not what the script has
+	Reply   []Step    `json:"reply,omitempty"`         // as chosen, names filled in
+	Status  int       `json:"status,omitempty"`        // HTTP status sent; 0 while none was
+	Stalled bool      `json:"stalled,omitempty"`       // stands still until released
+	Aborted bool      `json:"aborted,omitempty"`       // the client went before the reply was out
+	Error   string    `json:"error,omitempty"`         // why the reply is not what the script has
+	Input   int       `json:"input_tokens,omitempty"`  // as the reply's usage says; 0 when it did not go out whole
+	Output  int       `json:"output_tokens,omitempty"` // likewise
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // first byte of the reply
 	Last    time.Time `json:"last,omitzero"`  // last byte of the reply

@@ -18,8 +18,8 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks reads answers from the transcript that Claude Code keeps below HOME.
-func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer} }
+// Hooks reads answers and usage from the transcript that Claude Code keeps below HOME.
+func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
 // line is what matters of a line of the transcript (2.1.329).
 type line struct {

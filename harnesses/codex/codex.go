@@ -19,9 +19,11 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks finds a conversation by its work folder, and reads answers from the
-// rollout file that Codex keeps of each below HOME.
-func Hooks() terminal.Hooks { return terminal.Hooks{Conversation: conversation, Answer: answer} }
+// Hooks finds a conversation by its work folder, and reads answers and usage from
+// the rollout file that Codex keeps of each below HOME.
+func Hooks() terminal.Hooks {
+	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage}
+}
 
 // entry is what matters of a line of a rollout (0.169.0).
 type entry struct {
@@ -66,15 +68,12 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 
 // answer returns the last message of the newest turn once that is complete.
 func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
-	if f.Conversation == "" {
-		f.Conversation, _ = conversation(ctx, f)
-	}
-	found, err := rollouts(f.Home, "rollout-*-"+f.Conversation+".jsonl")
-	if err != nil || len(found) == 0 || f.Conversation == "" {
+	path, err := rollout(ctx, f)
+	if path == "" {
 		return coleo.Answer{}, err
 	}
 	last := ""
-	err = terminal.EachEntry(found[0], func(e entry) {
+	err = terminal.EachEntry(path, func(e entry) {
 		switch e.Payload.Type {
 		case "task_started":
 			last = ""
@@ -83,4 +82,48 @@ func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answe
 		}
 	})
 	return coleo.Answer{Text: last, Source: "transcript"}, err
+}
+
+// rollout returns the path of the conversation's newest rollout, "" when there
+// is none.
+func rollout(ctx context.Context, f terminal.Facts) (string, error) {
+	if f.Conversation == "" {
+		f.Conversation, _ = conversation(ctx, f)
+	}
+	found, err := rollouts(f.Home, "rollout-*-"+f.Conversation+".jsonl")
+	if err != nil || len(found) == 0 || f.Conversation == "" {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// costs is the account in a rollout, written after each reply (0.169.0).
+type costs struct {
+	Payload struct {
+		Type string `json:"type"`
+		Info *struct {
+			Total struct {
+				Input     int `json:"input_tokens"`
+				Cached    int `json:"cached_input_tokens"`
+				Output    int `json:"output_tokens"`
+				Reasoning int `json:"reasoning_output_tokens"`
+			} `json:"total_token_usage"`
+		} `json:"info"`
+	} `json:"payload"`
+}
+
+// usage returns the newest account.
+func usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
+	path, err := rollout(ctx, f)
+	if path == "" {
+		return coleo.Usage{}, err
+	}
+	var u coleo.Usage
+	err = terminal.EachEntry(path, func(l costs) {
+		if l.Payload.Type == "token_count" && l.Payload.Info != nil {
+			t := l.Payload.Info.Total
+			u = coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
+		}
+	})
+	return u, err
 }

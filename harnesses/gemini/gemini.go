@@ -6,6 +6,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -18,8 +19,8 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks reads answers from the transcript that Gemini CLI keeps below HOME.
-func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer} }
+// Hooks reads answers and usage from the transcript that Gemini CLI keeps below HOME.
+func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
 // entry is what matters of a line of a transcript (0.61.0).
 type entry struct {
@@ -63,4 +64,32 @@ func transcript(f terminal.Facts) (string, error) {
 		return "", err
 	}
 	return slices.Max(found), nil // the time is in the name
+}
+
+// costs is what matters of a reply in the transcript (0.61.0).
+type costs struct {
+	ID     string `json:"id"`
+	Tokens *struct {
+		Input    int `json:"input"`
+		Output   int `json:"output"`
+		Cached   int `json:"cached"`
+		Thoughts int `json:"thoughts"`
+		Tool     int `json:"tool"`
+	} `json:"tokens"`
+}
+
+// usage adds up the replies of the conversation. One that grew has several
+// lines, and the last one counts.
+func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
+	path, err := transcript(f)
+	if err != nil || path == "" {
+		return coleo.Usage{}, err
+	}
+	replies := map[string]coleo.Usage{}
+	err = terminal.EachEntry(path, func(l costs) {
+		if t := l.Tokens; t != nil {
+			replies[l.ID] = coleo.Usage{Input: t.Input + t.Tool, Cached: t.Cached, Output: t.Output + t.Thoughts, Reasoning: t.Thoughts}
+		}
+	})
+	return coleo.SumUsage(maps.Values(replies)), err
 }

@@ -43,6 +43,8 @@ var (
 	_ coleo.Session   = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
+
+	_ coleo.UsageMeter = (*session)(nil)
 )
 
 func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {

@@ -102,38 +102,6 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// Answer returns the text of the last message of the assistant.
-func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
-	srv, err := s.ready()
-	if err != nil {
-		return coleo.Answer{}, err
-	}
-	var messages []struct {
-		Info struct {
-			Role string `json:"role"`
-		} `json:"info"`
-		Parts []part `json:"parts"`
-	}
-	if err := srv.do(ctx, "GET", "/session/"+s.Handle().Conversation+"/message", nil, &messages); err != nil {
-		return coleo.Answer{}, err
-	}
-	var last string
-	for _, m := range messages {
-		var texts []string
-		for _, p := range m.Parts {
-			if p.Type == "text" && p.Text != "" {
-				texts = append(texts, p.Text)
-			}
-		}
-		if m.Info.Role == "user" {
-			last = ""
-		} else if len(texts) > 0 {
-			last = strings.Join(texts, "\n")
-		}
-	}
-	return coleo.Answer{Text: last, Source: "http"}, nil
-}
-
 // Respond answers a permission or a question by its id.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()

@@ -35,6 +35,9 @@ type Hooks struct {
 	// Answer reads the answer to a prompt from the agent CLI's own channel.
 	// An answer without text sends the session to the screen.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
+	// Usage reads what the conversation has taken from the agent CLI's own
+	// account; nothing before its first turn.
+	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
 }
 
 // New returns a harness. hold is the command that becomes a holder: `coleo
@@ -54,7 +57,7 @@ func (s *Spec) Info() coleo.Info {
 	}
 	return coleo.Info{
 		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
-		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install,
+		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Trust: s.Launch.Trust.File,
 	}
 }
 

@@ -53,6 +53,7 @@ var templateFuncs = template.FuncMap{
 }
 
 func (c *compiler) launch(l Launch) {
+	c.trust(&l.Trust)
 	for mode := range l.Permission {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
 		if !slices.Contains(known, coleo.PermissionMode(mode)) {
@@ -109,6 +110,9 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 		return holder.Launch{}, err
 	}
 	facts.Hook = s.hookFor(c, hook)
+	if err := s.Launch.Trust.give(c, facts); err != nil {
+		return holder.Launch{}, err
+	}
 	env := environment(c, s.Launch.CredentialsEnv)
 	argv := append(slices.Clone(c.Wrap), binary)
 	for _, p := range s.Launch.Parts {

@@ -60,7 +60,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 // choose types the keys of a decision.
 func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Decision) error {
 	if d.Words != "" {
-		return coleo.Errorf(coleo.EUnsupported, "words cannot be given with an answer yet: pick an option, or deny and send a prompt")
+		return coleo.Errorf(coleo.EUnsupported, "the dialogs of an agent CLI in a terminal take no words: pick an option, or deny and send a prompt")
 	}
 	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
 		return s.typeKeys(ctx, same, v.by.DenyKeys)

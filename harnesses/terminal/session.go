@@ -48,6 +48,8 @@ var (
 	_ coleo.Explainer = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
+
+	_ coleo.UsageMeter = (*session)(nil)
 )
 
 // open builds a session on a holder and brings its screen up to date.

@@ -50,6 +50,7 @@ type Capabilities struct {
 	QueueWhileBusy   bool `toml:"queue"`
 	ModelFlag        bool `toml:"model_flag"`
 	Question         bool `toml:"question"`
+	Usage            bool `toml:"usage"`
 }
 
 // Launch says how the agent CLI is started. Strings in Parts are Go templates
@@ -59,6 +60,7 @@ type Launch struct {
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
 	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+	Trust          Trust             `toml:"trust"`
 }
 
 // Part is a piece of a command line, environment and HOME, used when If

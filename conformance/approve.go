@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+)
+
+// command is a script in the work folder that leaves a line each time it runs.
+type command struct {
+	text string // as the model has it run
+	log  string // path
+}
+
+func (t *Trial) newCommand() (command, error) {
+	name := Nonce()
+	c := command{text: "sh " + name + ".sh", log: filepath.Join(t.Workdir, name+".log")}
+	script := fmt.Sprintf("echo ran >> %s\n", c.log)
+	if err := os.WriteFile(filepath.Join(t.Workdir, name+".sh"), []byte(script), 0o700); err != nil {
+		return c, fmt.Errorf("write a command: %w", err)
+	}
+	return c, nil
+}
+
+// ran requires that it has run so often.
+func (c command) ran(want int) error {
+	raw, err := os.ReadFile(c.log)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if n := strings.Count(string(raw), "ran\n"); n != want {
+		return fmt.Errorf("%q ran %d times, want %d", c.text, n, want)
+	}
+	return nil
+}
+
+// askToRun has the command run, and returns the question and its turn; no
+// question when the turn ends without one.
+func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.Receipt, error) {
+	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run " + c.text})
+	if err != nil {
+		return nil, r, err
+	}
+	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+	if err != nil || reading.State != coleo.WaitingApproval {
+		return nil, r, err
+	}
+	return reading.Dialog, r, nil
+}
+
+// decided answers a question and waits for the end of its turn. What else is
+// asked on the way, what shall become of the output for example, is approved;
+// the same question may not come again.
+func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
+	for now := d; ; choice = coleo.Approve {
+		r.Cursor = coleo.NewestCursor(t.Session)
+		if err := t.Session.Respond(ctx, now.Fingerprint, coleo.Decision{Choice: choice}); err != nil {
+			return err
+		}
+		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+		if err != nil || reading.State != coleo.WaitingApproval {
+			return err
+		}
+		if now = reading.Dialog; now.Title == d.Title && now.Subject == d.Subject {
+			return fmt.Errorf("one command, and it asks twice: %q", now.Title)
+		}
+	}
+}
+
+// approvalApprove approves a command once, sees that the next time is asked for
+// anew, and then approves it for ever where that is offered.
+func approvalApprove(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	c, err := t.newCommand()
+	if err != nil {
+		return err
+	}
+	first, r, err := t.askToRun(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case first == nil:
+		return errors.Join(fmt.Errorf("%q was to be run, and nothing was asked", c.text), c.ran(0))
+	case !strings.Contains(first.Subject, c.text) && !first.Truncated:
+		return fmt.Errorf("the question's subject is %q, the command is %q", first.Subject, c.text)
+	}
+	if err := c.ran(0); err != nil {
+		return fmt.Errorf("before it was approved: %w", err)
+	}
+	if err := t.decided(ctx, first, r, coleo.Approve); err != nil {
+		return err
+	}
+	if err := c.ran(1); err != nil {
+		return fmt.Errorf("after the approval: %w", err)
+	}
+	again, r, err := t.askToRun(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case again == nil:
+		return fmt.Errorf("the approval of one command let the next one run unasked")
+	case again.Fingerprint == first.Fingerprint:
+		return fmt.Errorf("the same question, asked twice, has one fingerprint")
+	}
+	if err := c.ran(1); err != nil {
+		return fmt.Errorf("before it was approved again: %w", err)
+	}
+	return t.approveForEver(ctx, c, again, r)
+}
+
+func (t *Trial) approveForEver(ctx context.Context, c command, d *coleo.Dialog, r coleo.Receipt) error {
+	err := t.decided(ctx, d, r, coleo.ApproveAlways)
+	if coleo.ErrorCode(err) == coleo.EUnsupported {
+		t.details = "ran once for its approval; approving for ever is not offered"
+		if err := t.decided(ctx, d, r, coleo.Approve); err != nil {
+			return err
+		}
+		return c.ran(2)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.ran(2); err != nil {
+		return fmt.Errorf("after the approval for ever: %w", err)
+	}
+	if d, _, err = t.askToRun(ctx, c); err != nil {
+		return err
+	}
+	if d != nil {
+		return fmt.Errorf("it was approved for ever, and it asks again: %q", d.Title)
+	}
+	t.details = "ran once for its approval, and unasked once approved for ever"
+	return c.ran(3)
+}

@@ -1,0 +1,44 @@
+package claudecode
+
+import (
+	"context"
+	"maps"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+)
+
+// costs is what matters of a reply in the transcript (2.1.329).
+type costs struct {
+	Type    string `json:"type"`
+	Message struct {
+		ID    string `json:"id"`
+		Usage *struct {
+			Input   int `json:"input_tokens"` // what no cache had
+			Written int `json:"cache_creation_input_tokens"`
+			Read    int `json:"cache_read_input_tokens"`
+			Output  int `json:"output_tokens"`
+			Details struct {
+				Thinking int `json:"thinking_tokens"`
+			} `json:"output_tokens_details"`
+		} `json:"usage"`
+	} `json:"message"`
+}
+
+// usage adds up the replies of the conversation. A reply has a line for each of
+// its parts, and the last one counts.
+func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
+	path, err := transcript(f)
+	if err != nil || path == "" {
+		return coleo.Usage{}, err
+	}
+	replies := map[string]coleo.Usage{}
+	err = terminal.EachEntry(path, func(l costs) {
+		if u := l.Message.Usage; l.Type == "assistant" && u != nil {
+			replies[l.Message.ID] = coleo.Usage{
+				Input: u.Input + u.Written + u.Read, Cached: u.Read, Output: u.Output, Reasoning: u.Details.Thinking,
+			}
+		}
+	})
+	return coleo.SumUsage(maps.Values(replies)), err
+}

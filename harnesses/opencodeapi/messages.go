@@ -1,0 +1,86 @@
+package opencodeapi
+
+import (
+	"context"
+	"strings"
+
+	"coleo.dev"
+)
+
+// message is what matters of a message of the conversation (1.18.33).
+type message struct {
+	Info struct {
+		Role   string  `json:"role"`
+		Cost   float64 `json:"cost"` // US dollars
+		Tokens struct {
+			Input     int `json:"input"` // what no cache had
+			Output    int `json:"output"`
+			Reasoning int `json:"reasoning"`
+			Cache     struct {
+				Read  int `json:"read"`
+				Write int `json:"write"`
+			} `json:"cache"`
+		} `json:"tokens"`
+	} `json:"info"`
+	Parts []part `json:"parts"`
+}
+
+// text joins the text parts.
+func (m message) text() string {
+	var texts []string
+	for _, p := range m.Parts {
+		if p.Type == "text" && p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+func (m message) usage() coleo.Usage {
+	t := m.Info.Tokens
+	return coleo.Usage{
+		Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read,
+		Output: t.Output + t.Reasoning, Reasoning: t.Reasoning, Cost: m.Info.Cost,
+	}
+}
+
+func (s *session) messages(ctx context.Context) ([]message, error) {
+	srv, err := s.ready()
+	if err != nil {
+		return nil, err
+	}
+	var out []message
+	err = srv.do(ctx, "GET", "/session/"+s.Handle().Conversation+"/message", nil, &out)
+	return out, err
+}
+
+// Answer returns the text of the last message of the assistant.
+func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
+	messages, err := s.messages(ctx)
+	if err != nil {
+		return coleo.Answer{}, err
+	}
+	var last string
+	for _, m := range messages {
+		if text := m.text(); m.Info.Role == "user" {
+			last = ""
+		} else if text != "" {
+			last = text
+		}
+	}
+	return coleo.Answer{Text: last, Source: "http"}, nil
+}
+
+// Usage adds up the messages of the conversation.
+func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
+	messages, err := s.messages(ctx)
+	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {
+		for _, m := range messages {
+			if !yield(m.usage()) {
+				return
+			}
+		}
+	})
+	u.Source = "http"
+	return u, err
+}

@@ -1,0 +1,17 @@
+package terminal
+
+import (
+	"context"
+
+	"coleo.dev"
+)
+
+// Usage returns what the conversation has taken so far.
+func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
+	if !s.h.spec.Capabilities.Usage || s.h.hooks.Usage == nil {
+		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read", s.h.spec.Title)
+	}
+	u, err := s.h.hooks.Usage(ctx, s.factsNow())
+	u.Source = "transcript"
+	return u, err
+}
