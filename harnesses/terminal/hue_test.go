@@ -72,7 +72,7 @@ func TestTextAloneHasNoColour(t *testing.T) {
 	f := newFrame(coleo.Screen{Lines: []string{"┃"}, Cursor: [2]int{-1, -1}}, &Composer{Bottom: cursorEdge})
 	c := compiler{}
 	conds := []Cond{{Where: "screen", Pattern: "┃", Colour: "red"}}
-	if c.conds("x", conds); c.err != nil {
+	if c.conds("x", "x", conds); c.err != nil {
 		t.Fatal(c.err)
 	}
 	if ok, _, _ := f.matchAll(conds); ok {
