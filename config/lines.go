@@ -41,23 +41,24 @@ type finder struct {
 }
 
 func (f *finder) expression(n *unstable.Node) {
-	switch n.Kind {
-	case unstable.Table, unstable.ArrayTable:
-		f.table = ""
-		var last *unstable.Node
-		for k := n.Key(); k.Next(); {
-			f.table, last = f.below(f.table, string(k.Node().Data)), k.Node()
-		}
-		if n.Kind == unstable.ArrayTable {
-			list, _, _ := strings.Cut(f.table[strings.LastIndexByte(f.table, '.')+1:], "[")
-			list = f.table[:strings.LastIndexByte(f.table, '.')+1] + list
-			f.table = fmt.Sprintf("%s[%d]", list, f.lists[list])
-			f.lists[list]++
-		}
-		f.found(f.table, last)
-	case unstable.KeyValue:
+	if n.Kind == unstable.KeyValue {
 		f.pair(f.table, n)
 	}
+	if n.Kind != unstable.Table && n.Kind != unstable.ArrayTable {
+		return
+	}
+	inside, last := "", (*unstable.Node)(nil)
+	f.table = ""
+	for k := n.Key(); k.Next(); {
+		inside, last = f.table, k.Node()
+		f.table = f.below(f.table, string(last.Data))
+	}
+	if n.Kind == unstable.ArrayTable {
+		list := strings.TrimPrefix(inside+"."+string(last.Data), ".")
+		f.table = fmt.Sprintf("%s[%d]", list, f.lists[list])
+		f.lists[list]++
+	}
+	f.found(f.table, last)
 }
 
 // below is the path of a key in a table; of a list of tables, its last one.

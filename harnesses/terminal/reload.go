@@ -25,7 +25,7 @@ func (s *session) Reload(h coleo.Harness) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.described.Store(next.spec)
-	s.reader.reload(next.spec)
+	s.goBy(next.spec)
 	select {
 	case s.reread <- struct{}{}:
 	default: // it is to be looked at anyway
@@ -33,9 +33,9 @@ func (s *session) Reload(h coleo.Harness) error {
 	return nil
 }
 
-// reload forgets what the former rules said of the screen. Whatever must hold
-// for a while begins anew.
-func (r *reader) reload(spec *Spec) {
+// goBy changes the rules and forgets what the former ones said of the screen.
+// Whatever must hold for a while begins anew.
+func (r *reader) goBy(spec *Spec) {
 	r.spec, r.memo = spec, memo{}
 	r.pending, r.unknown, r.reported = time.Time{}, time.Time{}, false
 }
