@@ -111,10 +111,11 @@ type Composer struct {
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
+	Never  string `toml:"never"`  // of those among them that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
-	bottom, top, row, first, head, strip, empty, held, refuse, trap *regexp.Regexp
+	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
 }
 
 // Cond is one thing that must be so, or with Not must not be so.
@@ -315,7 +316,7 @@ func (c *compiler) composer(b *Composer) {
 	}
 	b.top, b.row, b.first, b.head = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First), c.regexp(b.Head)
 	b.strip, b.empty, b.held = c.regexp(b.Strip), c.regexp(b.Empty), c.regexp(b.Held)
-	b.refuse, b.trap = c.regexp(b.Refuse), c.regexp(b.Trap)
+	b.refuse, b.never, b.trap = c.regexp(b.Refuse), c.regexp(b.Never), c.regexp(b.Trap)
 	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
 		c.fail(b.Cursor, "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
 	}
