@@ -18,7 +18,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build agents up down test page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: compatibility build agents up down test page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -76,6 +76,19 @@ safety-full:
 
 conformance: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(REQUIRE),opencode-api $(GO) test -timeout 1h -count=1 -v -run Compatible ./conformance
+
+# All checks on current and older versions of the agent CLIs, and their page.
+# A version that has a report is left out: it goes on where it was broken off.
+VERSIONS ?= claude-code@2.1.197 claude-code@2.1.290 claude-code@$(CLAUDE_CODE) codex@0.150.0 codex@0.163.0 codex@$(CODEX) \
+  gemini@0.55.1 gemini@0.60.0 gemini@$(GEMINI) opencode@1.17.20 opencode@1.18.20 opencode@$(OPENCODE) aider@$(AIDER)
+REPORTS := conformance/testdata/reports
+compatibility: build
+	@mkdir -p $(REPORTS)
+	@for v in $(VERSIONS); do [ -s $(REPORTS)/$$v.json ] && continue; \
+	  COLEO_DIR=$(CURDIR)/.coleo bin/coleo harness install $$v || exit 1; \
+	  echo "judging $$v"; COLEO_DIR=$(CURDIR)/.coleo bin/coleo --json harness test $$v > $(REPORTS)/$$v.new; \
+	  [ $$? -le 1 ] && mv $(REPORTS)/$$v.new $(REPORTS)/$$v.json; done
+	$(GO) test ./conformance -run 'Versions' -update
 
 # The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
 page: build agents

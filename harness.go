@@ -42,10 +42,11 @@ type Info struct {
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // runs under a host agent only (spec section 8)
 	Capabilities  Capabilities `json:"capabilities"`
-	Command       string       `json:"command"`         // the program, as looked up on PATH
-	Install       string       `json:"install"`         // one line: how a person installs it
-	Trust         string       `json:"trust,omitempty"` // the user's file, below HOME, that --trust-workdir edits; empty: none
-	Catalog       bool         `json:"catalog"`         // its models are looked up in the catalogue of GET /api/opencode/providers
+	Command       string       `json:"command"`           // the program, as looked up on PATH
+	Install       string       `json:"install"`           // one line: how a person installs it
+	Package       string       `json:"package,omitempty"` // "npm:NAME" or "pip:NAME", for 'coleo harness install'; empty: it has none
+	Trust         string       `json:"trust,omitempty"`   // the user's file, below HOME, that --trust-workdir edits; empty: none
+	Catalog       bool         `json:"catalog"`           // its models are looked up in the catalogue of GET /api/opencode/providers
 }
 
 // Harness knows one agent CLI. It holds no state of its own: sessions do.

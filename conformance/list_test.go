@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/conformance.md anew")
+var update = flag.Bool("update", false, "write docs/conformance.md and docs/compatibility.md anew")
 
 const checksPage = "../docs/conformance.md"
 

@@ -110,6 +110,11 @@ func judge(t *testing.T, h coleo.Harness) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if dir := os.Getenv("COLEO_JUNIT"); dir != "" {
+		if err := WriteJUnit(filepath.Join(dir, "junit-"+h.Info().Name+".xml"), report); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, r := range report.Results {
 		if r.Skipped {
 			t.Logf("%s: %s", r.Name, r.Details)

@@ -42,7 +42,7 @@ type Result struct {
 // the published report does.
 type Report struct {
 	Harness    string   `json:"harness"`
-	AgentCLI   string   `json:"agent_cli,omitempty"` // its version, as it says
+	AgentCLI   string   `json:"agent_cli,omitempty"` // its version, where one was asked for
 	Passed     int      `json:"passed"`
 	Total      int      `json:"total"`
 	Compatible bool     `json:"compatible"` // no required check failed

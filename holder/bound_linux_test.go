@@ -109,6 +109,37 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	}
 }
 
+func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	_, l, said := load(t, "binary", func(l *Launch) { l.Alone = true })
+	typist, other := dial(t, l), dial(t, l)
+	much := make([]byte, 1<<20)
+	if w, err := typist.Write(Write{ID: "answer", Kind: WriteReply, Data: much}); err != nil || !w.Applied {
+		t.Fatalf("an answer that nobody reads = %+v, %v", w, err)
+	}
+	typed := make(chan error, 1)
+	go func() {
+		_, err := typist.Write(Write{ID: "keys", Kind: WriteKeys, Data: much})
+		typed <- err
+	}()
+	began, before := time.Now(), said()
+	wait(t, func() bool { // all the while that the keys wait for the program
+		if _, err := other.Status(); err != nil {
+			t.Fatal(err)
+		}
+		return said() > before+unreadLimit/8
+	})
+	if took := time.Since(began); took > typeTimeout {
+		t.Errorf("the arm stood still for %s", took)
+	}
+	if err := <-typed; coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("keys that nobody reads = %v, want %s", err, coleo.EConflict)
+	}
+	if took := time.Since(began); took < typeTimeout {
+		t.Errorf("the keys waited %s, want %s", took, typeTimeout)
+	}
+}
+
 func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	t.Parallel()
 	_, l, said := load(t, "binary", nil)

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"coleo.dev"
 )
 
@@ -132,26 +134,45 @@ func (s *server) resize(cols, rows int) response {
 
 // write types bytes once per id. A conditional one is refused when there is
 // output that the writer has not seen, in the journal or still in the PTY.
+//
+// What the program does not take at once is typed without the lock: it may
+// first have to get rid of what it writes, and everybody else is served. Of an
+// answer to a query the rest is dropped then: the program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
 	}
+	s.typing.Lock()
+	defer s.typing.Unlock()
+	n, r := s.begin(w)
+	if r.Error != nil || !r.Wrote.Applied || w.Kind == WriteReply || n == len(w.Data) {
+		return r
+	}
+	_ = s.term.SetWriteDeadline(time.Now().Add(typeTimeout))
+	if more, err := s.term.Write(w.Data[n:]); err != nil {
+		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n+more, len(w.Data), err)
+	}
+	return r
+}
+
+// begin decides a write and types as much of it as the program takes at once.
+func (s *server) begin(w *Write) (n int, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end := s.journal.End()
 	if s.done[w.ID] {
-		return response{Wrote: &Wrote{Duplicate: true, End: end}}
+		return 0, response{Wrote: &Wrote{Duplicate: true, End: end}}
 	}
 	if s.exit != nil {
-		return refuse(coleo.EExited, "the program has ended: %s", s.exit)
+		return 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
 	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
-		return response{Wrote: &Wrote{End: end}}
+		return 0, response{Wrote: &Wrote{End: end}}
 	}
 	s.remember(w.ID)
-	_ = s.term.SetWriteDeadline(time.Now().Add(typeTimeout))
-	if n, err := s.term.Write(w.Data); err != nil {
-		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n, len(w.Data), err)
+	n, err := s.typeNow(w.Data)
+	if err != nil {
+		return n, refuse(coleo.EConflict, "type into the terminal: %w", err)
 	}
 	s.takeEcho()
 	switch w.Kind {
@@ -160,7 +181,19 @@ func (s *server) write(w *Write) response {
 	case WriteKeys:
 		s.journal.Mark(Mark{Time: time.Now(), Kind: MarkInput})
 	}
-	return response{Wrote: &Wrote{Applied: true, End: end}}
+	return n, response{Wrote: &Wrote{Applied: true, End: end}}
+}
+
+// typeNow writes what there is room for, without waiting.
+func (s *server) typeNow(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	failed := s.term.control(func(master int) { n, err = unix.Write(master, p) })
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
+		err = nil
+	}
+	return max(n, 0), errors.Join(err, failed)
 }
 
 // takeEcho moves what the keys have brought about at once, such as their echo,

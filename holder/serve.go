@@ -42,6 +42,8 @@ type server struct {
 	holder  coleo.Identity
 	process coleo.Identity
 
+	typing sync.Mutex // of who types; taken before mu
+
 	mu       sync.Mutex // held while output goes from the PTY to the journal, and while a write is decided
 	cols     int
 	rows     int

@@ -16,7 +16,7 @@ import (
 
 func newHarnessCommand() *cobra.Command {
 	c := group("harness", "List and test what drives the agent CLIs")
-	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand(), newHarnessReadCommand(), newHarnessReplayCommand(), newHarnessExplainCommand())
+	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand(), newHarnessInstallCommand(), newHarnessReadCommand(), newHarnessReplayCommand(), newHarnessExplainCommand())
 	return c
 }
 
@@ -69,7 +69,7 @@ type testFlags struct {
 func newHarnessTestCommand() *cobra.Command {
 	var f testFlags
 	c := &cobra.Command{
-		Use:   "test NAME",
+		Use:   "test NAME[@VERSION]",
 		Short: "Judge a harness by its real agent CLI, without a key and without a network",
 		Long: `Judge a harness by its real agent CLI, without a key and without a network.
 
@@ -97,9 +97,20 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	if err != nil {
 		return err
 	}
+	name, version, _ := strings.Cut(name, "@")
 	h, err := reg.Get(name)
 	if err != nil {
 		return err
+	}
+	if version != "" {
+		i, err := s.installation(h.Info(), version)
+		if err != nil {
+			return err
+		}
+		if !i.installed() {
+			return coleo.Errorf(coleo.ENotInstalled, "%s %s is not installed: 'coleo harness install %s@%s'", i.info.Title, version, name, version)
+		}
+		f.binary = i.program()
 	}
 	checks, err := pickChecks(f)
 	if err != nil {
@@ -134,8 +145,9 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	if err != nil {
 		return err
 	}
+	report.AgentCLI = version
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, report); err != nil {
+		if err := conformance.WriteJUnit(f.junit, report); err != nil {
 			return err
 		}
 	}

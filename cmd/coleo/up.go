@@ -128,15 +128,10 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 
 // oneAtATime waits until no other process is starting something here.
 func (s setup) oneAtATime() (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(s.State, "up.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	if unlock, err = lockFile(filepath.Join(s.State, "up.lock")); err != nil {
 		return nil, fmt.Errorf("take turns: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("take turns: %w", err)
-	}
-	return func() { f.Close() }, nil
+	return unlock, nil
 }
 
 // serveArgs is the command line of serve in the background.

@@ -91,6 +91,9 @@ func (c *compiler) head(s *Spec) {
 	c.plain("version", s.Version)
 	c.plain("command", s.Command)
 	c.plain("install", s.Install)
+	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" && (!ok || name == "" || manager != "npm" && manager != "pip") {
+		c.fail("package", "package: %q is neither npm:NAME nor pip:NAME", s.Package)
+	}
 }
 
 // timing wants times that can be waited for.
@@ -251,7 +254,7 @@ func (c *compiler) composer(b *Composer) {
 	c.regexps("composer.", map[string]pattern{
 		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
 		"strip": {b.Strip, &b.strip}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
-		"refuse": {b.Refuse, &b.refuse}, "trap": {b.Trap, &b.trap},
+		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
 	})
 	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
 		c.fail("composer.cursor", "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)

@@ -100,15 +100,16 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 // no to what none would.
 func (s *session) asText(prompt string) (string, error) {
 	c := &s.rules().Composer
+	begin := strings.TrimLeft(prompt, " \t\r\n") // as an agent CLI may see it that cuts blanks off
 	switch {
-	case prompt == "":
+	case begin == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
-	case c.refuse == nil || !c.refuse.MatchString(prompt):
+	case c.refuse == nil || !c.refuse.MatchString(begin):
 		return prompt, nil
-	case c.Lead != "":
-		return c.Lead + prompt, nil
+	case c.Lead != "" && (c.never == nil || !c.never.MatchString(begin)):
+		return c.Lead + begin, nil
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, prompt[:1])
+	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, begin[:1])
 }
 
 // mayPrompt is the check before text is typed: the composer is on this very

@@ -13,6 +13,7 @@ type Spec struct {
 	Checked       []string `toml:"checked"` // versions of the agent CLI
 	Command       string   `toml:"command"`
 	Install       string   `toml:"install"`
+	Package       string   `toml:"package"` // "npm:NAME" or "pip:NAME"
 	DaemonManaged bool     `toml:"daemon_managed"`
 	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
@@ -105,10 +106,11 @@ type Composer struct {
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
+	Never  string `toml:"never"`  // of those among them that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
-	bottom, top, row, first, head, strip, empty, held, refuse, trap *regexp.Regexp
+	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
 }
 
 // Cond is one thing that must be so, or with Not must not be so.

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"encoding/xml"
@@ -6,19 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"coleo.dev/conformance"
 )
 
 func TestAReportIsWrittenAsJUnit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "report.xml")
-	report := conformance.Report{Harness: "fake", Results: []conformance.Result{
+	report := Report{Harness: "fake", Results: []Result{
 		{Name: "good", Pass: true, Details: "it went well", Seconds: 1.5},
 		{Name: "bad", Details: "it went wrong: <that>\nscreen:\x1b[2J"},
 		{Name: "left", Pass: true, Skipped: true, Details: "Skipped: not for it"},
 	}}
-	if err := writeJUnit(path, report); err != nil {
+	if err := WriteJUnit(path, report); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(path)
@@ -36,7 +34,7 @@ func TestAReportIsWrittenAsJUnit(t *testing.T) {
 	if bad.Failure == nil || bad.Failure.Message != "it went wrong: <that>" || !strings.Contains(bad.Failure.Text, "screen:") || got.Cases[0].Failure != nil {
 		t.Errorf("cases = %+v", got.Cases)
 	}
-	if err := writeJUnit(filepath.Join(path, "nowhere"), report); err == nil {
+	if err := WriteJUnit(filepath.Join(path, "nowhere"), report); err == nil {
 		t.Error("a report was written where none can be")
 	}
 }

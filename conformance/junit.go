@@ -1,12 +1,10 @@
-package main
+package conformance
 
 import (
 	"encoding/xml"
 	"fmt"
 	"os"
 	"strings"
-
-	"coleo.dev/conformance"
 )
 
 // junitSuite is a report in the form that CI systems show: one suite, a case
@@ -34,7 +32,7 @@ type junitText struct {
 	Text    string `xml:",chardata"`
 }
 
-func junitOf(r conformance.Report) junitSuite {
+func junitOf(r Report) junitSuite {
 	suite := junitSuite{Name: "coleo harness test " + r.Harness, Tests: len(r.Results)}
 	for _, x := range r.Results {
 		c := junitCase{Class: r.Harness, Name: x.Name, Seconds: x.Seconds}
@@ -54,7 +52,8 @@ func junitOf(r conformance.Report) junitSuite {
 	return suite
 }
 
-func writeJUnit(path string, r conformance.Report) error {
+// WriteJUnit writes a report to a file as JUnit XML.
+func WriteJUnit(path string, r Report) error {
 	raw, err := xml.MarshalIndent(junitOf(r), "", "  ")
 	if err != nil {
 		return fmt.Errorf("write report %s: %w", path, err)

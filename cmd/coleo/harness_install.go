@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// installTimeout bounds an installation: some agent CLIs are 200 MB.
+const installTimeout = 20 * time.Minute
+
+func newHarnessInstallCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "install NAME[@VERSION]",
+		Short: "Install a harness's agent CLI into Coleo's own folder, from its package manager",
+		Long: `Install a harness's agent CLI into Coleo's own folder, from its package manager.
+
+Without a version it is the newest that the harness was checked with. Versions
+lie beside each other; the one that was installed last is used for arms, and
+'coleo harness test NAME@VERSION' judges any of them.`,
+		Args: exactly(1, "the name of a harness"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := newSetup()
+			if err != nil {
+				return err
+			}
+			reg, err := s.registry()
+			if err != nil {
+				return err
+			}
+			name, version, _ := strings.Cut(args[0], "@")
+			h, err := reg.Get(name)
+			if err != nil {
+				return err
+			}
+			i, err := s.installation(h.Info(), version)
+			if err != nil {
+				return err
+			}
+			begin := time.Now()
+			if !wantsJSON(c) {
+				c.PrintErrf("installing %s %s by %s\n", i.info.Title, i.version, i.manager)
+			}
+			if err := i.install(c.Context()); err != nil {
+				return err
+			}
+			return say(c, fmt.Sprintf("%s %s is at %s (%s)", i.info.Title, i.version, i.program(), coleo.Age(time.Since(begin))),
+				map[string]string{"harness": name, "version": i.version, "program": i.program()})
+		},
+	}
+}
+
+// installation is one version of one agent CLI in Coleo's own folder.
+type installation struct {
+	info         coleo.Info
+	manager, pkg string // "npm" or "pip", and its word for the agent CLI
+	version      string
+	root         string // folder of all agent CLIs
+}
+
+// versionPattern is what may stand behind the @: versions and tags of npm and
+// PyPI, which become the name of a folder.
+var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
+
+func (s setup) installation(info coleo.Info, version string) (installation, error) {
+	i := installation{info: info, version: version, root: s.Paths.Agents()}
+	var ok bool
+	if i.manager, i.pkg, ok = strings.Cut(info.Package, ":"); !ok {
+		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; by hand: %s", info.Title, info.Install)
+	}
+	if version == "" && len(info.Checked) > 0 {
+		i.version = info.Checked[len(info.Checked)-1]
+	}
+	if !versionPattern.MatchString(i.version) {
+		return i, coleo.Errorf(coleo.EInvalid, "%q is no version: 'coleo harness install %s@1.2.3'", i.version, info.Name)
+	}
+	return i, nil
+}
+
+// dir is hidden from the search for programs, which looks into NAME/bin.
+func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
+
+// program is the agent CLI of this version.
+func (i installation) program() string {
+	bin := map[string]string{"npm": "node_modules/.bin", "pip": "bin"}[i.manager]
+	return filepath.Join(i.dir(), bin, i.info.Command)
+}
+
+// complete is written once all of it is there.
+func (i installation) complete() string { return filepath.Join(i.dir(), ".complete") }
+
+func (i installation) installed() bool {
+	_, err := os.Stat(i.complete())
+	return err == nil
+}
+
+// install installs the version, unless it is there, and makes it the one that
+// arms use.
+func (i installation) install(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	unlock, err := lockFile(i.dir() + ".lock")
+	if err != nil {
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	defer unlock()
+	if !i.installed() {
+		if err := i.fetch(ctx); err != nil {
+			return err
+		}
+	}
+	return i.use()
+}
+
+func (i installation) fetch(ctx context.Context) error {
+	if err := os.RemoveAll(i.dir()); err != nil { // what an installation that broke off left
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	if err := os.MkdirAll(i.dir(), 0o755); err != nil {
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	steps := map[string][][]string{
+		"npm": {{"npm", "install", "--prefix", i.dir(), "--no-audit", "--no-fund", "--loglevel=error", i.pkg + "@" + i.version}},
+		"pip": {{"python3", "-m", "venv", i.dir()}, {filepath.Join(i.dir(), "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", i.pkg + "==" + i.version}},
+	}[i.manager]
+	ctx, cancel := context.WithTimeout(ctx, installTimeout)
+	defer cancel()
+	for _, argv := range steps {
+		out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) {
+			return coleo.Errorf(coleo.ENotInstalled, "install %s: there is no %s in PATH", i.info.Title, argv[0])
+		}
+		if err != nil {
+			return coleo.Errorf(coleo.EInternal, "install %s %s by %s: %v\n%s", i.info.Title, i.version, i.manager, err, bytes.TrimSpace(out))
+		}
+	}
+	if _, err := os.Stat(i.program()); err != nil {
+		return coleo.Errorf(coleo.EInternal, "install %s %s: the package has no program %q", i.info.Title, i.version, i.info.Command)
+	}
+	return os.WriteFile(i.complete(), nil, 0o644)
+}
+
+// use has arms started with this version from now on.
+func (i installation) use() error {
+	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		return fmt.Errorf("use %s: %w", i.program(), err)
+	}
+	tmp := fmt.Sprintf("%s.%d", link, os.Getpid())
+	err := os.Symlink(i.program(), tmp)
+	if err == nil {
+		err = os.Rename(tmp, link)
+	}
+	if err != nil {
+		return fmt.Errorf("use %s: %w", i.program(), err)
+	}
+	return nil
+}
+
+// lockFile waits until no other process holds the lock.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,159 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The reports that the page of versions is made from: what
+// `coleo --json harness test NAME@VERSION` prints, as NAME@VERSION.json.
+const (
+	reportsDir        = "testdata/reports"
+	compatibilityPage = "../docs/compatibility.md"
+)
+
+// readReports returns the reports by the name of their harness, oldest version
+// first. With -update it leaves out of the files what no page shows.
+func readReports(t *testing.T) map[string][]*Report {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(reportsDir, "*@*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]*Report{}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Report{}
+		if err := json.Unmarshal(raw, r); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		_, r.AgentCLI, _ = strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
+		trim(r)
+		out[r.Harness] = append(out[r.Harness], r)
+		if *update {
+			writeReport(t, path, r)
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b *Report) int { return compareVersions(a.AgentCLI, b.AgentCLI) })
+	}
+	return out
+}
+
+// trim keeps one line of what a check says, and of those that passed none.
+func trim(r *Report) {
+	for i := range r.Results {
+		result := &r.Results[i]
+		result.Seconds = 0
+		if result.Details, _, _ = strings.Cut(result.Details, "\n"); result.Pass && !result.Skipped {
+			result.Details = ""
+		}
+	}
+}
+
+func writeReport(t *testing.T, path string, r *Report) {
+	t.Helper()
+	raw, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compareVersions compares dotted numbers by their values.
+func compareVersions(a, b string) int {
+	number := func(s string) (n int) { _, _ = fmt.Sscanf(s, "%d", &n); return n }
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		if d := number(x[i]) - number(y[i]); d != 0 {
+			return d
+		}
+	}
+	return len(x) - len(y)
+}
+
+// versionsPage is docs/compatibility.md.
+func versionsPage(reports map[string][]*Report) string {
+	var b strings.Builder
+	b.WriteString(`# Which versions work
+
+What ` + "`coleo harness test NAME@VERSION`" + ` said of versions of the agent CLIs, without a
+key and without a network. Made from the reports in conformance/testdata/reports:
+` + "`go test ./conformance -run Versions -update`. `make compatibility`" + ` makes them anew.
+✓ passes, ✗ fails, – is not claimed by the harness or not there. In bold: must pass.
+`)
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		writeVersions(&b, name, reports[name])
+	}
+	return b.String()
+}
+
+func writeVersions(b *strings.Builder, name string, list []*Report) {
+	fmt.Fprintf(b, "\n## %s\n\n| check |", name)
+	for _, r := range list {
+		fmt.Fprintf(b, " %s |", r.AgentCLI)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(list)) + "\n")
+	var notes []string
+	for _, c := range Checks() {
+		title := "`" + c.Name + "`"
+		if c.Required {
+			title = "**" + title + "**"
+		}
+		fmt.Fprintf(b, "| %s |", title)
+		for _, r := range list {
+			mark, note := markOf(r, c.Name)
+			fmt.Fprintf(b, " %s |", mark)
+			if note != "" {
+				notes = append(notes, fmt.Sprintf("- %s, `%s`: %s", r.AgentCLI, c.Name, note))
+			}
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("| compatible |")
+	for _, r := range list {
+		fmt.Fprintf(b, " %s |", map[bool]string{true: "yes", false: "no"}[r.Compatible])
+	}
+	b.WriteString("\n")
+	if len(notes) > 0 {
+		b.WriteString("\n" + strings.Join(notes, "\n") + "\n")
+	}
+}
+
+func markOf(r *Report, check string) (mark, note string) {
+	i := slices.IndexFunc(r.Results, func(x Result) bool { return x.Name == check })
+	switch {
+	case i < 0 || r.Results[i].Skipped:
+		return "–", ""
+	case r.Results[i].Pass:
+		return "✓", ""
+	}
+	return "✗", r.Results[i].Details
+}
+
+func TestVersionsAreOnTheirPage(t *testing.T) {
+	page := versionsPage(readReports(t))
+	if *update {
+		if err := os.WriteFile(compatibilityPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(compatibilityPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(raw) != page {
+		t.Errorf("%s is not what the reports say: make it anew with -update", compatibilityPage)
+	}
+}
