@@ -80,7 +80,7 @@ conformance: build agents
 # All checks on current and older versions of the agent CLIs, and their page.
 # A version that has a report is left out: it goes on where it was broken off.
 VERSIONS ?= claude-code@2.1.197 claude-code@2.1.290 claude-code@$(CLAUDE_CODE) codex@0.150.0 codex@0.163.0 codex@$(CODEX) \
-  gemini@0.55.1 gemini@0.60.0 gemini@$(GEMINI) opencode@1.17.20 opencode@1.18.20 opencode@$(OPENCODE) aider@$(AIDER)
+  gemini@0.55.1 gemini@0.60.0 gemini@$(GEMINI) opencode@1.17.19 opencode@1.18.20 opencode@$(OPENCODE) aider@$(AIDER)
 REPORTS := conformance/testdata/reports
 compatibility: build
 	@mkdir -p $(REPORTS)
