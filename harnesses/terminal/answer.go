@@ -31,14 +31,14 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	}
 	s.mu.Lock()
 	rows := s.screen.History(historyRows)
-	f := newFrame(s.screen.View(), &s.h.spec.Composer)
+	f := newFrame(s.screen.View(), &s.rules().Composer)
 	s.mu.Unlock()
 	bottom := len(f.rows)
 	if f.composer != nil {
 		bottom = f.composer.top
 	}
 	rows = append(rows, f.rows[:bottom]...)
-	return coleo.Answer{Text: s.h.spec.Answer.read(rows, r.Text), Source: "screen"}, nil
+	return coleo.Answer{Text: s.rules().Answer.read(rows, r.Text), Source: "screen"}, nil
 }
 
 // read takes the last answer behind the last echo of the prompt.
