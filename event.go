@@ -16,6 +16,7 @@ const (
 	EventStopped      EventKind = "arm.stopped"         // Reading
 	EventOrphaned     EventKind = "arm.orphaned"        // Note: what is left
 	EventBlocked      EventKind = "arm.blocked"         // Note: why its output cannot be kept, so that it stands still; "" when it goes on
+	EventRules        EventKind = "arm.rules"           // Note: that its harness was read again and holds for it, or why what was written does not
 	EventRemoved      EventKind = "arm.removed"         // nothing
 	EventState        EventKind = "state"               // Change
 	EventUnrecognised EventKind = "screen_unrecognised" // Change

@@ -87,6 +87,15 @@ type Cataloguer interface {
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
+// Reloader is a session that can go by a newer description of its harness while
+// it runs.
+type Reloader interface {
+	// Reload reads the screen, and types, by h from now on; how the agent CLI
+	// was started stays. Errors: EInvalid when h is another harness, EBusy while
+	// something is being typed.
+	Reload(h Harness) error
+}
+
 // Recorder is a harness that keeps what the terminals of its sessions show. It
 // needs no live session: an arm that has ended can be asked too.
 type Recorder interface {

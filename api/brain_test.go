@@ -87,6 +87,10 @@ func (b *scriptedBrain) Respond(_ context.Context, _ string, dialog coleo.Finger
 	return b.respond(dialog, d)
 }
 
+func (b *scriptedBrain) Usage(context.Context, string) (coleo.Usage, error) {
+	return coleo.Usage{Input: 40, Output: 2, Source: "transcript"}, nil
+}
+
 func (b *scriptedBrain) Explain(context.Context, string) (coleo.Explanation, error) {
 	return coleo.Explanation{Reading: coleo.Reading{State: coleo.Idle, Rule: "composer"}}, b.fail
 }

@@ -115,8 +115,12 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			l, err := c.Lease(ctx, "a1", coleo.LeaseRequest{Holder: "me"})
 			return l.ID + " " + l.Holder, err
 		},
-		"typed":    func() (any, error) { return "typed", c.Input(ctx, "a1", "l1", []byte("\x03\xff")) },
-		"resized":  func() (any, error) { return "resized", c.Resize(ctx, "a1", "l1", 90, 25) },
+		"typed":   func() (any, error) { return "typed", c.Input(ctx, "a1", "l1", []byte("\x03\xff")) },
+		"resized": func() (any, error) { return "resized", c.Resize(ctx, "a1", "l1", 90, 25) },
+		"42 transcript": func() (any, error) {
+			u, err := c.Usage(ctx, "a1")
+			return fmt.Sprint(u.Total(), " ", u.Source), err
+		},
 		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
 		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
 		"2026-01-02T03:04:05Z": func() (any, error) {

@@ -22,9 +22,10 @@ import (
 
 // The benchmark's binary is also the holder and the scripted agent CLI.
 const (
-	asHolder = "coleo-bench-hold"
-	asFake   = "coleo-bench-fake"
-	isolated = "COLEO_BENCH_ISOLATED"
+	asHolder  = "coleo-bench-hold"
+	asFake    = "coleo-bench-fake"
+	asPainter = "coleo-bench-painter"
+	isolated  = "COLEO_BENCH_ISOLATED"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,10 @@ func TestMain(m *testing.M) {
 		code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, fakeagent.Config{})
 		must(err)
 		os.Exit(code)
+	}
+	if len(os.Args) > 3 && os.Args[1] == asPainter {
+		must(paint(os.Args[2], os.Args[3]))
+		os.Exit(0)
 	}
 	if os.Getenv(isolated) != "" {
 		must(netns.LoopbackUp())
@@ -95,11 +100,13 @@ state = "idle"
 when = [{ where = "composer", pattern = '(?s).*' }]
 `
 
-// harness returns the harness of that name, with the fake one among them.
+// harness returns the harness of that name, with those of these benchmarks among them.
 func harness(b *testing.B, name string) coleo.Harness {
 	b.Helper()
 	dir := b.TempDir()
-	ok(b, os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(fakeSpec), 0o600))
+	for name, spec := range map[string]string{"fake": fakeSpec, "painter": painterSpec} {
+		ok(b, os.WriteFile(filepath.Join(dir, name+".toml"), []byte(spec), 0o600))
+	}
 	reg, err := registry.New(dir, []string{os.Args[0], asHolder})
 	ok(b, err)
 	h, err := reg.Get(name)
@@ -209,24 +216,6 @@ func BenchmarkPromptToModel(b *testing.B) {
 			}
 			report(b, took, "model")
 		})
-	}
-}
-
-// BenchmarkIdle is the CPU time that ten idle arms cost, holders and reader
-// together, in thousandths of a core.
-func BenchmarkIdle(b *testing.B) {
-	h := harness(b, "fake")
-	var holders []int
-	for range 10 {
-		s := spawn(b, h, "")
-		holders = append(holders, s.Handle().Holder.PID)
-	}
-	pids := append(holders, os.Getpid())
-	const window = 5 * time.Second
-	for b.Loop() {
-		before := cpuTime(b, pids)
-		time.Sleep(window)
-		b.ReportMetric(float64((cpuTime(b, pids)-before).Microseconds())/float64(window.Microseconds())*1000, "millicores")
 	}
 }
 

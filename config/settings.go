@@ -54,7 +54,7 @@ func ReadSettings(path string) (Settings, error) {
 		return s, err
 	}
 	if s.Arms.Keep != 0 && (s.Arms.Keep < minKeep || s.Arms.Keep > maxKeep) {
-		return s, Errorf(path, data, "keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
+		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep

@@ -5,7 +5,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -33,19 +32,4 @@ func Decode(name string, data []byte, v any) error {
 		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: %s", name, line, column, strings.TrimPrefix(bad.Error(), "toml: "))
 	}
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
-}
-
-// Line returns the 1-based line of the first occurrence of text in data, 1
-// when there is none: for errors in values that the decoder let pass.
-func Line(data []byte, text string) int {
-	i := strings.Index(string(data), text)
-	if i < 0 {
-		return 1
-	}
-	return 1 + strings.Count(string(data[:i]), "\n")
-}
-
-// Errorf makes an EInvalid error for the line of data that holds text.
-func Errorf(name string, data []byte, text, format string, args ...any) error {
-	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, text), fmt.Sprintf(format, args...))
 }

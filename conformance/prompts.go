@@ -46,7 +46,7 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 
 // leads are what agent CLIs take for the beginning of something else than a
 // prompt: a command, a shell, a memory, a file, help.
-var leads = []string{"/", "!", "#", "@", "?", "{", "&"}
+var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
 // specialLeading sends prompts that begin like a command. They must reach the
 // model as text, with a blank before them at most, or be refused by name; and

@@ -23,6 +23,8 @@ type arm struct {
 	mu      sync.Mutex
 	record  store.ArmRecord
 	session coleo.Session // nil: none is held
+	harness coleo.Harness // that the session goes by
+	rules   string        // what was told last of a change of it
 	reading coleo.Reading
 	calm    coleo.Cursor   // of the change into idle, error or dead that holds now; 0: it works
 	run     *coleo.Receipt // the open run; of several, the newest: those before it are in the record
@@ -49,9 +51,10 @@ func (a *arm) dir() string {
 // root is where everything of the arm lives.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold takes a session and follows it.
-func (a *arm) hold(s coleo.Session) {
+// hold takes a session that a harness began and follows it.
+func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
+	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
 	dead := a.dead
 	a.mu.Unlock()

@@ -43,6 +43,8 @@ type Host struct {
 	arms map[string]*arm // by id
 	runs sync.WaitGroup  // the followers of sessions
 	ctx  context.Context // ends with Run
+
+	rules rereader // of Run alone
 }
 
 // New returns a host agent that does nothing yet.
@@ -66,12 +68,16 @@ func (h *Host) Run(ctx context.Context) error {
 		return err
 	}
 	h.beat()
-	tick := time.NewTicker(bus.BeatEvery)
+	tick, look := time.NewTicker(bus.BeatEvery), time.NewTicker(rereadEvery)
 	defer tick.Stop()
+	defer look.Stop()
 	for {
 		select {
 		case <-tick.C:
+			h.rules.again = true // an arm may have begun by what was about to change
 			h.beat()
+		case <-look.C:
+			h.reread(ctx)
 		case <-h.Bus.Back(): // to a serve that may have called the roll before
 			h.beat()
 		case <-ctx.Done():

@@ -95,7 +95,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err := a.host.append(ctx, event(record.ID, coleo.EventSpawned, s.Handle())); err != nil {
 		return err
 	}
-	a.hold(s)
+	a.hold(s, harness)
 	a.host.beat()
 	return nil
 }
@@ -159,7 +159,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
 		return err
 	}
-	a.hold(s)
+	a.hold(s, harness)
 	a.awaitReading(ctx, s)
 	return nil
 }

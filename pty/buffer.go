@@ -12,7 +12,7 @@ type buffer struct {
 	// above the normal screen goes to the history instead.
 	above, below []*row
 
-	moved [2]int // rows that the next Changed looks at besides dirty ones: from, to before
+	moved [2]int // rows that the next Changed looks at besides those written to: from, to before
 	turn  []*row // room for the rows that turn over when others shift
 }
 

@@ -64,6 +64,9 @@ func TestChangedMissesNothing(t *testing.T) {
 				t.Fatalf("%s, event %d: rows changed unnoticed:\n%s\nwant\n%s", path, i,
 					strings.Join(lines, "\n"), strings.Join(c.View().Lines, "\n"))
 			}
+			if i%32 == 0 {
+				checkBounds(t, c) // the texts that are kept among them
+			}
 		}
 	}
 }

@@ -122,12 +122,21 @@ func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
-// Row is the text of row y, trailing blanks cut.
+// Row is the text of row y, trailing blanks cut. A row that was not written to
+// since, or only with what it showed already, costs next to nothing.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
 	}
-	return string(c.appendRow(nil, c.buf.rows[y]))
+	r := c.buf.rows[y]
+	if r.known&knownByText == 0 {
+		c.line = c.appendRow(c.line[:0], r)
+		if string(c.line) != r.text {
+			r.text = string(c.line)
+		}
+		r.known |= knownByText
+	}
+	return r.text
 }
 
 // Cell is the cell at x, y; blank if there is none.
@@ -192,10 +201,10 @@ func (c *Core) Changed() Change {
 	moved := c.buf.moved
 	c.buf.moved = [2]int{}
 	for y, r := range c.buf.rows {
-		if !r.dirty && (y < moved[0] || y >= moved[1]) {
+		if r.known&knownByChanged != 0 && (y < moved[0] || y >= moved[1]) {
 			continue
 		}
-		r.dirty = false
+		r.known |= knownByChanged
 		if h := c.hash(r); h != c.seen.rows[y] {
 			c.seen.rows[y] = h
 			out.Rows = append(out.Rows, y)

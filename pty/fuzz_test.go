@@ -43,6 +43,8 @@ func checkBounds(t *testing.T, c *Core) {
 		}
 		if s := c.Row(y); !utf8.ValidString(s) || strings.HasSuffix(s, " ") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) {
 			t.Fatalf("row %d is %q", y, s)
+		} else if now := string(c.appendRow(nil, r)); s != now {
+			t.Fatalf("row %d is told as %q, and shows %q", y, s, now)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (c *Core) join(r rune, grow int) {
 	if line.at(at).ch&filler != 0 && at > 0 {
 		at--
 	}
-	line.dirty = true
+	line.known = 0
 	cells := line.need(min(b.x+max(grow, 0), c.cols))
 	lead := &cells[at]
 	text := c.appendCell(nil, lead.ch)
@@ -92,7 +92,7 @@ func (c *Core) set(r rune, width int) {
 		cells[1] = cell{filler, c.pen}
 	}
 	cells[0] = cell{ch, c.pen}
-	line.dirty = true
+	line.known = 0
 	b.x += width
 }
 
@@ -119,7 +119,7 @@ func (c *Core) printASCII(p []byte) {
 		pen := cell{style: c.pen}
 		line.split(b.x, pen)
 		line.split(b.x+n, pen)
-		line.dirty = true
+		line.known = 0
 		cells := line.span(b.x, n)
 		for i := range cells {
 			cells[i] = cell{uint32(p[i]), c.pen}

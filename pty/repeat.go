@@ -99,5 +99,5 @@ func (r *row) write(x int, lead cell, width, n int, insert bool) {
 			cells[i+1] = cell{filler, lead.style}
 		}
 	}
-	r.dirty = true
+	r.known = 0
 }

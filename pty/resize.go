@@ -132,7 +132,7 @@ func (r *row) resized(cols int) *row {
 		r.merge()
 		all = r.full
 	}
-	out := &row{cols: cols, cells: make([]cell, cols), wrapped: r.wrapped, dirty: true}
+	out := &row{cols: cols, cells: make([]cell, cols), wrapped: r.wrapped}
 	copy(out.cells, all)
 	if len(all) > cols {
 		out.full = all

@@ -8,12 +8,22 @@ type row struct {
 	rest    cell   // a narrow character, or blank
 	full    []cell // on the alternate screen: the cells before it was made narrower
 	cols    int
-	wrapped bool // goes on from the row above
-	dirty   bool // written to since the last Changed
+	wrapped bool   // goes on from the row above
+	known   knower // who has seen what it shows; a write sets it to 0
+	text    string // what it shows, for knownByText
 }
 
+// A knower is one who need not look at a row again until it is written to.
+type knower uint8
+
+// The knowers.
+const (
+	knownByChanged knower = 1 << iota
+	knownByText
+)
+
 func newRow(cols int) *row {
-	return &row{cols: cols, dirty: true}
+	return &row{cols: cols}
 }
 
 // at is cell x, which there is.
@@ -61,7 +71,7 @@ func (r *row) clear(b cell) {
 	if len(r.cells) == 0 && r.rest == b && !r.wrapped && r.full == nil {
 		return
 	}
-	r.cells, r.rest, r.wrapped, r.dirty = r.cells[:0], b, false, true
+	r.cells, r.rest, r.wrapped, r.known = r.cells[:0], b, false, 0
 	if r.full != nil {
 		r.full = nil
 	}
@@ -69,7 +79,7 @@ func (r *row) clear(b cell) {
 
 // cut makes the cells from x on b; those before x are in memory.
 func (r *row) cut(x int, b cell) {
-	r.cells, r.rest, r.full, r.dirty = r.cells[:x], b, nil, true
+	r.cells, r.rest, r.full, r.known = r.cells[:x], b, nil, 0
 }
 
 // used is the number of cells up to the last one written to.
@@ -92,7 +102,7 @@ func (r *row) fill(x, end int, b cell) {
 	if x >= end {
 		return
 	}
-	r.dirty = true
+	r.known = 0
 	r.split(x, b)
 	if end < r.cols {
 		r.split(end, b)
@@ -148,7 +158,7 @@ func (r *row) insert(x, n int, b cell) {
 	if n <= 0 {
 		return
 	}
-	r.dirty = true
+	r.known = 0
 	r.split(x, b)
 	old := len(r.cells)
 	if x >= old && r.rest == b {
@@ -173,7 +183,7 @@ func (r *row) remove(x, n int, b cell) {
 	if n <= 0 {
 		return
 	}
-	r.dirty = true
+	r.known = 0
 	r.split(x, b)
 	r.split(x+n, b)
 	if r.rest != b {

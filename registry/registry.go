@@ -59,8 +59,16 @@ type Registry struct {
 
 	mu    sync.Mutex
 	all   map[string]coleo.Harness
-	wrong error  // with the user's files
-	stamp string // of the user's files when they were read
+	files map[string]file // the user's, by path
+	wrong error           // with them
+	count int             // how often they have changed
+}
+
+// file is one of the user's, as it was when it was read last.
+type file struct {
+	stamp   string        // differs when the file does
+	harness coleo.Harness // of the last time that it was right; nil: it never was
+	wrong   error         // with what it holds now
 }
 
 // New returns the built-in harnesses and those described by *.toml in dir,
@@ -69,7 +77,8 @@ type Registry struct {
 //
 // A file that is wrong is left out; the error names each, with its line, and
 // the registry holds the others. Files that change later are read again: what
-// is spawned or taken up then goes by the new description.
+// is spawned or taken up then goes by the new description, and by the one before
+// as long as the new one is wrong.
 func New(dir string, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, hold: hold, builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
@@ -88,45 +97,97 @@ func New(dir string, hold []string) (*Registry, error) {
 	return r, r.wrong
 }
 
-// refresh reads the user's files if they have changed. The caller holds mu, or
-// is the only one to know r.
+// refresh reads those of the user's files that have changed. A harness whose
+// file has not stays the same object. The caller holds mu, or is the only one to
+// know r.
 func (r *Registry) refresh() {
-	files, stamp, err := r.files()
-	if r.all != nil && stamp == r.stamp && err == nil {
+	stamps, err := r.stamps()
+	if err != nil {
+		r.wrong = err // what was read stays
+		stamps = nil
+		if r.all != nil {
+			return
+		}
+	}
+	if r.all != nil && r.unchanged(stamps) {
 		return
 	}
-	r.stamp, r.wrong, r.all = stamp, err, maps.Clone(r.builtin)
-	for _, path := range files {
-		spec, err := readSpec(path)
-		if err != nil {
-			r.wrong = errors.Join(r.wrong, err)
-			continue
+	files := map[string]file{}
+	r.all, r.wrong = maps.Clone(r.builtin), err
+	for _, path := range slices.Sorted(maps.Keys(stamps)) {
+		f := r.files[path].again(path, stamps[path], r.hold)
+		if files[path] = f; f.wrong != nil {
+			r.wrong = errors.Join(r.wrong, f.wrong)
 		}
-		r.all[spec.Name] = terminal.New(spec, hooksOf(spec), r.hold)
+		if f.harness != nil {
+			r.all[f.harness.Info().Name] = f.harness
+		}
 	}
+	r.files = files
+	r.count++
 }
 
-// files lists the user's files, with a text that differs when one of them does.
-func (r *Registry) files() (paths []string, stamp string, err error) {
+// Revision is a number that grows when one of the user's files has changed.
+func (r *Registry) Revision() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	return r.count
+}
+
+// unchanged tells whether the files are those that were read.
+func (r *Registry) unchanged(stamps map[string]string) bool {
+	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
+}
+
+// again is the file as it is now.
+func (f file) again(path, stamp string, hold []string) file {
+	if f.stamp == stamp {
+		return f
+	}
+	f.stamp = stamp
+	var spec *terminal.Spec
+	if spec, f.wrong = readSpec(path); f.wrong == nil {
+		f.harness = terminal.New(spec, hooksOf(spec), hold)
+	}
+	return f
+}
+
+// stamps lists the user's files, each with a text that differs when it does.
+func (r *Registry) stamps() (map[string]string, error) {
 	if r.dir == "" {
-		return nil, "", nil
+		return nil, nil
 	}
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("read harnesses: %w", err)
+		return nil, fmt.Errorf("read harnesses: %w", err)
 	}
+	out := map[string]string{}
 	for _, e := range entries {
 		info, err := e.Info()
 		if filepath.Ext(e.Name()) != ".toml" || err != nil {
 			continue // gone meanwhile
 		}
-		paths = append(paths, filepath.Join(r.dir, e.Name()))
-		stamp += fmt.Sprintf("%s %d %s\n", e.Name(), info.Size(), info.ModTime())
+		out[filepath.Join(r.dir, e.Name())] = fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 	}
-	return paths, stamp, nil
+	return out, nil
+}
+
+// Wrong returns why the newest description of a harness is not the one in
+// force, with file and line; nil when it is.
+func (r *Registry) Wrong(name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	for _, f := range r.files {
+		if f.wrong != nil && f.harness != nil && f.harness.Info().Name == name {
+			return f.wrong
+		}
+	}
+	return nil
 }
 
 func readSpec(path string) (*terminal.Spec, error) {

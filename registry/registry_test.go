@@ -65,8 +65,8 @@ func TestAUsersFileAddsAHarnessAndAWrongOneIsNamedWithItsLine(t *testing.T) {
 		}
 	}
 	r, err := New(dir, nil)
-	if err == nil || !strings.Contains(err.Error(), "b.toml:9:") {
-		t.Fatalf("error = %v, want b.toml, line 9", err)
+	if err == nil || !strings.Contains(err.Error(), "b.toml:10:") {
+		t.Fatalf("error = %v, want b.toml, line 10", err)
 	}
 	if !slices.Contains(r.List(), "mine") {
 		t.Fatalf("harnesses = %v, want mine among them", r.List())
@@ -97,11 +97,56 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 			t.Fatalf("get mine = %+v, %v; want %s", h, err, title)
 		}
 	}
+	before, _ := r.Get("mine")
+	codex, _ := r.Get("codex")
+	revision := r.Revision()
 	write("\"broken")
-	if _, err := r.Get("mine"); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "mine.toml:") || strings.Contains(err.Error(), "\n") {
-		t.Fatalf("get mine = %v, want one line with the file's name", err)
+	if h, err := r.Get("mine"); err != nil || h != before {
+		t.Errorf("with a broken file get mine = %v, %v; want the last one that was right", h, err)
 	}
-	if _, err := r.Get("codex"); err != nil {
+	if err := r.Wrong("mine"); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "mine.toml:2:") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("what is wrong with mine is %v, want one line with the file's name and the line", err)
+	}
+	if r.Revision() == revision {
+		t.Error("the revision does not show that a file has changed")
+	}
+	write("Right again")
+	if h, err := r.Get("mine"); err != nil || h.Info().Title != "Right again" || r.Wrong("mine") != nil {
+		t.Errorf("mended, get mine = %v, %v, %v", h, err, r.Wrong("mine"))
+	}
+	if h, err := r.Get("codex"); err != nil || h != codex {
+		t.Errorf("codex has changed with mine: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := r.Get("mine"); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("with its file gone get mine = %v, want that it is not known", err)
+	}
+}
+
+func TestAFileThatNobodyTouchedKeepsItsHarness(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		text = "name = \"" + name + "\"\ntitle = \"" + text + "\"\ncommand = \"x\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one", "One")
+	write("other", "Other")
+	r, err := New(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := r.Get("other")
+	write("one", "One more")
+	if h, err := r.Get("one"); err != nil || h.Info().Title != "One more" {
+		t.Errorf("get one = %v, %v", h, err)
+	}
+	if h, err := r.Get("other"); err != nil || h != before {
+		t.Errorf("get other = %v, %v, want what it was", h, err)
 	}
 }

@@ -40,7 +40,7 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	case coleo.EventRunStart, coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
-	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached, coleo.EventBlocked:
+	case coleo.EventWitness, coleo.EventSpawned, coleo.EventReattached, coleo.EventBlocked, coleo.EventRules:
 	}
 	return arm
 }

@@ -141,9 +141,13 @@ func findBus(ctx context.Context, s setup, f agentFlags) (busFile, error) {
 	}
 }
 
-// runOnBus runs the host agent until ctx ends or the bus has moved.
+// runOnBus runs the host agent until ctx ends or the bus has moved. That serve
+// has ended just now is no error: its next bus is looked for.
 func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, at busFile) error {
 	conn, err := bus.Dial(at.URL, at.Token, "host agent")
+	if err != nil && f.url == "" {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -173,7 +177,11 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, at b
 			watchBus(ctx, conn, s.Bus(), at)
 		}()
 	}
-	return h.Run(ctx)
+	if err = h.Run(ctx); err != nil && f.url == "" && !conn.Connected() {
+		h.Log.Warn("the bus went at the start", "error", err)
+		return nil
+	}
+	return err
 }
 
 // watchBus returns when the connection has broken and serve has moved its bus

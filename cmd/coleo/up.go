@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -112,14 +113,20 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 		if part.ready(ctx) {
 			continue
 		}
-		var ended <-chan struct{}
-		if _, runs := s.runs(part.name); !runs {
-			started = append(started, part.title)
-			if _, ended, err = s.background(part.name, part.args...); err != nil {
-				return nil, err
+		_, runs := s.runs(part.name)
+		if runs {
+			if err = s.await(ctx, part.name, nil, part.ready); errors.Is(err, errEnded) {
+				runs, err = false, nil
 			}
 		}
-		if err := s.await(ctx, part.name, ended, part.ready); err != nil {
+		if !runs {
+			started = append(started, part.title)
+			var ended <-chan struct{}
+			if _, ended, err = s.background(part.name, part.args...); err == nil {
+				err = s.await(ctx, part.name, ended, part.ready)
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -198,13 +205,21 @@ func (s setup) background(name string, args ...string) (pid int, ended <-chan st
 
 func (s setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
+// errEnded is the end of a process that ran already.
+var errEnded = errors.New("it has ended")
+
 // await waits until a background process is ready. One that has ended before
-// it was is an error, unless another one has come before it.
-func (s setup) await(ctx context.Context, name string, ended <-chan struct{}, ready func(context.Context) bool) error {
+// it was is an error, unless another one has come before it. Started is closed
+// at its end; nil: it ran already.
+func (s setup) await(ctx context.Context, name string, started <-chan struct{}, ready func(context.Context) bool) error {
+	ended := started
 	deadline := time.Now().Add(upTimeout)
 	var over time.Time // when it had ended; zero: it has not
 	for !ready(ctx) {
 		_, runs := s.runs(name)
+		if started == nil && !runs {
+			return errEnded
+		}
 		if !over.IsZero() && !runs && time.Since(over) > rivalTime {
 			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
 		}

@@ -24,7 +24,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	if err != nil || a.Text != "" {
 		return a, err
 	}
-	return coleo.Answer{Text: s.h.spec.Answer.read(s.above(), r.Text), Source: "screen"}, nil
+	return coleo.Answer{Text: s.rules().Answer.read(s.above(), r.Text), Source: "screen"}, nil
 }
 
 // ownAnswer reads the reply from the agent CLI's own channel: by code, or in
@@ -33,7 +33,7 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 	switch {
 	case s.h.hooks.Answer != nil:
 		return s.h.hooks.Answer(ctx, s.factsNow(), r)
-	case s.h.spec.Transcript.File != "":
+	case s.rules().Transcript.File != "":
 		return s.transcribed(ctx, r)
 	}
 	return coleo.Answer{}, nil
@@ -55,7 +55,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	tick := time.NewTicker(transcriptRetry)
 	defer tick.Stop()
 	for {
-		a, err := s.h.spec.Transcript.answer(s.factsNow(), r)
+		a, err := s.rules().Transcript.answer(s.factsNow(), r)
 		if err != nil || a.Text != "" && endsOn(behindEcho(s.above(), r.Text), a.Text) {
 			return a, err
 		}
@@ -71,7 +71,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 func (s *session) above() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := newFrame(s.screen.View(), &s.h.spec.Composer)
+	f := newFrame(s.screen.View(), &s.rules().Composer)
 	bottom := len(f.rows)
 	if f.composer != nil {
 		bottom = f.composer.top

@@ -71,8 +71,11 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 	}
 	st.say(s, data[400_000:])
 	s.mu.Lock()
-	want := s.screen
+	want, err := pty.Restore(s.screen.Snapshot())
 	s.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, when := range []string{"while it runs", "after its end"} {
 		cast, _ := recordingOf(t, st)
 		got, _ := shown(cast)

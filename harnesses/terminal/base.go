@@ -20,7 +20,7 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 		base = bases(own.Base)
 	}
 	if base == nil {
-		return under, config.Errorf(file, data, own.Base, "base %q is no built-in harness", own.Base)
+		return under, config.Errorf(file, data, "base", "base %q is no built-in harness", own.Base)
 	}
 	if err := config.Decode(own.Base+"/harness.toml", base, s); err != nil {
 		return under, err
@@ -78,8 +78,8 @@ func (c *compiler) support(s *Spec) {
 	known := []coleo.Support{coleo.SupportFull, coleo.SupportPartial, coleo.SupportDeclared}
 	switch full := s.Support == string(coleo.SupportFull); {
 	case !slices.Contains(known, coleo.Support(s.Support)):
-		c.fail(s.Support, "support must be one of %v, not %q", known, s.Support)
+		c.fail("support", "support must be one of %v, not %q", known, s.Support)
 	case full != (len(s.Missing) == 0):
-		c.fail(s.Support, "support %q: missing must say what is missing, and only then", s.Support)
+		c.fail("support", "support %q: missing must say what is missing, and only then", s.Support)
 	}
 }

@@ -41,18 +41,18 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 
 // Compact has the agent CLI shorten its conversation, and returns when it has.
 func (s *session) Compact(ctx context.Context) error {
-	command := s.h.spec.Keys.Compact
-	if !s.h.spec.Capabilities.Compact || command == "" {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot compact its conversation", s.h.spec.Title)
+	command := s.rules().Keys.Compact
+	if !s.rules().Capabilities.Compact || command == "" {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot compact its conversation", s.rules().Title)
 	}
 	if reading := s.State(); reading.State.Working() {
-		return coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
+		return coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.rules().Title)
 	}
 	chosen := func(f *frame, _ verdict) error {
-		if ok, _, _ := f.matchAll(s.h.spec.CompactWhen); ok {
+		if ok, _, _ := f.matchAll(s.rules().CompactWhen); ok {
 			return nil
 		}
-		return coleo.Errorf(coleo.EBusy, "the menu of %s does not show %s as the command to be carried out: it was not submitted", s.h.spec.Title, command)
+		return coleo.Errorf(coleo.EBusy, "the menu of %s does not show %s as the command to be carried out: it was not submitted", s.rules().Title, command)
 	}
 	receipt, err := s.send(ctx, command, chosen)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *session) Compact(ctx context.Context) error {
 	case reading.State == coleo.WaitingApproval:
 		return coleo.Blocked(reading.Dialog)
 	case reading.State == coleo.Failed:
-		return coleo.Errorf(coleo.EInternal, "%s could not compact its conversation: %s", s.h.spec.Title, reading.Detail)
+		return coleo.Errorf(coleo.EInternal, "%s could not compact its conversation: %s", s.rules().Title, reading.Detail)
 	}
 	return nil
 }
@@ -82,12 +82,12 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		return coleo.Receipt{}, err
 	}
 	held := func() bool {
-		return s.frame.holds(text, &s.h.spec.Composer) || s.frame.overflows(text, &s.h.spec.Composer)
+		return s.frame.holds(text, &s.rules().Composer) || s.frame.overflows(text, &s.rules().Composer)
 	}
 	if !s.await(ctx, heldTimeout, held) {
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
-	if err := s.pause(ctx, ms(s.h.spec.Timing.PasteGap)); err != nil {
+	if err := s.pause(ctx, ms(s.rules().Timing.PasteGap)); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if also != nil {
@@ -99,17 +99,17 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 // asText returns a prompt in the form that the composer takes as text, and says
 // no to what none would.
 func (s *session) asText(prompt string) (string, error) {
-	c := &s.h.spec.Composer
+	c := &s.rules().Composer
+	begin := strings.TrimLeft(prompt, " \t\r\n") // as an agent CLI may see it that cuts blanks off
 	switch {
-	case prompt == "":
+	case begin == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
-	case c.never != nil && c.never.MatchString(prompt):
-	case c.refuse == nil || !c.refuse.MatchString(prompt):
+	case c.refuse == nil || !c.refuse.MatchString(begin):
 		return prompt, nil
-	case c.Lead != "":
-		return c.Lead + prompt, nil
+	case c.Lead != "" && (c.never == nil || !c.never.MatchString(begin)):
+		return c.Lead + begin, nil
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.h.spec.Title, strings.TrimSpace(prompt)[:1])
+	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, begin[:1])
 }
 
 // mayPrompt is the check before text is typed: the composer is on this very
@@ -123,18 +123,18 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 	case s.reading.State == coleo.WaitingApproval:
 		return coleo.Blocked(nil)
 	case v.state == "":
-		e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", s.h.spec.Name)
+		e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", s.rules().Name)
 		e.Screen = &f.screen
 		return e
 	case f.composer == nil:
-		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", s.h.spec.Title)
+		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", s.rules().Title)
 	case s.reading.State == coleo.Initializing:
-		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.h.spec.Title)
-	case v.state.Working() && !s.h.spec.Capabilities.QueueWhileBusy:
-		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it", s.h.spec.Title)
+		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.rules().Title)
+	case v.state.Working() && !s.rules().Capabilities.QueueWhileBusy:
+		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it", s.rules().Title)
 	}
-	if re := s.h.spec.Composer.trap; re != nil && re.MatchString(strings.Join(f.rows, "\n")) {
-		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", s.h.spec.Title)
+	if re := s.rules().Composer.trap; re != nil && re.MatchString(strings.Join(f.rows, "\n")) {
+		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", s.rules().Title)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 // emptyComposer clears what somebody left in the composer, because the agent
 // CLI would join it to the prompt.
 func (s *session) emptyComposer(ctx context.Context) error {
-	keys, err := keySequence(s.h.spec.Keys.Clear)
+	keys, err := keySequence(s.rules().Keys.Clear)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *session) emptyComposer(ctx context.Context) error {
 		s.await(ctx, time.Second, func() bool { return s.frame.composer != nil && s.frame.composer.empty })
 	}
 	return s.unless(func(f *frame) bool { return f.composer != nil && f.composer.empty },
-		coleo.EBusy, "the composer of %s holds text that could not be cleared: nothing was typed", s.h.spec.Title)
+		coleo.EBusy, "the composer of %s holds text that could not be cleared: nothing was typed", s.rules().Title)
 }
 
 func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, args ...any) error {
@@ -181,7 +181,7 @@ func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, a
 // submit presses the submit key on a composer that holds the text, and waits
 // for proof that the agent CLI took it. It never presses twice.
 func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
-	key, err := keySequence(s.h.spec.Keys.Submit)
+	key, err := keySequence(s.rules().Keys.Submit)
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -190,11 +190,11 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	busy, worked, offset := s.reading.State.Working(), s.worked, s.end
 	s.mu.Unlock()
 	still := func(f *frame, v verdict) error {
-		tall := v.dialog == nil && f.overflows(text, &s.h.spec.Composer)
+		tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
 		if err := s.mayPrompt(f, v); err != nil && !tall {
 			return err
 		}
-		if !tall && !f.holds(text, &s.h.spec.Composer) {
+		if !tall && !f.holds(text, &s.rules().Composer) {
 			return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
 		}
 		if also != nil {
@@ -216,7 +216,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	reported := false
 	taken := func() bool {
 		reported = s.reports.turn(text, r.Time) != nil
-		return s.frame.taken(text, &s.h.spec.Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
+		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
 	}
 	if !s.await(ctx, startTimeout, taken) && !reported {
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
@@ -279,7 +279,7 @@ func (s *session) lost(ctx context.Context, why string) error {
 	if s.reading.State == coleo.Dead {
 		return coleo.Errorf(coleo.EExited, "the agent CLI ended while the prompt was sent")
 	}
-	e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", s.h.spec.Title, why)
+	e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", s.rules().Title, why)
 	view := s.screen.View()
 	e.Screen = &view
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangePrompt, Reading: s.reading, Note: e.Message, Screen: &view})

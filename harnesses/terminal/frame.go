@@ -65,6 +65,7 @@ type frame struct {
 	rows     []string // with no-break spaces made plain
 	composer *composerView
 	cell     func(x, y int) pty.Cell // nil where there is text alone
+	memo     memo                    // of the pictures before; nil: all is asked anew
 }
 
 // composerView is the composer on one picture.
@@ -269,30 +270,42 @@ func (c *Composer) text(rows []string) string {
 
 // match tells whether a condition holds, and returns the detail that its
 // pattern names and the rows in which it was found.
-func (f *frame) match(c Cond) (ok bool, detail string, rows []string) {
-	rows, there := f.region(c.where)
-	if !there {
-		return c.Not, "", nil
+func (f *frame) match(c *Cond) (ok bool, detail string, rows []string) {
+	var a answer
+	if f.memo != nil {
+		a, rows = f.memo.ask(f, c)
+	} else if all, there := f.region(c.where); there {
+		a, rows = f.answer(c, all, strings.Join(all, "\n")), all
+	} else {
+		a.ok = c.Not
 	}
-	text := strings.Join(rows, "\n")
-	m := c.pattern.FindStringSubmatchIndex(text)
-	holds := m != nil && (c.Colour == "" || f.inHue(c, rows, f.rowNumbers(c.where)))
-	switch {
-	case holds == c.Not:
+	if !a.ok {
 		return false, "", nil
+	}
+	return true, a.detail, rows[a.from:a.end]
+}
+
+// answer asks a condition of its region's rows, whose text is all of them.
+func (f *frame) answer(c *Cond, rows []string, text string) answer {
+	m := c.pattern.FindStringSubmatchIndex(text)
+	found := m != nil && (c.Colour == "" || f.inHue(c, rows, f.rowNumbers(c.where)))
+	switch {
+	case found == c.Not:
+		return answer{}
 	case c.Not:
-		return true, "", nil
+		return answer{ok: true}
 	}
+	a := answer{ok: true, from: strings.Count(text[:m[0]], "\n")}
+	a.end = a.from + strings.Count(text[m[0]:m[1]], "\n") + 1
 	if i := c.pattern.SubexpIndex("detail"); i >= 0 && m[2*i] >= 0 {
-		detail = text[m[2*i]:m[2*i+1]]
+		a.detail = text[m[2*i]:m[2*i+1]]
 	}
-	first := strings.Count(text[:m[0]], "\n")
-	return true, detail, rows[first : first+strings.Count(text[m[0]:m[1]], "\n")+1]
+	return a
 }
 
 func (f *frame) matchAll(conds []Cond) (ok bool, detail string, rows []string) {
-	for _, c := range conds {
-		hit, d, r := f.match(c)
+	for i := range conds {
+		hit, d, r := f.match(&conds[i])
 		if !hit {
 			return false, "", nil
 		}

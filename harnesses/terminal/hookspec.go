@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,16 +54,17 @@ var claimable = []coleo.State{coleo.Processing, coleo.Executing, coleo.WaitingAp
 
 func (c *compiler) hook(h *Hook) {
 	if len(h.Reports) > 0 && h.Event == "" {
-		c.fail("[hook]", "hook.event is missing: which key of a report names its event?")
+		c.fail("hook.event", "hook.event is missing: which key of a report names its event?")
 	}
-	h.strip = c.regexp(h.Strip)
-	h.Unless.pattern = c.regexp(h.Unless.Pattern)
-	for _, r := range h.Reports {
+	h.strip = c.regexp("hook.strip", h.Strip)
+	h.Unless.pattern = c.regexp("hook.unless.pattern", h.Unless.Pattern)
+	for i, r := range h.Reports {
+		path := fmt.Sprintf("hook.report[%d]", i)
 		if r.Event == "" {
-			c.fail("[[hook.report]]", "a report needs an event")
+			c.fail(path, "a report needs an event")
 		}
 		if r.State != "" && !slices.Contains(claimable, coleo.State(r.State)) {
-			c.fail(r.State, "report %q: a hook may claim %v, not %q", r.Event, claimable, r.State)
+			c.fail(path+".state", "report %q: a hook may claim %v, not %q", r.Event, claimable, r.State)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func hueOf(c pty.Colour) string {
 
 // inHue tells whether one of the places where a pattern is found in rows has
 // that colour: of its group mark, else of its first character.
-func (f *frame) inHue(c Cond, rows []string, numbers []int) bool {
+func (f *frame) inHue(c *Cond, rows []string, numbers []int) bool {
 	if f.cell == nil || numbers == nil {
 		return false
 	}

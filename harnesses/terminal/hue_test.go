@@ -47,13 +47,32 @@ func TestAConditionAsksForAColour(t *testing.T) {
 	}
 }
 
+// A colour that changes where the text stays is seen.
+func TestAColourIsAskedForAtEachLook(t *testing.T) {
+	t.Parallel()
+	spec, err := ParseSpec("bench", []byte(strings.Replace(benchSpec, "[[rule]]",
+		"[[rule]]\nname = \"box\"\nstate = \"error\"\nwhen = [{ where = \"screen\", pattern = '(?P<mark>┃) bad', colour = 'red' }]\n[[rule]]", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	r := newReader(spec, 60, 12, now, func(coleo.Change) {})
+	for i, want := range []coleo.State{coleo.Idle, coleo.Failed, coleo.Idle, coleo.Failed} {
+		r.feed([]byte("\x1b[2J\x1b[H\x1b[3"+[]string{"4m", "1m"}[i%2]+"┃\x1b[m bad\r\n> \r\n───────\x1b[2;1H"), now)
+		now = now.Add(time.Second)
+		if r.look(now); r.verdict.state != want {
+			t.Errorf("look %d: %s, want %s", i, r.verdict.state, want)
+		}
+	}
+}
+
 // A screen of text alone has no colours: what asks for one does not hold.
 func TestTextAloneHasNoColour(t *testing.T) {
 	t.Parallel()
 	f := newFrame(coleo.Screen{Lines: []string{"┃"}, Cursor: [2]int{-1, -1}}, &Composer{Bottom: cursorEdge})
 	c := compiler{}
 	conds := []Cond{{Where: "screen", Pattern: "┃", Colour: "red"}}
-	if c.conds("x", conds); c.err != nil {
+	if c.conds("x", "x", conds); c.err != nil {
 		t.Fatal(c.err)
 	}
 	if ok, _, _ := f.matchAll(conds); ok {

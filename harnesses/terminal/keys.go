@@ -50,7 +50,7 @@ func (s *session) press(ctx context.Context, names string) error {
 	}
 	for i, key := range keys {
 		if i > 0 {
-			if err := s.pause(ctx, ms(s.h.spec.Timing.KeyGap)); err != nil {
+			if err := s.pause(ctx, ms(s.rules().Timing.KeyGap)); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,25 +58,30 @@ func (c *compiler) launch(l Launch) {
 	for mode := range l.Permission {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
 		if !slices.Contains(known, coleo.PermissionMode(mode)) {
-			c.fail(mode, "launch.permission: %q is no permission mode; they are %v", mode, known)
+			c.fail("launch.permission."+mode, "launch.permission: %q is no permission mode; they are %v", mode, known)
 		}
 	}
-	for _, p := range l.Parts {
-		for _, text := range p.templates() {
-			if _, err := template.New("").Funcs(templateFuncs).Parse(text); err != nil {
-				c.fail(text, "%v", err)
+	for i, p := range l.Parts {
+		texts := p.templates()
+		for _, path := range slices.Sorted(maps.Keys(texts)) {
+			if _, err := template.New("").Funcs(templateFuncs).Parse(texts[path]); err != nil {
+				c.fail(fmt.Sprintf("launch.part[%d].%s", i, path), "%v", err)
 			}
 		}
 	}
 }
 
-func (p Part) templates() []string {
-	out := append([]string{p.If}, p.Args...)
-	for _, v := range p.Env {
-		out = append(out, v)
+// templates are the part's templates, by the paths of their keys in it.
+func (p Part) templates() map[string]string {
+	out := map[string]string{"if": p.If}
+	for i, v := range p.Args {
+		out[fmt.Sprintf("args[%d]", i)] = v
 	}
-	for _, v := range p.Files {
-		out = append(out, v)
+	for k, v := range p.Env {
+		out["env."+k] = v
+	}
+	for k, v := range p.Files {
+		out["files."+k] = v
 	}
 	return out
 }

@@ -57,7 +57,7 @@ func (r *reader) look(now time.Time) time.Duration {
 	}
 	r.paint, r.seen = paint{}, now
 	r.frame = newFrame(r.view(), &r.spec.Composer)
-	r.frame.cell = r.screen.Cell
+	r.frame.cell, r.frame.memo = r.screen.Cell, r.memo
 	r.verdict = r.spec.read(r.frame)
 	if r.verdict.state == coleo.Dead && !r.alone {
 		r.verdict = verdict{} // it says goodbye; that it has ended is for its process to show

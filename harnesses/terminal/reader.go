@@ -22,6 +22,7 @@ type reader struct {
 	pastes   bool      // bracketed paste was on at least once
 	paint    paint
 	frame    *frame    // the last picture looked at
+	memo     memo      // of the pictures before it
 	seen     time.Time // when that was
 	verdict  verdict
 	reading  coleo.Reading
@@ -43,7 +44,7 @@ type reader struct {
 
 func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *reader {
 	r := &reader{
-		spec: spec, tell: tell, screen: pty.New(cols, rows), dialogs: newDialogCounter(),
+		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: memo{}, dialogs: newDialogCounter(),
 		inbands: inbands(), voices: voices(), reports: newReports(&spec.Hook),
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}

@@ -33,7 +33,7 @@ var show = flag.String("show", "", "print the readings of the recordings whose n
 // builtin is the registry of the harnesses that come with Coleo.
 var builtin = sync.OnceValues(func() (*registry.Registry, error) { return registry.New("", []string{"none"}) })
 
-func harness(t *testing.T, name string) *terminal.Harness {
+func harness(t testing.TB, name string) *terminal.Harness {
 	t.Helper()
 	reg, err := builtin()
 	if err != nil {
@@ -58,7 +58,7 @@ func castOf(t *testing.T, name string) string {
 	return found[0]
 }
 
-func readCast(t *testing.T, path string) *pty.Cast {
+func readCast(t testing.TB, path string) *pty.Cast {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *session) rebuild(at holder.Status) replay {
 		s.begin(at, at.Start, &r)
 	} else {
 		cols, rows, here, rest := sizes(resizesFrom(dir, shot.Offset), shot.Offset, at.End)
-		s.reader = newReader(s.h.spec, at.Cols, at.Rows, now, s.changed)
+		s.reader = newReader(s.rules(), at.Cols, at.Rows, now, s.changed)
 		if s.resume(shot, now); here {
 			s.screen.Resize(cols, rows)
 		}
@@ -49,7 +49,7 @@ func (s *session) begin(at holder.Status, from int64, r *replay) {
 	if cols == 0 {
 		cols, rows = at.Cols, at.Rows
 	}
-	s.reader = newReader(s.h.spec, cols, rows, time.Now(), s.changed)
+	s.reader = newReader(s.rules(), cols, rows, time.Now(), s.changed)
 	s.end, r.resizes, s.keeper.last = from, rest, from
 	if from > 0 {
 		s.log.Add(coleo.Change{

@@ -28,8 +28,7 @@ func Since(moment time.Time) time.Duration { return moment.Sub(RecordingStart())
 // has until then.
 func (h *Harness) Replay(rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	start := RecordingStart()
-	p := &player{reader: newReader(h.spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(idleLook)}
-	p.deaf, p.alone, p.fresh = rec.ScreenOnly, true, true
+	p := newPlayer(h.spec, rec, tell)
 	last := time.Duration(0)
 	for _, e := range rec.Cast.Events {
 		if rec.Until >= 0 && e.At > rec.Until {
@@ -49,6 +48,13 @@ func (h *Harness) Replay(rec Recording, tell func(coleo.Change)) (coleo.Explanat
 type player struct {
 	*reader
 	due time.Time // when the reader wants to look again
+}
+
+func newPlayer(spec *Spec, rec Recording, tell func(coleo.Change)) *player {
+	start := RecordingStart()
+	p := &player{reader: newReader(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(idleLook)}
+	p.deaf, p.alone, p.fresh = rec.ScreenOnly, true, true
+	return p
 }
 
 // wait looks as often as the reader wanted to before now.

@@ -41,7 +41,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		return err
 	}
 	// Keys that come with a dialog's first picture are lost: it does not listen yet.
-	if err := s.pause(ctx, ms(s.h.spec.Timing.DialogGap)-age); err != nil {
+	if err := s.pause(ctx, ms(s.rules().Timing.DialogGap)-age); err != nil {
 		return err
 	}
 	if err := s.choose(ctx, same, v, d); err != nil {
@@ -116,7 +116,7 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 	}
 	for i, key := range keys {
 		if i > 0 {
-			if err := s.pause(ctx, ms(s.h.spec.Timing.KeyGap)); err != nil {
+			if err := s.pause(ctx, ms(s.rules().Timing.KeyGap)); err != nil {
 				return err
 			}
 		}
@@ -178,21 +178,21 @@ func (s *session) Interrupt(ctx context.Context) error {
 		return err
 	}
 	reading := s.State()
-	if !s.h.spec.Capabilities.Interrupt {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.h.spec.Title)
+	if !s.rules().Capabilities.Interrupt {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.rules().Title)
 	}
 	if !reading.State.Working() && reading.State != coleo.WaitingApproval {
 		return nil
 	}
-	if err := s.press(ctx, s.h.spec.Keys.Interrupt); err != nil {
+	if err := s.press(ctx, s.rules().Keys.Interrupt); err != nil {
 		return err
 	}
 	s.lapse()
 	stopped := func() bool {
 		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
 	}
-	if !s.await(ctx, ms(s.h.spec.Timing.Interrupted), stopped) {
-		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, ms(s.h.spec.Timing.Interrupted))
+	if !s.await(ctx, ms(s.rules().Timing.Interrupted), stopped) {
+		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, ms(s.rules().Timing.Interrupted))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coleo.dev"
@@ -31,6 +32,9 @@ type session struct {
 	keeper keeper
 	pace   pace
 
+	described atomic.Pointer[Spec] // by what the screen is read and typed
+	reread    chan struct{}        // that has just changed
+
 	typing sync.Mutex // one writer at a time
 
 	mu     sync.Mutex
@@ -48,6 +52,7 @@ var (
 	_ coleo.Explainer = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
+	_ coleo.Reloader  = (*session)(nil)
 
 	_ coleo.UsageMeter = (*session)(nil)
 )
@@ -61,8 +66,9 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), log: NewChanges(), looked: make(chan struct{}), keeper: keeper{snapshots: snapshotsOf(handle)},
+		done: make(chan struct{}), reread: make(chan struct{}, 1), log: NewChanges(), looked: make(chan struct{}), keeper: keeper{snapshots: snapshotsOf(handle)},
 	}
+	s.described.Store(h.spec)
 	replay := s.rebuild(at)
 	s.fresh = fresh
 	stream, err := client.Stream(ctx, s.end, true)
@@ -218,6 +224,10 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 		case <-s.ear.woken:
 			if !r.behind(s.end) {
 				timer.Reset(s.hearHook(time.Now()))
+			}
+		case <-s.reread:
+			if !r.behind(s.end) {
+				timer.Reset(s.look(time.Now()))
 			}
 		case <-timer.C:
 			timer.Reset(s.look(time.Now()))

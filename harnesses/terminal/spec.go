@@ -2,12 +2,7 @@ package terminal
 
 import (
 	"regexp"
-	"slices"
-	"strings"
 	"time"
-
-	"coleo.dev"
-	"coleo.dev/config"
 )
 
 // Spec is a harness.toml: what Coleo knows of one agent CLI with a screen.
@@ -117,8 +112,8 @@ type Composer struct {
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
+	Never  string `toml:"never"`  // of those among them that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
-	Never  string `toml:"never"`  // of prompts that are refused, Lead or not
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
 	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
@@ -182,165 +177,9 @@ type AnswerRule struct {
 	begin, end, strip *regexp.Regexp
 }
 
-// ParseSpec reads a harness.toml that has no base. Errors name the file and
-// the line.
-func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
-
-// ParseSpecOn reads a harness.toml. What describes its base is asked of bases.
-// Keys of the file stand in place of the base's. Its rules and dialogs come
-// before the base's, and instead of those with the same name; other lists are
-// replaced whole.
-func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
-	s := &Spec{Timing: defaultTiming()}
-	under, err := s.layBase(file, data, bases)
-	if err != nil {
-		return nil, err
-	}
-	if err := config.Decode(file, data, s); err != nil {
-		return nil, err
-	}
-	s.inherit(under)
-	c := compiler{file: file, data: data}
-	c.required("name", s.Name)
-	c.required("command", s.Command)
-	c.launch(s.Launch)
-	c.support(s)
-	if s.Transport == string(coleo.TransportHTTP) {
-		return s, c.err
-	}
-	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" && (!ok || name == "" || manager != "npm" && manager != "pip") {
-		c.fail(s.Package, "package: %q is neither npm:NAME nor pip:NAME", s.Package)
-	}
-	c.required("keys.submit", s.Keys.Submit)
-	for _, keys := range []string{s.Keys.Submit, s.Keys.Interrupt, s.Keys.Clear} {
-		c.keys(keys)
-	}
-	for i := range s.Rules {
-		c.rule(&s.Rules[i])
-	}
-	for i := range s.Dialogs {
-		c.dialog(&s.Dialogs[i])
-	}
-	if s.Capabilities.Compact {
-		c.conds("compact_when", s.CompactWhen)
-	}
-	c.hook(&s.Hook)
-	c.composer(&s.Composer)
-	s.Answer.begin, s.Answer.end, s.Answer.strip = c.regexp(s.Answer.Begin), c.regexp(s.Answer.End), c.regexp(s.Answer.Strip)
-	c.transcript(&s.Transcript)
-	return s, c.err
-}
-
 // defaultTiming is what a harness.toml need not say.
 func defaultTiming() Timing {
 	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, DialogGap: 400, Start: 60_000, Unknown: 10_000, Interrupted: 5_000}
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// compiler checks a spec and keeps the first thing wrong with it.
-type compiler struct {
-	file string
-	data []byte
-	err  error
-}
-
-func (c *compiler) fail(text, format string, args ...any) {
-	if c.err == nil {
-		c.err = config.Errorf(c.file, c.data, text, format, args...)
-	}
-}
-
-func (c *compiler) required(key, value string) {
-	if value == "" {
-		c.fail("", "%s is missing", key)
-	}
-}
-
-func (c *compiler) regexp(pattern string) *regexp.Regexp {
-	if pattern == "" {
-		return nil
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		c.fail(pattern, "%v", err)
-	}
-	return re
-}
-
-func (c *compiler) keys(names string) {
-	if _, err := keySequence(names); err != nil {
-		c.fail(names, "%v", err)
-	}
-}
-
-func (c *compiler) conds(name string, list []Cond) {
-	if len(list) == 0 {
-		c.fail(name, "%q needs at least one condition", name)
-	}
-	for i := range list {
-		where, err := parseRegion(list[i].Where)
-		if err != nil {
-			c.fail(list[i].Where, "%q: %v", name, err)
-		}
-		list[i].where, list[i].pattern = where, c.regexp(list[i].Pattern)
-		if list[i].pattern == nil {
-			c.fail(name, "%q: a condition needs a pattern", name)
-		}
-		if colour := list[i].Colour; colour != "" && !slices.Contains(hues, colour) {
-			c.fail(colour, "%q: a colour is one of %v, not %q", name, hues, colour)
-		}
-	}
-}
-
-func (c *compiler) rule(r *Rule) {
-	if r.Name == "" {
-		c.fail("[[rule]]", "a rule needs a name")
-	}
-	if !coleo.State(r.State).Valid() {
-		c.fail(r.Name, "rule %q: %q is not a state; states are %v", r.Name, r.State, coleo.States())
-	}
-	c.conds(r.Name, r.When)
-}
-
-func (c *compiler) dialog(d *DialogRule) {
-	switch d.Select {
-	case "digit", "arrows", "row":
-		d.approve, d.always, d.deny = c.regexp(d.Approve), c.regexp(d.Always), c.regexp(d.Deny)
-	case "keys":
-		c.keys(d.Approve)
-		c.keys(d.Always)
-		c.keys(d.Deny)
-	default:
-		c.fail(d.Name, "dialog %q: select must be digit, arrows, row or keys, not %q", d.Name, d.Select)
-	}
-	if d.Mark != "" && d.Mark != "background" {
-		c.fail(d.Name, "dialog %q: mark must be background, not %q", d.Name, d.Mark)
-	}
-	c.keys(d.DenyKeys)
-	c.conds(d.Name, d.When)
-	d.strip, d.title, d.top = c.regexp(d.Strip), c.regexp(d.Title), c.regexp(d.Top)
-	d.option, d.end = c.regexp(d.Option), c.regexp(d.End)
-	d.gutter, d.changed = c.regexp(d.Gutter), c.regexp(d.Changed)
-	if len(d.Cut) > 0 {
-		c.conds(d.Name, d.Cut)
-	}
-	if d.title == nil {
-		c.fail(d.Name, "dialog %q needs a title", d.Name)
-	}
-}
-
-func (c *compiler) composer(b *Composer) {
-	if b.Bottom != cursorEdge {
-		b.bottom = c.regexp(b.Bottom)
-	}
-	b.top, b.row, b.first, b.head = c.regexp(b.Top), c.regexp(b.Row), c.regexp(b.First), c.regexp(b.Head)
-	b.strip, b.empty, b.held = c.regexp(b.Strip), c.regexp(b.Empty), c.regexp(b.Held)
-	b.refuse, b.never, b.trap = c.regexp(b.Refuse), c.regexp(b.Never), c.regexp(b.Trap)
-	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
-		c.fail(b.Cursor, "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
-	}
-	if b.Bottom == "" {
-		c.fail("[composer]", "composer.bottom is missing: without it nothing can be typed safely")
-	}
-}

@@ -27,11 +27,11 @@ func (c *compiler) transcript(t *Transcript) {
 		return
 	}
 	if _, err := filepath.Match(t.File, ""); err != nil || t.File == "" || filepath.IsAbs(t.File) {
-		c.fail(t.File, "transcript.file must be a pattern of a path below HOME, not %q", t.File)
+		c.fail("transcript.file", "transcript.file must be a pattern of a path below HOME, not %q", t.File)
 	}
 	for key, value := range map[string]string{"transcript.prompt": t.Prompt, "transcript.answer": t.Answer} {
 		if !strings.Contains(value, "=") {
-			c.fail(value, "%s must be key=value, not %q", key, value)
+			c.fail(key, "%s must be key=value, not %q", key, value)
 		}
 	}
 	c.required("transcript.text", t.Text)

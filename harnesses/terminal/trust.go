@@ -26,10 +26,10 @@ type Trust struct {
 
 func (c *compiler) trust(t *Trust) {
 	if (t.File == "") != (len(t.Path) == 0) {
-		c.fail("[launch.trust]", "launch.trust needs both file and path")
+		c.fail("launch.trust", "launch.trust needs both file and path")
 	}
 	if filepath.IsAbs(t.File) || strings.Contains(t.File, "..") {
-		c.fail(t.File, "launch.trust.file: %q is not below HOME", t.File)
+		c.fail("launch.trust.file", "launch.trust.file: %q is not below HOME", t.File)
 	}
 }
 

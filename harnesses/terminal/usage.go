@@ -8,8 +8,8 @@ import (
 
 // Usage returns what the conversation has taken so far.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
-	if !s.h.spec.Capabilities.Usage || s.h.hooks.Usage == nil {
-		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read", s.h.spec.Title)
+	if !s.rules().Capabilities.Usage || s.h.hooks.Usage == nil {
+		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read", s.rules().Title)
 	}
 	u, err := s.h.hooks.Usage(ctx, s.factsNow())
 	u.Source = "transcript"

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// bar reports the median of several runs, and fails when it is above the bar.
+func bar(b *testing.B, name string, runs []float64, most float64) {
+	b.Helper()
+	median := slices.Sorted(slices.Values(runs))[len(runs)/2]
+	b.ReportMetric(median, name)
+	if median > most {
+		b.Errorf("%s = %.3f (median of %.3f), the bar is %.3f", name, median, runs, most)
+	}
+}
+
+// The bars of what is told of a screen: in milliseconds, from the moment at which
+// the agent CLI draws it to that at which a session's follower has the change.
+const (
+	tellBar = 50  // work and questions, p95
+	idleBar = 100 // idle, beyond settle_ms, p95
+)
+
+// turnRuns and turnsEach make 300 turns.
+const (
+	turnRuns  = 3
+	turnsEach = 100
+)
+
+// BenchmarkTurns is from the painter's writes to the changes that are told of
+// them, through a real holder. A state that is told and was not drawn, or the
+// other way round, is a flap.
+func BenchmarkTurns(b *testing.B) {
+	for b.Loop() {
+		var tell, rest, flaps []float64
+		for range turnRuns {
+			drawn, told := turns(b)
+			t, r, f := compareTurns(drawn, told)
+			tell, rest, flaps = append(tell, t), append(rest, r), append(flaps, float64(f))
+		}
+		bar(b, "tell-p95-ms", tell, tellBar)
+		bar(b, "idle-p95-ms-beyond-settle", rest, idleBar)
+		b.ReportMetric(slices.Max(flaps), "flaps")
+		if most := slices.Max(flaps); most > 0 {
+			b.Errorf("%v flaps in %d turns each", flaps, turnsEach)
+		}
+	}
+}
+
+// moment is a state and when it was drawn, or told.
+type moment struct {
+	at    time.Time
+	state coleo.State
+}
+
+// turns has a painter draw its turns, and returns what it drew and what was told.
+func turns(b *testing.B) (drawn, told []moment) {
+	b.Helper()
+	h := harness(b, "painter")
+	c := config(b, h, "")
+	log := filepath.Join(c.Workdir, "drawn")
+	c.Binary = filepath.Join(c.Home, "painter")
+	ok(b, os.WriteFile(c.Binary, fmt.Appendf(nil, "#!/bin/sh\nstty raw -echo\nexec %s %s %s %d\n", os.Args[0], asPainter, log, turnsEach), 0o700))
+	s, err := h.Spawn(b.Context(), c)
+	ok(b, err)
+	defer func() { _ = s.Kill(context.Background()); _ = s.Close() }()
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	_, err = coleo.WaitForIdle(ctx, s)
+	ok(b, err)
+	follow, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		last := coleo.Idle
+		for change, err := range s.Changes(follow, 0) {
+			if err == nil && change.Kind == coleo.ChangeState && change.Reading.State != last && change.From != coleo.Initializing && change.From != "" {
+				last = change.Reading.State
+				told = append(told, moment{time.Now(), last})
+			}
+		}
+	}()
+	ok(b, s.(coleo.Terminal).Input(ctx, []byte("g")))
+	await(b, func() bool { time.Sleep(spin); drawn = readDrawn(b, log); return drawn != nil })
+	stop()
+	<-done
+	return drawn, told
+}
+
+// readDrawn is what a painter has drawn; nil while it still does.
+func readDrawn(b *testing.B, path string) (out []moment) {
+	b.Helper()
+	raw, err := os.ReadFile(path)
+	ok(b, err)
+	if !strings.HasSuffix(string(raw), "0 end\n") {
+		return nil
+	}
+	for line := range strings.Lines(strings.TrimSuffix(string(raw), "0 end\n")) {
+		at, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseInt(at, 10, 64)
+		ok(b, err)
+		out = append(out, moment{time.Unix(0, n), coleo.State(state)})
+	}
+	return out
+}
+
+// compareTurns returns how late changes were told at p95, in milliseconds, and
+// how many of them were not drawn, or not told.
+func compareTurns(drawn, told []moment) (tell, rest float64, flaps int) {
+	var busy, calm []time.Duration
+	t := 0
+	for _, d := range drawn {
+		for t < len(told) && told[t].state != d.state {
+			t++
+			flaps++
+		}
+		if t == len(told) {
+			flaps++
+			continue
+		}
+		if late := told[t].at.Sub(d.at); d.state == coleo.Idle {
+			calm = append(calm, late-painterSettle)
+		} else {
+			busy = append(busy, late)
+		}
+		t++
+	}
+	return millis(at(busy, 95)), millis(at(calm, 95)), flaps + len(told) - t
+}

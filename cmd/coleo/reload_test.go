@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// TestARunningArmTakesChangedRules: without a restart, at once; and a broken
+// description changes nothing but is told with its line.
+func TestARunningArmTakesChangedRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	raw, err := os.ReadFile(filepath.Join("testdata", "fake.toml"))
+	w.check(err)
+	good := string(raw)
+	change := func(old, replacement string) {
+		t.Helper()
+		if !strings.Contains(good, old) {
+			t.Fatalf("the description of the fake holds no %q", old)
+		}
+		w.write("config/harnesses/fake.toml", strings.Replace(good, old, replacement, 1))
+	}
+	w.must("up")
+	w.must("arm", "spawn", "-n", "one", "--harness", "fake", "--workdir", w.home)
+	before := w.wait("one", coleo.Idle)
+	told := func(n int, text string) {
+		t.Helper()
+		until(t, "event "+text, func() bool {
+			events := w.events("one", coleo.EventRules)
+			return len(events) == n && strings.Contains(string(events[n-1].Payload), text)
+		})
+	}
+
+	change(`state = "idle"`, `state = "sleepy"`)
+	told(1, `fake.toml:66: rule`)
+	if r := w.run("harness", "list"); r.code != 0 || !strings.Contains(r.err, "fake.toml:66: rule") {
+		t.Errorf("%v\nwant the file and the line of what is wrong", r)
+	}
+	if !strings.Contains(w.read("state/logs/agent.log"), "fake.toml:66: rule") {
+		t.Errorf("the host agent's log does not say what is wrong:\n%s", w.read("state/logs/agent.log"))
+	}
+	w.must("arm", "prompt", "--wait", "one", "say by the rules before")
+
+	change(`state = "idle"`, `state = "error"`)
+	told(2, "has changed")
+	w.wait("one", coleo.Failed)
+	change(`clear = "CTRL_U"`, `clear = "CTRL_U CTRL_U"`)
+	told(3, "has changed")
+	after := w.wait("one", coleo.Idle)
+	w.must("arm", "prompt", "--wait", "one", "say by the rules of now")
+	if after.Generation != before.Generation || len(w.events("one", coleo.EventReattached)) > 0 {
+		t.Errorf("the arm was started or taken up again: generation %d, was %d", after.Generation, before.Generation)
+	}
+}

@@ -1,0 +1,90 @@
+package terminal
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// unseenPrompts are recordings in which prompts came by another way than the
+// terminal: the end of a turn and a gap within it look alike there.
+var unseenPrompts = map[string]bool{"opencode-1.18.33/tui3": true}
+
+// gap is a time within a turn in which a screen reads idle, or as an error.
+type gap struct {
+	recording string
+	at, long  time.Duration
+}
+
+// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, for how
+// long at most its recordings read calm though the turn goes on: work was seen,
+// and comes back though nobody has typed. settle_ms must be longer, by the time
+// that the look at the work may take to come. Run it with -v for the figures.
+func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
+	t.Parallel()
+	if raced {
+		t.Skip("replays every recording: the plain run does")
+	}
+	files, err := filepath.Glob("testdata/recordings/*/*.cast.gz")
+	if err != nil || len(files) < 196 {
+		t.Fatalf("%d recordings, %v; want 196 at least", len(files), err)
+	}
+	longest, specs := map[string]gap{}, map[string]*Spec{}
+	for _, file := range files {
+		folder := filepath.Base(filepath.Dir(file))
+		name := folder + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
+		spec := builtinSpec(t, folder)
+		if specs[spec.Name] = spec; unseenPrompts[name] {
+			continue
+		}
+		if g := longestGap(spec, castFrom(t, file)); g.long >= longest[spec.Name].long {
+			g.recording = name
+			longest[spec.Name] = g
+		}
+	}
+	for name, g := range longest {
+		settle := ms(specs[name].Timing.Settle)
+		t.Logf("%-12s settles in %s; longest gap within a turn %s (%s at %s)", name, settle, g.long, g.recording, g.at)
+		if g.long+restless > settle {
+			t.Errorf("%s: settle_ms = %d is too short for the gap of %s in %s at %s", name, settle.Milliseconds(), g.long, g.recording, g.at)
+		}
+	}
+}
+
+// longestGap replays a recording with a reader that never settles.
+func longestGap(spec *Spec, cast *pty.Cast) (most gap) {
+	never := *spec
+	never.Timing.Settle = int(24 * time.Hour / time.Millisecond)
+	p := newPlayer(&never, Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
+	var since, typed time.Time // the calm began; somebody typed
+	look := func(now time.Time) {
+		busy := p.reading.State.Working() || p.reading.State == coleo.WaitingApproval
+		switch {
+		case !busy: // it still starts
+		case since.IsZero():
+			since = p.pending
+		case p.pending.IsZero():
+			if long := now.Sub(since); long > most.long && typed.Before(since) {
+				most = gap{at: Since(since), long: long}
+			}
+			since = time.Time{}
+		}
+	}
+	for _, e := range cast.Events {
+		now := RecordingStart().Add(e.At)
+		for p.due.Before(now) {
+			at := p.due
+			p.due = at.Add(max(p.look(at), time.Millisecond))
+			look(at)
+		}
+		if p.take(e, now); e.Kind == pty.CastInput {
+			typed = now
+		}
+		look(now)
+	}
+	return most
+}
