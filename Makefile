@@ -14,11 +14,16 @@ OPENCODE     := 1.18.33
 CODEX        := 0.169.0
 GEMINI       := 0.61.0
 AIDER        := 0.86.2
+# Only the long runs take these.
+QWEN         := 0.24.4
+COPILOT      := 1.0.102
+KILO         := 7.7.7
+CLINE        := 3.0.65
 GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: compatibility build agents up down test page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: compatibility build agents agents-more up down test page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -58,8 +63,18 @@ $(AGENTS)/aider-$(AIDER):
 	@python3 -m venv $(AGENTS)/aider && $(AGENTS)/aider/bin/pip install --quiet --disable-pip-version-check aider-chat==$(AIDER)
 	@touch $@
 
+NPM_MORE     := @qwen-code/qwen-code@$(QWEN) @github/copilot@$(COPILOT) @kilocode/cli@$(KILO) cline@$(CLINE)
+NPM_MORE_DONE := $(AGENTS)/more-$(QWEN)-$(COPILOT)-$(KILO)-$(CLINE)
+
+agents-more: agents $(NPM_MORE_DONE)
+
+$(NPM_MORE_DONE): $(NPM_DONE)
+	@echo 'installing Qwen Code $(QWEN), Copilot CLI $(COPILOT), Kilo CLI $(KILO) and Cline $(CLINE) into .agents (once)'
+	@cd $(AGENTS) && npm install --no-audit --no-fund --loglevel=error $(NPM_MORE)
+	@touch $@
+
 test: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, and prompts of all
@@ -74,8 +89,8 @@ safety: build agents
 safety-full:
 	$(MAKE) safety SENDS=1000 PROMPTS=10000
 
-conformance: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(REQUIRE),opencode-api $(GO) test -timeout 1h -count=1 -v -run Compatible ./conformance
+conformance: build agents-more
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance
 
 # All checks on current and older versions of the agent CLIs, and their page.
 # A version that has a report is left out: it goes on where it was broken off.
@@ -98,6 +113,8 @@ page: build agents
 # not a skip; and those that all checks are run on.
 FULL    ?= codex
 REQUIRE ?= claude-code,opencode,codex,gemini,aider
+MORE         := qwen,copilot,kilo,cline
+REQUIRE_MORE ?= $(REQUIRE),qwen,copilot,kilo
 
 check: arch lint darwin
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

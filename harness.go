@@ -33,12 +33,25 @@ type Capabilities struct {
 	Usage            bool `json:"usage"`      // keeps an account of tokens
 }
 
+// Support is how far a harness goes.
+type Support string
+
+// The levels of support.
+const (
+	SupportFull     Support = "full"     // what its agent CLI has is claimed and judged
+	SupportPartial  Support = "partial"  // what is claimed is judged; Missing says what is not there
+	SupportDeclared Support = "declared" // described from notes or source, never run under Coleo
+)
+
 // Info describes a harness.
 type Info struct {
 	Name          string       `json:"name"`    // "claude-code"
 	Title         string       `json:"title"`   // "Claude Code"
 	Version       string       `json:"version"` // of the harness, not of the agent CLI
 	Checked       []string     `json:"checked"` // versions of the agent CLI it was checked with
+	Support       Support      `json:"support"`
+	Missing       []string     `json:"missing,omitempty"`  // what is not full about it, a sentence each
+	NoModel       bool         `json:"no_model,omitempty"` // it asks no model: what a prompt does is the program's own affair
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // runs under a host agent only (spec section 8)
 	Capabilities  Capabilities `json:"capabilities"`

@@ -40,6 +40,6 @@ func beyond() []Check {
 			Needs: func(c coleo.Capabilities) bool { return c.ModelFlag }, Skip: "its model cannot be chosen", Run: modelFlag},
 		{Name: "resume_after_kill", Doc: "a new agent CLI goes on with the conversation of a killed one", Timeout: 2 * time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Resume }, Skip: "it resumes nothing", Run: resumeAfterKill},
-		{Name: "no_leftover_processes", Doc: "after a kill nothing of the arm is left", Required: true, Timeout: 2 * time.Minute, Run: noLeftovers},
+		{Name: "no_leftover_processes", Doc: "after a kill nothing of the arm is left", Required: true, NoModel: true, Timeout: 2 * time.Minute, Run: noLeftovers},
 	}
 }

@@ -67,12 +67,15 @@ func agentPath() []string {
 	return []string{filepath.Join(dir, "node_modules", ".bin"), filepath.Join(dir, "aider", "bin")}
 }
 
-func required(name string) bool {
-	return slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), name)
+func required(name string) bool { return namedIn("COLEO_REQUIRE", name) }
+
+func namedIn(variable, name string) bool {
+	return slices.Contains(strings.Split(os.Getenv(variable), ","), name)
 }
 
 // TestHarnessesAreCompatible runs the suite against each real agent CLI that is
-// installed. COLEO_REQUIRE names those that must be.
+// installed. COLEO_REQUIRE names those that must be, COLEO_SKIP those that the
+// long runs judge.
 func TestHarnessesAreCompatible(t *testing.T) {
 	if !netns.Isolated() {
 		t.Fatal("these tests must not run where there is a network")
@@ -83,6 +86,9 @@ func TestHarnessesAreCompatible(t *testing.T) {
 	}
 	for _, name := range reg.List() {
 		t.Run(name, func(t *testing.T) {
+			if namedIn("COLEO_SKIP", name) {
+				t.Skip("it is judged by make conformance")
+			}
 			h, err := reg.Get(name)
 			if err != nil {
 				t.Fatal(err)

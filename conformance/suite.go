@@ -25,6 +25,7 @@ type Check struct {
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // nil: every harness must; false: it is skipped
 	Skip     string                        // what a skip says
+	NoModel  bool                          // it makes sense without a model too
 	Run      func(ctx context.Context, t *Trial) error
 }
 
@@ -71,7 +72,7 @@ func Quick() []Check {
 // Published returns the checks of the published suite, with its names.
 func Published() []Check {
 	return []Check{
-		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, Timeout: time.Minute, Run: spawnAndIdle},
+		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, NoModel: true, Timeout: time.Minute, Run: spawnAndIdle},
 		{Name: "simple_prompt", Doc: "a prompt reaches the model once, byte for byte, and its answer comes back", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
 		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true, Shared: true, Timeout: 3 * time.Minute, Run: fileCreation},
 		{Name: "interrupt", Doc: "a running turn stops when it is told to", Shared: true, Timeout: time.Minute,
@@ -124,6 +125,10 @@ func (b *bench) run(ctx context.Context, check Check) (Result, error) {
 	result := Result{Name: check.Name, Required: check.Required}
 	if check.Needs != nil && !check.Needs(b.harness.Info().Capabilities) {
 		result.skip(check.Skip)
+		return result, nil
+	}
+	if b.harness.Info().NoModel && !check.NoModel {
+		result.skip("it asks no model")
 		return result, nil
 	}
 	start := time.Now()

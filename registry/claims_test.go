@@ -14,10 +14,15 @@ import (
 var claims = map[string]string{
 	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming",
 	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
+	"cline":        "approval command_execution file_editing interrupt model_flag multi_turn streaming",
 	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
+	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
 	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming usage",
+	"generic":      "command_execution interrupt multi_turn streaming",
+	"kilo":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
+	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {

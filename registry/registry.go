@@ -16,10 +16,15 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
+	"coleo.dev/harnesses/cline"
 	"coleo.dev/harnesses/codex"
+	"coleo.dev/harnesses/copilot"
 	"coleo.dev/harnesses/gemini"
+	"coleo.dev/harnesses/generic"
+	"coleo.dev/harnesses/kilo"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
+	"coleo.dev/harnesses/qwen"
 	"coleo.dev/harnesses/terminal"
 )
 
@@ -35,9 +40,14 @@ func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
+		{"cline", cline.Spec, terminal.Hooks{}},
 		{"codex", codex.Spec, codex.Hooks()},
+		{"copilot", copilot.Spec, terminal.Hooks{}},
 		{"gemini", gemini.Spec, gemini.Hooks()},
-		{"opencode", opencode.Spec, opencode.Hooks()},
+		{"generic", generic.Spec, terminal.Hooks{}},
+		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
+		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
+		{"qwen", qwen.Spec, terminal.Hooks{}},
 	}
 }
 
@@ -72,7 +82,7 @@ type file struct {
 func New(dir string, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, hold: hold, builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
-		spec, err := terminal.ParseSpec(b.name+"/harness.toml", b.spec)
+		spec, err := terminal.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +148,7 @@ func (f file) again(path, stamp string, hold []string) file {
 	f.stamp = stamp
 	var spec *terminal.Spec
 	if spec, f.wrong = readSpec(path); f.wrong == nil {
-		f.harness = terminal.New(spec, hooksOf(spec.Name), hold)
+		f.harness = terminal.New(spec, hooksOf(spec), hold)
 	}
 	return f
 }
@@ -185,16 +195,30 @@ func readSpec(path string) (*terminal.Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read harness: %w", err)
 	}
-	return terminal.ParseSpec(path, data)
+	return terminal.ParseSpecOn(path, data, specOf)
 }
 
-func hooksOf(name string) terminal.Hooks {
-	for _, b := range builtins() {
-		if b.name == name {
-			return b.hooks
+// hooksOf returns the code behind a user's description: that of the built-in
+// harness of its name, else of its base.
+func hooksOf(s *terminal.Spec) terminal.Hooks {
+	for _, name := range []string{s.Name, s.Base} {
+		for _, b := range builtins() {
+			if b.name == name {
+				return b.hooks
+			}
 		}
 	}
 	return terminal.Hooks{}
+}
+
+// specOf returns the description of a built-in harness, nil without one.
+func specOf(name string) []byte {
+	for _, b := range builtins() {
+		if b.name == name {
+			return b.spec
+		}
+	}
+	return nil
 }
 
 // Get returns a harness. The error for a name that is not known is EInvalid.

@@ -46,11 +46,19 @@ func newHarnessListCommand() *cobra.Command {
 				return printJSON(c, list)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tCHECKED WITH\tINSTALL")
+			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tSUPPORT\tCHECKED WITH\tINSTALL")
 			for _, i := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, strings.Join(i.Checked, ", "), i.Install)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support, strings.Join(i.Checked, ", "), i.Install)
 			}
-			return w.Flush()
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			for _, i := range list {
+				for _, what := range i.Missing {
+					fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", i.Name, what)
+				}
+			}
+			return nil
 		},
 	}
 }

@@ -57,7 +57,8 @@ func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.
 var (
 	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ \t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
 	pasted        = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
-	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request interrupted by user|<environment_context>|<user_instructions>|<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
+	dated         = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
+	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request interrupted by user|<environment_context>|<environment_details>|<user_instructions>|<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
 // folderIn is the working folder that a text names, or "".
@@ -83,7 +84,7 @@ func (r *reader) user(text string) {
 		r.turn.added += text + "\n"
 		return
 	}
-	text = pasted.ReplaceAllString(text, "$1")
+	text = pasted.ReplaceAllString(dated.ReplaceAllString(text, ""), "$1")
 	if r.fresh {
 		r.turn.Texts, r.fresh = nil, false
 		r.turn.Turns++

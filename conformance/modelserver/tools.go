@@ -35,7 +35,7 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_terminal_command", "run_commands"}
-	askTools   = []string{"askuserquestion", "question", "ask_user", "ask_followup_question"}
+	askTools   = []string{"askuserquestion", "question", "ask_user", "ask_user_question", "ask_followup_question"}
 
 	pathArgs    = []string{"file_path", "filepath", "path", "absolute_path"}
 	contentArgs = []string{"content", "file_text", "contents", "new_text"}
@@ -105,7 +105,7 @@ func find(c Call, t Turn) (Tool, error) {
 // such tools but mention them, as mcp__server__tool, and take calls of them.
 func findMCP(name string, t Turn) (Tool, error) {
 	for _, tool := range t.Tools {
-		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) {
+		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) || strings.HasSuffix(tool.Name, "-"+name) {
 			return tool, nil
 		}
 	}

@@ -21,8 +21,13 @@ import (
 var Spec []byte
 
 // Hooks finds a conversation by its work folder in OpenCode's log. The
-// conversations themselves are in a database that another process writes.
-func Hooks() terminal.Hooks { return terminal.Hooks{Conversation: conversation} }
+// conversations themselves are in a database that another process writes. Forks
+// keep the log in a data folder of another name.
+func Hooks(folder string) terminal.Hooks {
+	return terminal.Hooks{Conversation: func(_ context.Context, f terminal.Facts) (string, error) {
+		return conversation(f, folder)
+	}}
+}
 
 // created is the line of the log (1.18.33) that names a new conversation which
 // is not part of another.
@@ -33,8 +38,8 @@ const maxLine = 1 << 20
 
 // conversation returns the id of the newest conversation that was begun in the
 // work folder since the start; "" before the first prompt.
-func conversation(_ context.Context, f terminal.Facts) (string, error) {
-	logs, err := filepath.Glob(filepath.Join(f.Home, ".local", "share", "opencode", "log", "*.log"))
+func conversation(f terminal.Facts, folder string) (string, error) {
+	logs, err := filepath.Glob(filepath.Join(f.Home, ".local", "share", folder, "log", "*.log"))
 	if err != nil {
 		return "", err
 	}

@@ -20,25 +20,88 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 		return coleo.Answer{Text: turn.answer, Source: "hook"}, nil
 	}
 	s.mu.Unlock()
-	if s.h.hooks.Answer != nil {
-		a, err := s.h.hooks.Answer(ctx, s.factsNow(), r)
-		if err != nil {
-			return coleo.Answer{}, err
+	a, err := s.ownAnswer(ctx, r)
+	if err != nil || a.Text != "" {
+		return a, err
+	}
+	return coleo.Answer{Text: s.rules().Answer.read(s.above(), r.Text), Source: "screen"}, nil
+}
+
+// ownAnswer reads the reply from the agent CLI's own channel: by code, or in
+// the transcript that the Spec describes. It has no text where there is none.
+func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	switch {
+	case s.h.hooks.Answer != nil:
+		return s.h.hooks.Answer(ctx, s.factsNow(), r)
+	case s.rules().Transcript.File != "":
+		return s.transcribed(ctx, r)
+	}
+	return coleo.Answer{}, nil
+}
+
+const (
+	// transcriptLag is how long the end of an answer may be on the screen before
+	// it is in the transcript: one agent CLI writes its own in lots, a second apart.
+	transcriptLag = 3 * time.Second
+	// transcriptRetry is how often the transcript is read meanwhile.
+	transcriptRetry = 50 * time.Millisecond
+)
+
+// transcribed reads the reply from the transcript, again until the screen shows
+// that it is whole or transcriptLag is over.
+func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
+	defer cancel()
+	tick := time.NewTicker(transcriptRetry)
+	defer tick.Stop()
+	for {
+		a, err := s.rules().Transcript.answer(s.factsNow(), r)
+		if err != nil || a.Text != "" && endsOn(behindEcho(s.above(), r.Text), a.Text) {
+			return a, err
 		}
-		if a.Text != "" {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
 			return a, nil
 		}
 	}
+}
+
+// above are the rows above the composer, and what has scrolled away above them.
+func (s *session) above() []string {
 	s.mu.Lock()
-	rows := s.screen.History(historyRows)
+	defer s.mu.Unlock()
 	f := newFrame(s.screen.View(), &s.rules().Composer)
-	s.mu.Unlock()
 	bottom := len(f.rows)
 	if f.composer != nil {
 		bottom = f.composer.top
 	}
-	rows = append(rows, f.rows[:bottom]...)
-	return coleo.Answer{Text: s.rules().Answer.read(rows, r.Text), Source: "screen"}, nil
+	return append(s.screen.History(historyRows), f.rows[:bottom]...)
+}
+
+// behindEcho are the rows behind the last that shows the beginning of a prompt.
+func behindEcho(rows []string, prompt string) []string {
+	line, _, _ := strings.Cut(prompt, "\n")
+	echo := firstRunes(squeeze(line), tailRunes)
+	for i := len(rows) - 1; i >= 0 && echo != ""; i-- {
+		if strings.Contains(squeeze(rows[i]), echo) {
+			return rows[i+1:]
+		}
+	}
+	return rows
+}
+
+// endsOn tells whether rows show the end of a text.
+func endsOn(rows []string, text string) bool {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(frames, r) {
+				return -1
+			}
+			return r
+		}, squeeze(s))
+	}
+	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
 // read takes the last answer behind the last echo of the prompt.
@@ -46,17 +109,9 @@ func (a *AnswerRule) read(rows []string, prompt string) string {
 	if a.begin == nil {
 		return ""
 	}
-	line, _, _ := strings.Cut(prompt, "\n")
-	echo := firstRunes(squeeze(line), tailRunes)
-	from := 0
-	for i, row := range rows {
-		if echo != "" && strings.Contains(squeeze(row), echo) {
-			from = i + 1
-		}
-	}
 	var out []string
 	inside := false
-	for _, row := range rows[from:] {
+	for _, row := range behindEcho(rows, prompt) {
 		if a.end != nil && a.end.MatchString(row) {
 			inside = false
 		}

@@ -29,18 +29,31 @@ const (
 // in URLs without quotes.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// ParseSpec reads a harness.toml. Errors name the file and the line.
-func ParseSpec(file string, data []byte) (*Spec, error) {
+// ParseSpec reads a harness.toml that has no base. Errors name the file and
+// the line.
+func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
+
+// ParseSpecOn reads a harness.toml. What describes its base is asked of bases.
+// Keys of the file stand in place of the base's. Its rules and dialogs come
+// before the base's, and instead of those with the same name; other lists are
+// replaced whole.
+func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)
 	}
 	s := &Spec{Timing: defaultTiming()}
+	under, err := s.layBase(file, data, bases)
+	if err != nil {
+		return nil, err
+	}
 	if err := config.Decode(file, data, s); err != nil {
 		return nil, err
 	}
+	s.inherit(under)
 	c := compiler{file: file, data: data}
 	c.head(s)
 	c.launch(s.Launch)
+	c.support(s)
 	if s.Transport == string(coleo.TransportHTTP) {
 		return s, c.err
 	}
@@ -63,6 +76,7 @@ func ParseSpec(file string, data []byte) (*Spec, error) {
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin}, "end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})
+	c.transcript(&s.Transcript)
 	return s, c.err
 }
 

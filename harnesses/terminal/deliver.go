@@ -104,9 +104,10 @@ func (s *session) asText(prompt string) (string, error) {
 	switch {
 	case begin == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	case c.never != nil && c.never.MatchString(begin):
 	case c.refuse == nil || !c.refuse.MatchString(begin):
 		return prompt, nil
-	case c.Lead != "" && (c.never == nil || !c.never.MatchString(begin)):
+	case c.Lead != "":
 		return c.Lead + begin, nil
 	}
 	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, begin[:1])

@@ -39,7 +39,7 @@ const pasteMode = string(pty.ModeBracketedPaste)
 //	above composer N  the last N rows above it that are not blank
 //
 // A region that is not there, such as a composer that is not on the screen,
-// matches nothing.
+// matches nothing; a condition with Not holds there.
 type region struct {
 	name string
 	n    int
@@ -271,7 +271,7 @@ func (c *Composer) text(rows []string) string {
 // match tells whether a condition holds, and returns the detail that its
 // pattern names and the rows in which it was found.
 func (f *frame) match(c *Cond) (ok bool, detail string, rows []string) {
-	var a answer
+	a := answer{ok: c.Not} // of a region that is not there
 	if f.memo != nil {
 		a, rows = f.memo.ask(f, c)
 	} else if all, there := f.region(c.where); there {

@@ -57,7 +57,7 @@ func (s *Spec) Info() coleo.Info {
 	}
 	return coleo.Info{
 		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
-		DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package, Trust: s.Launch.Trust.File,
+		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package, Trust: s.Launch.Trust.File,
 	}
 }
 

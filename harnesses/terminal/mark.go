@@ -9,16 +9,20 @@ import (
 
 // marked returns which of the options is shown on a background of its own, -1
 // when that cannot be seen or is not one alone. The options stand on one row,
-// the lowest that holds all of them.
+// the lowest that holds all of them. What is the ground of some row is no mark:
+// buttons may stand on that of the box above them.
 func (f *frame) marked(options []string) int {
 	y, columns := f.optionRow(options)
 	if f.cell == nil || y < 0 {
 		return -1
 	}
-	ground := f.ground(y)
+	grounds := map[pty.Colour]bool{}
+	for row := range y + 1 {
+		grounds[f.ground(row)] = true
+	}
 	found := -1
 	for i, x := range columns {
-		if f.cell(x, y).Bg == ground {
+		if grounds[f.cell(x, y).Bg] {
 			continue
 		}
 		if found >= 0 {

@@ -51,7 +51,7 @@ func (m memo) see(f *frame, r region) *sight {
 func (m memo) ask(f *frame, c *Cond) (answer, []string) {
 	s := m.see(f, c.where)
 	if !s.there {
-		return answer{}, nil
+		return answer{ok: c.Not}, nil
 	}
 	a, known := s.answers[c]
 	if !known {

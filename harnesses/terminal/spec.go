@@ -7,6 +7,7 @@ import (
 
 // Spec is a harness.toml: what Coleo knows of one agent CLI with a screen.
 type Spec struct {
+	Base          string   `toml:"base"` // another harness, whose description this one changes
 	Name          string   `toml:"name"`
 	Title         string   `toml:"title"`
 	Version       string   `toml:"version"`
@@ -16,6 +17,9 @@ type Spec struct {
 	Package       string   `toml:"package"` // "npm:NAME" or "pip:NAME"
 	DaemonManaged bool     `toml:"daemon_managed"`
 	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
+	Support       string   `toml:"support"`   // coleo.Support; default "full"
+	Missing       []string `toml:"missing"`   // what is not full about it, a sentence each
+	NoModel       bool     `toml:"no_model"`  // it asks no model
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
 
 	Capabilities Capabilities `toml:"capabilities"`
@@ -31,6 +35,7 @@ type Spec struct {
 	Rules       []Rule       `toml:"rule"`
 	Dialogs     []DialogRule `toml:"dialog"`
 	Answer      AnswerRule   `toml:"answer"`
+	Transcript  Transcript   `toml:"transcript"`
 }
 
 // Capabilities are coleo.Capabilities as they are written in a harness.toml.
@@ -56,7 +61,8 @@ type Launch struct {
 	CredentialsEnv []string          `toml:"credentials_env"` // passed on from the user's environment
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
-	NewID          bool              `toml:"new_id"` // Coleo chooses the conversation's id, a UUID
+	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of names of variables in the base's launch -> this one's
+	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 	Trust          Trust             `toml:"trust"`
 }
 
@@ -106,7 +112,7 @@ type Composer struct {
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
-	Never  string `toml:"never"`  // of those among them that not even Lead makes text of: they are refused
+	Never  string `toml:"never"`  // of prompts that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 

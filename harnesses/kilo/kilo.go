@@ -1,0 +1,10 @@
+// Package kilo drives Kilo CLI, a fork of OpenCode: harness.toml says what is
+// other there.
+package kilo
+
+import _ "embed"
+
+// Spec is the harness's description as TOML.
+//
+//go:embed harness.toml
+var Spec []byte

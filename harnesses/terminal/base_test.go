@@ -1,0 +1,106 @@
+package terminal
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+func TestADescriptionOnABase(t *testing.T) {
+	t.Parallel()
+	base := goodSpec + "[[dialog]]\nname = \"d\"\ntitle = \"x\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n" +
+		"[launch]\ncredentials_env = [\"OLD_KEY\", \"OTHER\"]\n[[launch.part]]\nenv = { OLD_A = \"1\", B = \"2\" }\n"
+	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
+	bases := func(name string) []byte { return map[string][]byte{"x": []byte(base)}[name] }
+	s, err := ParseSpecOn("y.toml", []byte(own), bases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Name != "y" || s.Command != "x" || len(s.Dialogs) != 1 || len(s.Rules) != 2 || s.Rules[0].Name != "busy" {
+		t.Errorf("it is %s with command %s, %d dialogs, rules %+v", s.Name, s.Command, len(s.Dialogs), s.Rules)
+	}
+	env := s.Launch.Parts[0].Env
+	if env["NEW_A"] != "1" || env["B"] != "2" || len(env) != 2 || strings.Join(s.Launch.CredentialsEnv, " ") != "NEW_KEY OTHER" {
+		t.Errorf("its environment is %v, its credentials %v", env, s.Launch.CredentialsEnv)
+	}
+	same := strings.Replace(own, `name = "busy"`, `name = "composer"`, 1)
+	if s, err = ParseSpecOn("y.toml", []byte(same), bases); err != nil || len(s.Rules) != 1 || s.Rules[0].State != "processing" {
+		t.Errorf("with a rule of the base's name it has %+v, %v", s.Rules, err)
+	}
+	if _, err = ParseSpecOn("y.toml", []byte(strings.Replace(own, `"x"`, `"nope"`, 1)), bases); err == nil || !strings.Contains(err.Error(), `y.toml:1: base "nope" is no built-in harness`) {
+		t.Errorf("on a base that is none: %v", err)
+	}
+}
+
+func TestSupportSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string]string{
+		"": "", "support = \"partial\"\nmissing = [\"m\"]\n": "",
+		"support = \"partial\"\n": "missing must say", "missing = [\"m\"]\n": "missing must say", "support = \"good\"\n": "support must be one of",
+	} {
+		_, err := ParseSpec("x.toml", []byte(head+goodSpec))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", head, err, want)
+		}
+	}
+}
+
+func TestAnswersInATranscript(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	rule := Transcript{File: "logs/*/{id}.jsonl", Prompt: "type=user", Answer: "type=model", Text: "m.parts.text", Without: "thought"}
+	user := func(text string) string { return `{"type":"user","m":{"parts":[{"text":"` + text + `"}]}}` + "\n" }
+	model := func(text string) string {
+		return `{"type":"model","m":{"parts":[{"text":"hm","thought":true},{"text":"` + text + `"}]}}` + "\n"
+	}
+	path := filepath.Join(home, "logs", "a", "id1.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sent := coleo.Receipt{Text: "the second", Time: time.Now().Add(-time.Minute)}
+	for name, c := range map[string]struct{ content, want string }{
+		"the last behind the prompt":           {user("first") + model("a") + user("the second") + model("b") + model("c"), "c"},
+		"none while another prompt is last":    {user("first") + model("a"), ""},
+		"none before the model has said any":   {user("first") + model("a") + user("the second"), ""},
+		"a result of a tool is no prompt":      {user("the second") + `{"type":"user","m":{"result":1}}` + "\n" + model("b"), "b"},
+		"a line that is still written is none": {user("the second") + model("b") + strings.TrimSpace(model("c")), "b"},
+	} {
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a, err := rule.answer(Facts{Home: home, Conversation: "id1"}, sent)
+		if err != nil || a.Text != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, a.Text, err, c.want)
+		}
+	}
+	late := coleo.Receipt{Text: "the second", Time: time.Now().Add(time.Minute)}
+	if a, err := rule.answer(Facts{Home: home, Conversation: "id1"}, late); a.Text != "" || err != nil {
+		t.Errorf("a file from before the prompt answers %q, %v", a.Text, err)
+	}
+	if a, err := rule.answer(Facts{Home: home}, sent); a.Text != "" || err != nil {
+		t.Errorf("without an id it answers %q, %v", a.Text, err)
+	}
+	if !endsOn([]string{"> it", "┃ some words, │", "and their end  ┃"}, "some words, and their end") || endsOn([]string{"some words"}, "some words, and more") {
+		t.Error("whether the screen shows the end of an answer is told wrongly")
+	}
+}
+
+func TestSomePromptsAreNeverSent(t *testing.T) {
+	t.Parallel()
+	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "refuse = '^/'\nlead = \" \"\nnever = '^\\s*!'\nfirst =", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{}
+	s.described.Store(spec)
+	for prompt, want := range map[string]string{"a": "a", " a": " a", "/a": " /a", "\n /a": " /a", "!a": "", "  !a": "", " \n": ""} {
+		got, err := s.asText(prompt)
+		if got != want || (want == "") != (coleo.ErrorCode(err) == coleo.EInvalid) {
+			t.Errorf("%q is sent as %q, %v; want %q", prompt, got, err, want)
+		}
+	}
+}
