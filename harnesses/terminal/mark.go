@@ -16,21 +16,35 @@ func (f *frame) marked(options []string) int {
 	if f.cell == nil || y < 0 {
 		return -1
 	}
-	grounds := map[pty.Colour]bool{}
-	for row := range y + 1 {
+	grounds := map[pty.Colour]bool{f.ground(y): true}
+	found, others := f.apart(y, columns, grounds)
+	for row := range y {
+		if others == 0 {
+			break
+		}
 		grounds[f.ground(row)] = true
+		found, others = f.apart(y, columns, grounds)
 	}
-	found := -1
-	for i, x := range columns {
-		if grounds[f.cell(x, y).Bg] {
-			continue
-		}
-		if found >= 0 {
-			return -1
-		}
-		found = i
+	if others > 0 {
+		return -1
 	}
 	return found
+}
+
+// apart returns the first of the columns of a row whose background is none of
+// the grounds, -1 without one, and how many others there are.
+func (f *frame) apart(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
+	found = -1
+	for i, x := range columns {
+		switch {
+		case grounds[f.cell(x, y).Bg]:
+		case found < 0:
+			found = i
+		default:
+			others++
+		}
+	}
+	return found, others
 }
 
 // optionRow returns the row with the options and the column of each.
