@@ -28,6 +28,9 @@ const (
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text := strings.TrimRight(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n ")
 	text, err := s.asText(text)
+	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
+		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
+	}
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
