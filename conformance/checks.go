@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -200,6 +201,7 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) { c.MCPServers = []coleo.MCPServer{server} }); err != nil {
 		return err
 	}
+	awaitTools(ctx, record)
 	nonce := Nonce()
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "mcp ping " + nonce})
 	if err != nil {
@@ -217,6 +219,33 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 	}
 	t.details = "initialised, and its tool called"
 	return nil
+}
+
+const (
+	// toolsTimeout bounds how long an agent CLI that takes input may take until
+	// it has asked its MCP server for the tools; some do that on the side, and
+	// some not before the first prompt.
+	toolsTimeout = 10 * time.Second
+	// toolsEvery is how often that is looked at.
+	toolsEvery = 50 * time.Millisecond
+)
+
+// awaitTools returns when the MCP server has been asked for its tools, or
+// toolsTimeout is over.
+func awaitTools(ctx context.Context, record string) {
+	ctx, cancel := context.WithTimeout(ctx, toolsTimeout)
+	defer cancel()
+	for {
+		list, err := mcpserver.ReadRecord(record)
+		if err == nil && slices.Contains(methods(list), "tools/list") {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(toolsEvery):
+		}
+	}
 }
 
 // called tells whether a record has both the start and a call with the nonce.

@@ -52,8 +52,8 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	s.inherit(under)
 	c := compiler{file: file, data: data}
 	c.head(s)
-	c.support(s)
 	c.launch(s.Launch)
+	c.support(s)
 	if s.Transport == string(coleo.TransportHTTP) {
 		return s, c.err
 	}

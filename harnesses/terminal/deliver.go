@@ -28,6 +28,9 @@ const (
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text := strings.TrimRight(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n ")
 	text, err := s.asText(text)
+	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
+		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
+	}
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -104,9 +107,10 @@ func (s *session) asText(prompt string) (string, error) {
 	switch {
 	case begin == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	case c.never != nil && c.never.MatchString(begin):
 	case c.refuse == nil || !c.refuse.MatchString(begin):
 		return prompt, nil
-	case c.Lead != "" && (c.never == nil || !c.never.MatchString(begin)):
+	case c.Lead != "":
 		return c.Lead + begin, nil
 	}
 	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, begin[:1])

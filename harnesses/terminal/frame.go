@@ -271,13 +271,11 @@ func (c *Composer) text(rows []string) string {
 // match tells whether a condition holds, and returns the detail that its
 // pattern names and the rows in which it was found.
 func (f *frame) match(c *Cond) (ok bool, detail string, rows []string) {
-	var a answer
+	a := answer{ok: c.Not} // of a region that is not there
 	if f.memo != nil {
 		a, rows = f.memo.ask(f, c)
 	} else if all, there := f.region(c.where); there {
 		a, rows = f.answer(c, all, strings.Join(all, "\n")), all
-	} else {
-		a.ok = c.Not
 	}
 	if !a.ok {
 		return false, "", nil

@@ -162,8 +162,8 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	s.mu.Lock() // another query, the answer to which dies with the host agent
 	lost := s.shot(s.fed)
 	lost.Owed = []owed{{Offset: s.end, Data: []byte("again")}, {Offset: s.end + 1, Data: []byte("owed")}}
-	s.mu.Unlock()
 	data, err := lost.encode()
+	s.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ type Composer struct {
 	Mode   string `toml:"mode"`   // a terminal mode that must be on
 	Cursor string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
 	Refuse string `toml:"refuse"` // of prompts that the agent CLI would not take as text
-	Never  string `toml:"never"`  // of those among them that not even Lead makes text of: they are refused
+	Never  string `toml:"never"`  // of prompts that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
 
