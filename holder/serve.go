@@ -49,6 +49,7 @@ type server struct {
 	rows     int
 	answered int64
 	read     int64         // how far the host agent has read
+	ahead    int64         // by how much the drain may be ahead of it; 0: unreadLimit
 	advanced chan struct{} // closed when it has read more; nil: nobody waits
 	done     map[string]bool
 	order    []string
