@@ -33,38 +33,6 @@ func (a *arm) mayType(lease string) error {
 	return nil
 }
 
-// prompt sends a prompt and opens a run.
-func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
-	s, err := a.live()
-	if err != nil {
-		return coleo.Receipt{}, err
-	}
-	if err := a.mayType(o.Lease); err != nil {
-		return coleo.Receipt{}, err
-	}
-	receipt, err := s.SendPrompt(ctx, o.Prompt)
-	if err != nil {
-		return receipt, err
-	}
-	a.mu.Lock()
-	if a.run != nil {
-		a.record.Earlier = append(a.record.Earlier, *a.run)
-	}
-	a.run, a.record.Run = &receipt, &receipt
-	record := a.record
-	a.mu.Unlock()
-	e := event(record.ID, coleo.EventRunStart, receipt)
-	e.Run = receipt.ID
-	if err := a.host.append(ctx, e); err != nil {
-		return receipt, err
-	}
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		return receipt, err
-	}
-	a.endRun(ctx, s) // it may be over already
-	return receipt, nil
-}
-
 // respond answers a dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	s, err := a.live()

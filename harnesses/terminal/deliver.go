@@ -26,8 +26,7 @@ const (
 
 // SendPrompt types a prompt and returns when the agent CLI has taken it.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
-	text := strings.TrimRight(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n ")
-	text, err := s.asText(text)
+	text, err := s.asText(plainEnd(p.Text))
 	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
 		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
 	}
@@ -97,6 +96,11 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
 	}
 	return s.submit(ctx, text, also)
+}
+
+// plainEnd is a prompt with one kind of line end, and without blanks behind it.
+func plainEnd(prompt string) string {
+	return strings.TrimRight(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n ")
 }
 
 // asText returns a prompt in the form that the composer takes as text, and says
