@@ -126,12 +126,18 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
 		}
 	}
+	argv = append(argv, c.Args...)
+	for _, option := range s.Launch.Join {
+		if argv, err = joined(argv, option, c.Workdir); err != nil {
+			return holder.Launch{}, err
+		}
+	}
 	for k, v := range c.Env {
 		env[k] = v
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
-		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
+		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
 	}, nil
 }
 

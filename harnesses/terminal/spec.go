@@ -64,6 +64,7 @@ type Launch struct {
 	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of names of variables in the base's launch -> this one's
 	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 	Trust          Trust             `toml:"trust"`
+	Join           []string          `toml:"join"` // options that count once, with JSON or a file of it: what several give is joined
 }
 
 // Part is a piece of a command line, environment and HOME, used when If
