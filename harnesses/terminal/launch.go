@@ -32,6 +32,7 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word
 	Conversation                             string
+	Account                                  string // path of a file of this start's, in which the agent CLI may keep an account
 	Resume, Hermetic, TrustWorkdir           bool
 	MCPServers                               []coleo.MCPServer
 	Hook                                     *hookFacts // nil: there is none
@@ -184,10 +185,13 @@ func (s *Spec) facts(c *coleo.SpawnConfig) (launchFacts, error) {
 	}
 	return launchFacts{
 		Workdir: c.Workdir, Home: home(c), Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
-		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
+		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation, Account: accountPath(c.Dir),
 		Resume: c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir, MCPServers: c.MCPServers,
 	}, nil
 }
+
+// accountPath is where an agent CLI may keep an account for Coleo.
+func accountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
 
 // home returns the HOME that the agent CLI will see.
 func home(c *coleo.SpawnConfig) string {
