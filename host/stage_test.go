@@ -171,6 +171,14 @@ func must[T any](s *stage, op bus.Op, in any) T {
 	return out
 }
 
+// refused gives an order that is refused with a code.
+func (s *stage) refused(want coleo.Code, op bus.Op, in any) {
+	s.t.Helper()
+	if err := s.ask(op, in, nil); coleo.ErrorCode(err) != want {
+		s.t.Errorf("%s %+v = %v (code %q), want code %q", op, in, err, coleo.ErrorCode(err), want)
+	}
+}
+
 func (s *stage) until(what string, ok func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); {

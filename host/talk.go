@@ -27,6 +27,11 @@ const (
 func (a *arm) mayType(lease string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.free(lease)
+}
+
+// free is mayType for callers that hold mu.
+func (a *arm) free(lease string) error {
 	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
 		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
 	}
@@ -110,11 +115,11 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayType(o.ID); err != nil {
-		return nil, err
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := a.free(o.ID); err != nil {
+		return nil, err
+	}
 	if o.Release {
 		a.lease = coleo.Lease{}
 		return a.lease, nil
