@@ -116,6 +116,7 @@ type Composer struct {
 	Never  string `toml:"never"`  // of prompts that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
+	Breaks bool   `toml:"breaks"` // submit may become an empty row below the text: when that is seen it is pressed once more
 
 	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
 }
