@@ -70,6 +70,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err := a.clear(); err != nil {
 		return err
 	}
+	if err := a.thin(); err != nil {
+		return err
+	}
 	c := o.Config
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Name, r.Harness, r.Desired = o.Name, o.Harness, coleo.DesiredRunning
