@@ -15,7 +15,7 @@ const (
 	EventReattached   EventKind = "arm.reattached"      // Handle
 	EventStopped      EventKind = "arm.stopped"         // Reading
 	EventOrphaned     EventKind = "arm.orphaned"        // Note: what is left
-	EventBlocked      EventKind = "arm.blocked"         // Note: why its output cannot be kept, so that it stands still; "" when it goes on
+	EventBlocked      EventKind = "arm.blocked"         // Note: why it stands still: its output cannot be kept, or its holder does not answer; "" when it goes on
 	EventRules        EventKind = "arm.rules"           // Note: that its harness was read again and holds for it, or why what was written does not
 	EventRemoved      EventKind = "arm.removed"         // nothing
 	EventState        EventKind = "state"               // Change

@@ -200,6 +200,7 @@ type Explanation struct {
 	Reading      Reading   `json:"reading"`
 	Now          time.Time `json:"now"` // when it was given: witnesses are as old as that
 	Witnesses    []Witness `json:"witnesses"`
+	Blocked      string    `json:"blocked,omitempty"`      // why the arm cannot go on: its output cannot be kept, or its holder does not answer
 	Disagreement string    `json:"disagreement,omitempty"` // who contradicts the screen now, for people
 	Rows         []string  `json:"rows,omitempty"`         // the rows by which the rule knows it
 	Screen       Screen    `json:"screen"`
@@ -207,7 +208,7 @@ type Explanation struct {
 
 // Witness is one source's word on the state.
 type Witness struct {
-	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http", "journal"
+	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http"
 	State  State     `json:"state,omitempty"` // what it claims; "" when its word adds nothing
 	Rule   string    `json:"rule,omitempty"`  // its word, or the screen's rule
 	Detail string    `json:"detail,omitempty"`

@@ -74,6 +74,7 @@ type Proof string
 const (
 	Proven   Proof = "proven"
 	Unproven Proof = "unproven" // something is there, and it is not the arm's
+	Silent   Proof = "silent"   // its holder is there and does not answer
 	Gone     Proof = "gone"     // nothing is there
 )
 

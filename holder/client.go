@@ -35,7 +35,8 @@ type Client struct {
 
 // Dial connects to the holder of that folder. With a nonce, the holder must
 // prove that it is the one that was started with it: else EUnproven. When
-// nothing listens the error is EUnavailable.
+// nothing listens the error is EUnavailable; a holder that is there and does not
+// answer, since it is stopped or its disk hangs, is ETimeout.
 func Dial(dir, nonce string) (*Client, error) {
 	conn, err := connect(dir, nonce)
 	if err != nil {
@@ -85,7 +86,7 @@ func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
 
 func lost(op string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: it does not answer; is its process stopped?", op)
+		return coleo.Errorf(coleo.ETimeout, "ask the holder to %s: it does not answer", op)
 	}
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev"
 )
 
 const (
@@ -212,6 +214,12 @@ func sendAll(signals []syscall.Signal, send func(syscall.Signal)) {
 	for _, sig := range signals {
 		send(sig)
 	}
+}
+
+// Wake has a process go on that was stopped by a signal, and only the one that id
+// names.
+func Wake(id coleo.Identity) {
+	signalAll([]process{{pid: id.PID, own: func() bool { return SameProcess(id) }}}, unix.SIGCONT)
 }
 
 // Sweep ends every process of an arm that its holder left behind when it died

@@ -6,6 +6,8 @@ import (
 	"context"
 	"syscall"
 	"time"
+
+	"coleo.dev"
 )
 
 // treePoll is how often a tree that was told to end is looked at again.
@@ -47,5 +49,12 @@ type process struct{ pid int }
 func markedOrIn(group, string) []process { return nil }
 
 func pidsOf([]process) []int { return nil }
+
+// Wake has a process go on that was stopped by a signal.
+func Wake(id coleo.Identity) {
+	if SameProcess(id) {
+		_ = syscall.Kill(id.PID, syscall.SIGCONT)
+	}
+}
 
 func signalAll([]process, ...syscall.Signal) {}

@@ -30,7 +30,8 @@ type arm struct {
 	calm    coleo.Cursor   // of the change into idle, error or dead that holds now; 0: it works
 	run     *coleo.Receipt // the open run; of several, the newest: those before it are in the record
 	lease   coleo.Lease
-	blocked string        // what keeps the holder from writing the journal
+	blocked string        // what keeps the arm from going on
+	silent  bool          // its holder did not answer when the session was to be taken up
 	dead    chan struct{} // closed when the session has ended
 }
 
@@ -220,27 +221,47 @@ func (a *arm) report() bus.ArmReport {
 	return r
 }
 
-// prove asks whoever listens in the arm's folder who it is, and what keeps it
-// from writing its journal, "" for nothing.
+// prove asks whoever listens in the arm's folder who it is, and what keeps the
+// arm from going on, "" for nothing.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
-	switch coleo.ErrorCode(err) {
-	case "":
-	case coleo.EUnavailable:
-		return bus.Gone, ""
-	default:
-		return bus.Unproven, ""
+	if err != nil {
+		return unproved(h, err)
 	}
 	defer client.Close()
 	s, err := client.Status()
+	if coleo.ErrorCode(err) == coleo.ETimeout {
+		return unproved(h, err)
+	}
 	if err != nil || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
 		return bus.Unproven, ""
 	}
 	return bus.Proven, s.Blocked
 }
 
-// noteBlocked writes down when the arm's journal can no longer be written, and
-// when it can again: its agent CLI stands still meanwhile.
+// unproved says what it means that nobody has answered as the arm's holder.
+func unproved(h coleo.Handle, err error) (bus.Proof, string) {
+	switch coleo.ErrorCode(err) {
+	case coleo.EUnavailable:
+		return bus.Gone, ""
+	case coleo.ETimeout:
+		if holder.Look(h.Holder) != holder.Dead {
+			return bus.Silent, silence(h)
+		}
+	}
+	return bus.Unproven, ""
+}
+
+// silence says what is the matter with a holder that does not answer.
+func silence(h coleo.Handle) string {
+	if holder.Look(h.Holder) == holder.Stopped {
+		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' has it go on", h.Holder.PID, h.Holder.PID)
+	}
+	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
+}
+
+// noteBlocked writes down when the arm cannot go on, because its journal cannot
+// be written or its holder does not answer, and when it can again.
 func (a *arm) noteBlocked(ctx context.Context, why string) {
 	a.mu.Lock()
 	same, id := a.blocked == why, a.record.ID
@@ -250,7 +271,7 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 		return
 	}
 	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
-		a.host.Log.Error("write down that the journal is blocked", "arm", a.record.Name, "blocked", why, "error", err)
+		a.host.Log.Error("write down that the arm is blocked", "arm", a.record.Name, "blocked", why, "error", err)
 	}
 }
 

@@ -142,16 +142,31 @@ func (h *Host) all() []*arm {
 	return out
 }
 
+// reports looks at arms at the same time: a holder that does not answer takes
+// long to be given up.
+func reports(arms []*arm) []bus.ArmReport {
+	out := make([]bus.ArmReport, len(arms))
+	var looking sync.WaitGroup
+	for i, a := range arms {
+		looking.Go(func() { out[i] = a.report() })
+	}
+	looking.Wait()
+	return out
+}
+
 // beat publishes a sign of life.
 func (h *Host) beat() {
 	b := bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, Capabilities: h.capabilities(), MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(),
 	}
-	for _, a := range h.all() {
-		r := a.report()
+	arms := h.all()
+	for i, r := range reports(arms) {
+		if r.Proof == bus.Proven || r.Proof == bus.Silent {
+			arms[i].noteBlocked(h.ctx, r.Blocked)
+		}
 		if r.Proof == bus.Proven {
-			a.noteBlocked(h.ctx, r.Blocked)
+			arms[i].adoptLate()
 		}
 		if r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
 			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput})

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"coleo.dev"
@@ -125,7 +126,11 @@ func (a *arm) clear() error {
 	if handle == nil {
 		return nil
 	}
-	if proof, _ := prove(*handle); proof == bus.Proven && holder.Look(handle.Process) != holder.Dead {
+	proof, blocked := prove(*handle)
+	if proof == bus.Silent {
+		return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs, but %s", a.record.Name, blocked)
+	}
+	if proof == bus.Proven && holder.Look(handle.Process) != holder.Dead {
 		return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.record.Name)
 	}
 	if left := holder.Sweep(a.record.ID); len(left) > 0 {
@@ -155,7 +160,9 @@ func (a *arm) adopt(ctx context.Context) error {
 	if err != nil {
 		return a.lost(ctx, *handle, err)
 	}
+	a.noteBlocked(ctx, "")
 	a.mu.Lock()
+	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
 		run.Cursor = 0 // of another session object
@@ -171,6 +178,23 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
+// adoptLate takes up a session whose holder answers now, and did not when it was
+// to be taken up.
+func (a *arm) adoptLate() {
+	a.mu.Lock()
+	silent := a.silent && a.record.Desired == coleo.DesiredRunning
+	a.silent = false
+	a.mu.Unlock()
+	if !silent {
+		return
+	}
+	a.host.runs.Go(func() {
+		if err := a.adopt(a.host.ctx); err != nil {
+			a.host.Log.Warn("take up arm", "arm", a.record.Name, "error", err)
+		}
+	})
+}
+
 // readingTimeout bounds how long an arm that is taken up may take until its
 // screen is read: a settling time, but for one that still starts.
 const readingTimeout = 2 * time.Second
@@ -184,7 +208,8 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 }
 
 // lost writes down that a session cannot be taken up. What is left of an arm
-// whose holder has died is ended; what failed the proof is left alone.
+// whose holder has died is ended; what failed the proof is left alone; and one
+// whose holder only does not answer is tried again with each beat.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true, Detail: cause.Error()}
 	switch coleo.ErrorCode(cause) {
@@ -197,6 +222,8 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 		}
 	case coleo.EUnproven:
 		reading.Rule = "unproven"
+	case coleo.ETimeout:
+		return errors.Join(cause, a.awaitAnswer(ctx, handle))
 	default:
 		return cause
 	}
@@ -209,6 +236,19 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 		return err
 	}
 	return cause
+}
+
+// awaitAnswer writes down that an arm has a holder that does not answer yet: how
+// it is nobody knows.
+func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
+	now := time.Now().UTC()
+	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}
+	a.noteBlocked(ctx, silence(handle))
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		a.reading, a.silent = reading, true
+		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
+		return []coleo.Event{event(r.ID, coleo.EventState, coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: a.record.State})}
+	})
 }
 
 // rebooted tells whether the machine has started anew since the handle was
@@ -232,6 +272,9 @@ func (a *arm) kill(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if record.Handle != nil && holder.Look(record.Handle.Holder) == holder.Stopped {
+		holder.Wake(record.Handle.Holder) // it is who ends the arm
 	}
 	if s == nil {
 		return a.killUnheld(ctx, record)
@@ -266,8 +309,10 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	if record.Handle == nil {
 		return nil
 	}
-	proof, _ := prove(*record.Handle)
+	proof, blocked := prove(*record.Handle)
 	switch proof {
+	case bus.Silent:
+		return coleo.Errorf(coleo.ETimeout, "end arm %s: %s", record.Name, blocked)
 	case bus.Unproven:
 		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone", record.Name)
 	case bus.Proven:

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -83,11 +82,7 @@ func (h *Host) orders() map[bus.Op]order {
 }
 
 func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
-	out := []bus.ArmReport{}
-	for _, a := range h.all() {
-		out = append(out, a.report())
-	}
-	return out, nil
+	return reports(h.all()), nil
 }
 
 // eventsAtOnce bounds one piece of the log.
@@ -116,8 +111,6 @@ func explain(ctx context.Context, a *arm) (any, error) {
 	}
 	r := a.report()
 	a.noteBlocked(ctx, r.Blocked) // somebody looks: no need to wait for the next beat
-	if r.Blocked != "" {
-		x.Witnesses = append(x.Witnesses, coleo.Witness{Name: "journal", Rule: r.Blocked, Time: time.Now()})
-	}
+	x.Blocked = r.Blocked
 	return x, nil
 }

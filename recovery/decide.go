@@ -16,6 +16,9 @@ func Decide(e Evidence) Remedy {
 	if trouble := e.trouble(); trouble == "" {
 		return e.reattach()
 	}
+	if e.Found.Proof == Silent {
+		return refuse("Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. It is taken up again when it goes on (kill -CONT); 'coleo arm kill' ends the arm.")
+	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
 		return refuse("Nothing is known to start the arm from: neither its working folder nor an earlier session.")
 	}
@@ -93,6 +96,8 @@ func (e Evidence) unproven() string {
 	switch e.Found.Proof {
 	case Unproven:
 		return "What was found could not prove that it is the arm's, and is left alone"
+	case Silent:
+		return "What holds its terminal does not answer"
 	case Gone:
 		return "Its session is gone"
 	case Proven:

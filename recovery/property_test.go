@@ -10,7 +10,7 @@ import (
 // The values that evidence may take. Every combination of those that decide
 // between reattaching, killing and refusing is tried.
 var (
-	proofs    = []Proof{"", Proven, Unproven, Gone}
+	proofs    = []Proof{"", Proven, Unproven, Silent, Gone}
 	processes = []Process{"", Alive, Stopped, Dead}
 	sweeps    = []Sweep{"", SweptClean, SweptLeft}
 	healths   = []coleo.Health{coleo.HealthActive, coleo.HealthHung, coleo.HealthRecoverable}

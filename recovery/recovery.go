@@ -32,6 +32,7 @@ type Proof string
 const (
 	Proven   Proof = "proven"
 	Unproven Proof = "unproven" // something is there, and it is not known to be the arm's
+	Silent   Proof = "silent"   // its holder is there and does not answer: it is stopped, or its disk hangs
 	Gone     Proof = "gone"     // nothing is there
 )
 

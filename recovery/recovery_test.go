@@ -59,6 +59,7 @@ func TestDecide(t *testing.T) {
 		"gone and swept: restarted, resuming":                   {gone, resume},
 		"gone without a conversation: restarted":                {func(e *Evidence) { gone(e); e.Arm.Conversation = "" }, Remedy{Action: Restart, Host: "h1", Mode: coleo.RecoveryRestarted}},
 		"a reused pid fails the proof: left alone, restarted":   {func(e *Evidence) { e.Found.Proof = Unproven }, with(resume, func(r *Remedy) { r.Sweep = true })},
+		"a holder that is stopped: neither ended nor doubled":   {func(e *Evidence) { e.Found.Proof = Silent }, Remedy{Action: Refuse}},
 		"unproven and hung: left alone too":                     {func(e *Evidence) { e.Found.Proof, e.Health = Unproven, coleo.HealthHung }, with(resume, func(r *Remedy) { r.Sweep = true })},
 		"unproven, and the sweep found something: refused":      {func(e *Evidence) { e.Found.Proof, e.Found.Sweep = Unproven, SweptLeft }, Remedy{Action: Refuse}},
 		"meant to be stopped: nothing":                          {func(e *Evidence) { e.Arm.Desired = coleo.DesiredStopped }, Remedy{Action: Nothing}},

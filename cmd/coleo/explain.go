@@ -43,6 +43,9 @@ func explanation(x coleo.Explanation) string {
 	if !r.Known {
 		b.WriteString(yellow.paint("No rule knows the present screen: nothing can be typed.") + "\n")
 	}
+	if x.Blocked != "" {
+		b.WriteString(yellow.paint("It stands still: "+x.Blocked+".") + "\n")
+	}
 	if d := r.Dialog; d != nil {
 		fmt.Fprintf(&b, "%s: %s\n", d.Kind, d.Title)
 		b.WriteString(quoted(strings.Split(d.Subject, "\n")))

@@ -27,9 +27,10 @@ export class WhyPanel {
     }
   }
 
-  fill({ reading, witnesses, rows, disagreement }) {
+  fill({ reading, witnesses, rows, blocked, disagreement }) {
     const parts = [el("p", { text: `${reading.state}, by ${reading.rule ? `the rule “${reading.rule}”` : "no rule"}, since ${ago(reading.since)}${reading.detail ? ` (${reading.detail})` : ""}.` })];
     if (!reading.known) parts.push(el("p", { class: "warn", text: "No rule knows this screen, so nothing may be typed." }));
+    if (blocked) parts.push(el("p", { class: "warn", text: `It stands still: ${blocked}.` }));
     if (disagreement) parts.push(el("p", { class: "warn", text: `They disagree: ${disagreement}.` }));
     if (rows?.length) parts.push(el("pre", { text: rows.join("\n"), tabIndex: 0, "aria-label": "Rows by which the rule knows it" }));
     for (const w of witnesses ?? []) {

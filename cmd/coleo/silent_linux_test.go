@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// stops stops a process by a signal and waits until it is.
+func (f *fake) stops(pid int) {
+	f.t.Helper()
+	f.check(syscall.Kill(pid, syscall.SIGSTOP))
+	id, err := holder.Identify(pid)
+	f.check(err)
+	until(f.t, "the process is stopped", func() bool { return holder.Look(id) == holder.Stopped })
+}
+
+// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach the
+// holder neither ends the arm nor starts it again, and takes it up when the
+// holder goes on.
+func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	hold := f.the("hold")
+	f.kill9(f.the("agent"))
+	f.stops(hold)
+	f.must("up")
+	f.wait(f.name, coleo.Initializing)
+	if e := f.fails(8, "arm", "recover", f.name); !strings.Contains(e.Message, "does not answer") {
+		t.Errorf("recover says %q", e.Message)
+	}
+	if !runs(hold) || !runs(f.pid) {
+		t.Fatalf("the holder runs: %v, the agent CLI: %v", runs(hold), runs(f.pid))
+	}
+	f.check(syscall.Kill(hold, syscall.SIGCONT))
+	f.wait(f.name, coleo.Idle)
+	f.answers("second")
+}
+
+// TestAnArmWhoseHolderStandsStillCanBeEnded: the order has it go on first.
+func TestAnArmWhoseHolderStandsStillCanBeEnded(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.stops(f.the("hold"))
+	if out := f.must("arm", "explain", f.name); !strings.Contains(out, "is stopped: 'kill -CONT") {
+		t.Errorf("explain says\n%s", out)
+	}
+	f.must("arm", "kill", f.name)
+	if runs(f.pid) {
+		t.Error("the agent CLI runs on")
+	}
+}
