@@ -121,7 +121,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 		return fmt.Errorf("wait for the stream: %w", err)
 	}
 	handle := t.Session.Handle()
-	if err := t.Session.Close(); err != nil {
+	if err := t.letGo(); err != nil {
 		return err
 	}
 	if t.Session, err = t.Harness.Attach(ctx, handle); err != nil {
