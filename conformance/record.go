@@ -106,7 +106,7 @@ func (t *Trial) writeRecording(name string, taped *taping) error {
 	}
 	hidden := t.config.hidden()
 	var cast bytes.Buffer
-	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.hold), holder.CastEdit{Marks: t.checks, Hide: hidden})
+	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.hold), holder.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it never ran
 	}

@@ -13,6 +13,7 @@ import (
 // CastEdit is what a cast has beside its journal, and what it leaves out.
 type CastEdit struct {
 	Marks []CastMark // markers, in the order of their times
+	Typed bool       // an input event, without the keys, where some were typed
 	Hide  []string   // texts of the output in whose place a Cover stands; where a terminal wraps one it stays
 }
 
@@ -23,8 +24,8 @@ type CastMark struct {
 }
 
 // WriteCast writes the journal in dir as a Cast, with the times of the index,
-// which are right to 50 ms, and returns when it begins. Typed keys are not in
-// the journal, so not in the cast. With Hide the whole journal is held in memory.
+// which are right to 50 ms, and returns when it begins. Which keys were typed is
+// not in the journal, so not in the cast. With Hide the whole journal is held in memory.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -45,12 +46,12 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	r := NewReader(dir, begin)
 	defer r.Close()
 	c := NewCast(out, cols, rows, start)
-	return start, c.journal(hide(r, end, edit.Hide), end, marks, edit.Marks)
+	return start, c.journal(hide(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes output with the marks of its index and the markers.
-func (c *Cast) journal(r source, end int64, marks []Mark, markers []CastMark) error {
-	now := c.now
+// journal writes output with the marks of its index and what edit adds.
+func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
+	now, markers := c.now, edit.Marks
 	for _, m := range marks {
 		c.copy(r, m.Offset, now)
 		for len(markers) > 0 && !markers[0].Time.After(m.Time) {
@@ -60,6 +61,10 @@ func (c *Cast) journal(r source, end int64, marks []Mark, markers []CastMark) er
 		now = m.Time
 		if m.Kind == MarkResize {
 			c.Resize(now, m.Cols, m.Rows)
+		}
+		if m.Kind == MarkInput && edit.Typed {
+			c.now = now
+			c.line([]any{c.seconds(), "i", ""})
 		}
 	}
 	c.copy(r, end, now)
@@ -158,9 +163,11 @@ func cutCharacter(p []byte) int {
 
 func (c *Cast) event(kind, data string) {
 	if data != "" {
-		c.line([]any{max(0, c.now.Sub(c.start).Seconds()), kind, data})
+		c.line([]any{c.seconds(), kind, data})
 	}
 }
+
+func (c *Cast) seconds() float64 { return max(0, c.now.Sub(c.start).Seconds()) }
 
 func (c *Cast) line(v any) {
 	if c.err != nil {

@@ -62,7 +62,7 @@ func sameEvents(t *testing.T, got, want []pty.CastEvent) {
 	}
 }
 
-func TestACastHasMarkersAndHidesTexts(t *testing.T) {
+func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	j, err := CreateJournal(dir)
@@ -76,12 +76,13 @@ func TestACastHasMarkersAndHidesTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	j.Mark(Mark{Time: start.Add(3500 * time.Millisecond), Kind: MarkInput})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	marks := []CastMark{{start.Add(1500 * time.Millisecond), "between"}, {start.Add(4 * time.Second), "behind"}}
 	var out bytes.Buffer
-	if _, err := WriteCast(&out, dir, CastEdit{Marks: marks, Hide: []string{"/home/somebody"}}); err != nil {
+	if _, err := WriteCast(&out, dir, CastEdit{Marks: marks, Typed: true, Hide: []string{"/home/somebody"}}); err != nil {
 		t.Fatal(err)
 	}
 	cast, err := pty.ReadCast(&out)
@@ -93,6 +94,7 @@ func TestACastHasMarkersAndHidesTexts(t *testing.T) {
 		{At: 1500 * time.Millisecond, Kind: pty.CastMark, Data: "between"},
 		{At: 2 * time.Second, Kind: pty.CastOutput, Data: "leo-coleo-c/w\r\n"},
 		{At: 3 * time.Second, Kind: pty.CastOutput, Data: "and /coleo-coleo-c"},
+		{At: 3500 * time.Millisecond, Kind: pty.CastInput},
 		{At: 4 * time.Second, Kind: pty.CastMark, Data: "behind"},
 	})
 }

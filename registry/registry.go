@@ -18,6 +18,7 @@ import (
 	"coleo.dev/harnesses/claudecode"
 	"coleo.dev/harnesses/cline"
 	"coleo.dev/harnesses/codex"
+	"coleo.dev/harnesses/continuecli"
 	"coleo.dev/harnesses/copilot"
 	"coleo.dev/harnesses/gemini"
 	"coleo.dev/harnesses/generic"
@@ -42,6 +43,7 @@ func builtins() []builtin {
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
 		{"cline", cline.Spec, terminal.Hooks{}},
 		{"codex", codex.Spec, codex.Hooks()},
+		{"continue", continuecli.Spec, terminal.Hooks{}},
 		{"copilot", copilot.Spec, terminal.Hooks{}},
 		{"gemini", gemini.Spec, gemini.Hooks()},
 		{"generic", generic.Spec, terminal.Hooks{}},

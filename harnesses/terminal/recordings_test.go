@@ -20,7 +20,7 @@ const recordings = "testdata/recordings"
 
 // reader says which harness reads a folder of recordings.
 func readerOf(folder string) string {
-	for _, name := range []string{"aider", "claude-code", "codex", "gemini", "opencode"} {
+	for _, name := range []string{"aider", "claude-code", "codex", "continue", "gemini", "opencode"} {
 		if strings.HasPrefix(folder, name+"-") {
 			return name
 		}
