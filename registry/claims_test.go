@@ -24,6 +24,7 @@ var claims = map[string]string{
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
 	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
+	"roo":          "", // never run
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
 	"coleo.dev/harnesses/qwen"
+	"coleo.dev/harnesses/roo"
 	"coleo.dev/harnesses/terminal"
 )
 
@@ -50,6 +51,7 @@ func builtins() []builtin {
 		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
 		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
 		{"qwen", qwen.Spec, terminal.Hooks{}},
+		{"roo", roo.Spec, terminal.Hooks{}},
 	}
 }
 
