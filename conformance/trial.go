@@ -116,6 +116,15 @@ func (t *Trial) begin(check string) {
 // requests are those that the model got during this check.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
+// streams returns when the model has begun to answer a prompt.
+func (t *Trial) streams(ctx context.Context, prompt string) error {
+	begun := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	if _, err := t.Model.Wait(ctx, begun); err != nil {
+		return fmt.Errorf("wait for the stream: %w", err)
+	}
+	return nil
+}
+
 // close ends the agent CLI and removes what the trial made.
 func (t *Trial) close() error {
 	var err error
