@@ -99,8 +99,9 @@ type Reloader interface {
 // Recorder is a harness that keeps what the terminals of its sessions show. It
 // needs no live session: an arm that has ended can be asked too.
 type Recorder interface {
-	// ScreenAt returns the screen as it stood at a time, to 50 ms. Error:
-	// EInvalid when what is kept begins later; it says when.
+	// ScreenAt returns the screen as it stood at a time, to 50 ms. Of an earlier
+	// generation a handle needs no more than arm and folder. Error: EInvalid
+	// when what is kept begins later; it says when.
 	ScreenAt(h Handle, at time.Time) (Screen, error)
 	// Record returns the piece of output that begins at an offset. Where that
 	// is no longer kept the piece begins with the oldest screen there is.

@@ -35,8 +35,9 @@ type Brain interface {
 	// Screen returns what the arm's terminal shows, or showed at a time that
 	// is not zero.
 	Screen(ctx context.Context, arm string, at time.Time) (coleo.Screen, error)
-	// Record returns the piece of the arm's recording that begins at an offset.
-	Record(ctx context.Context, arm string, from int64) (coleo.Recording, error)
+	// Record returns the piece of a recording of the arm's generation, 0 for the
+	// last, that begins at an offset.
+	Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error)
 	// Output returns terminal output from an offset on; an offset below 0 is
 	// counted from the end. It waits up to wait for some, and returns a piece
 	// without data when none came.

@@ -95,7 +95,7 @@ func (b *scriptedBrain) Explain(context.Context, string) (coleo.Explanation, err
 	return coleo.Explanation{Reading: coleo.Reading{State: coleo.Idle, Rule: "composer"}}, b.fail
 }
 
-func (b *scriptedBrain) Record(_ context.Context, _ string, from int64) (coleo.Recording, error) {
+func (b *scriptedBrain) Record(_ context.Context, _ string, _ int, from int64) (coleo.Recording, error) {
 	return coleo.Recording{Offset: from, Next: from + 2, Until: from + 2, Events: []coleo.RecordedEvent{{Data: []byte("hi")}}}, b.fail
 }
 

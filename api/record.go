@@ -15,8 +15,9 @@ type screenInput struct {
 }
 
 type recordingInput struct {
-	ID   string `path:"id" doc:"Id or name of the arm"`
-	From int64  `query:"from" minimum:"0" doc:"Offset of the first byte of output; the last answer's next"`
+	ID         string `path:"id" doc:"Id or name of the arm"`
+	Generation int    `query:"generation" minimum:"0" doc:"Which of the arm's starts; left out or 0: the last"`
+	From       int64  `query:"from" minimum:"0" doc:"Offset of the first byte of output; the last answer's next"`
 }
 
 func (s *Server) screen(ctx context.Context, in *screenInput) (*reply[coleo.Screen], error) {
@@ -32,7 +33,7 @@ func (s *Server) screen(ctx context.Context, in *screenInput) (*reply[coleo.Scre
 }
 
 func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[coleo.Recording], error) {
-	out, err := s.brain.Record(ctx, in.ID, in.From)
+	out, err := s.brain.Record(ctx, in.ID, in.Generation, in.From)
 	out.Events = list(out.Events)
 	return &reply[coleo.Recording]{out}, err
 }
@@ -44,10 +45,10 @@ func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.
 	return out, err
 }
 
-// Record returns the piece of the arm's recording that begins at an offset; 0
-// is the beginning of what is kept.
-func (c *Client) Record(ctx context.Context, arm string, from int64) (coleo.Recording, error) {
+// Record returns the piece of a recording of the arm's generation, 0 for the
+// last, that begins at an offset; 0 is the beginning of what is kept.
+func (c *Client) Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error) {
 	var out coleo.Recording
-	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?from=%d", from)), nil, &out)
+	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, from)), nil, &out)
 	return out, err
 }

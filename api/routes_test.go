@@ -128,7 +128,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return s.Lines[0], err
 		},
 		"7 to 9 of 9: hi": func() (any, error) {
-			r, err := c.Record(ctx, "a1", 7)
+			r, err := c.Record(ctx, "a1", 2, 7)
 			return fmt.Sprintf("%d to %d of %d: %s", r.Offset, r.Next, r.Until, r.Events[0].Data), err
 		},
 		"-7 \x1b[1mhi\xff": func() (any, error) {

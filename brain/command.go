@@ -131,14 +131,15 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time) (cole
 	return s, err
 }
 
-// Record returns the piece of an arm's recording that begins at an offset.
-func (b *Brain) Record(ctx context.Context, idOrName string, from int64) (coleo.Recording, error) {
+// Record returns the piece of a recording of an arm's generation, 0 for the
+// last, that begins at an offset.
+func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return r, err
 	}
-	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout, bus.RecordOrder{Arm: arm.ID, From: from}, &r)
+	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout, bus.RecordOrder{Arm: arm.ID, Generation: generation, From: from}, &r)
 	return r, err
 }
 

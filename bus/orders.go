@@ -109,10 +109,12 @@ type ScreenOrder struct {
 	At  time.Time `json:"at,omitzero"`
 }
 
-// RecordOrder asks for the piece of an arm's recording from an offset on.
+// RecordOrder asks for the piece of an arm's recording from an offset on, of its
+// last generation when it names none.
 type RecordOrder struct {
-	Arm  string `json:"arm"`
-	From int64  `json:"from"`
+	Arm        string `json:"arm"`
+	Generation int    `json:"generation,omitempty"`
+	From       int64  `json:"from"`
 }
 
 // OutputOrder asks for terminal output from an offset on. It waits for some up

@@ -55,7 +55,7 @@ func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream, err := c.Stream(ctx, 0, true)
+	stream, err := c.Lead(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +140,42 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	}
 }
 
+func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
+	t.Parallel()
+	_, l, said := load(t, "binary", nil)
+	c := dial(t, l)
+	const ahead = 1 << 20
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := c.Lead(ctx, 0, ahead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		chunk, err := stream.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := int(chunk.Offset) + len(chunk.Data)
+		calm, since := said(), time.Now()
+		wait(t, func() bool {
+			if now := said(); now != calm {
+				calm, since = now, time.Now()
+			}
+			return time.Since(since) > 100*time.Millisecond
+		})
+		if most := read + ahead + socketBuffers + inTransit; calm > most {
+			t.Fatalf("the writer got %d bytes off where %d were read, want at most %d", calm, read, most)
+		}
+	}
+	cancel()
+	begin := said()
+	wait(t, func() bool { return said() >= begin+unreadLimit/2 })
+}
+
+// socketBuffers is what a stream holds between the holder and who reads it.
+const socketBuffers = 1 << 20
+
 func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	t.Parallel()
 	_, l, said := load(t, "binary", nil)
@@ -149,7 +185,7 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream, err := c.Stream(ctx, 0, true)
+	stream, err := c.Lead(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,15 +182,26 @@ type Stream struct {
 	stop func() bool
 }
 
-// Stream opens a connection of its own and has output sent from an offset on.
-// The host agent passes host, so that the holder stops to drain when it falls
-// too far behind; viewers do not. It ends when ctx does.
-func (c *Client) Stream(ctx context.Context, from int64, host bool) (*Stream, error) {
+// Stream opens a connection of its own and has output sent from an offset on,
+// for a viewer. It ends when ctx does.
+func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
+	return c.stream(ctx, request{Op: askStream, From: from})
+}
+
+// Lead is Stream for the host agent: as long as it reads, the holder takes in
+// no more than so many bytes that it has not had yet, and the kernel blocks a
+// program that writes more; 0 for what it may leave unread when it is gone,
+// 64 MiB. A holder that is older than this bound goes by the 64 MiB.
+func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
+	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
+}
+
+func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	conn, err := connect(c.dir, c.nonce)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeJSON(conn, frameRequest, request{Op: askStream, From: from, Host: host}); err != nil {
+	if err := writeJSON(conn, frameRequest, q); err != nil {
 		conn.Close()
 		return nil, lost(askStream, err)
 	}

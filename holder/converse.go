@@ -200,7 +200,7 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 // to the journal: who drains would hear of it only after a round by the
 // kernel's poll. It does not wait for room on a full disk.
 func (s *server) takeEcho() {
-	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= unreadLimit {
+	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= s.mayLead() {
 		return
 	}
 	_ = s.term.control(func(master int) {
@@ -232,7 +232,9 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	reader := NewReader(JournalDir(s.launch.Dir), q.From)
 	defer reader.Close()
 	if q.Host {
+		s.lead(q.Ahead)
 		defer s.pace.Store(0)
+		defer s.lead(0)
 	}
 	grown := s.journal.Watch()
 	defer s.journal.Unwatch(grown)

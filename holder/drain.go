@@ -157,7 +157,7 @@ func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
 		end := s.journal.End()
-		near := s.launch.Alone || end-s.read < unreadLimit
+		near := s.launch.Alone || end-s.read < s.mayLead()
 		if !near && s.advanced == nil {
 			s.advanced = make(chan struct{})
 		}
@@ -171,6 +171,31 @@ func (s *server) waitForReader() {
 		case <-s.stopping:
 			return
 		}
+	}
+}
+
+// lead sets how much more than the host agent has read is taken in, in bytes; 0
+// for unreadLimit.
+func (s *server) lead(ahead int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead = ahead
+	s.wakeDrain()
+}
+
+// mayLead is what lead has set. The caller holds mu.
+func (s *server) mayLead() int64 {
+	if s.ahead > 0 {
+		return min(s.ahead, unreadLimit)
+	}
+	return unreadLimit
+}
+
+// wakeDrain has a drain that waits look again. The caller holds mu.
+func (s *server) wakeDrain() {
+	if s.advanced != nil {
+		close(s.advanced)
+		s.advanced = nil
 	}
 }
 
@@ -189,10 +214,7 @@ func (s *server) advance(offset int64) {
 	defer s.mu.Unlock()
 	if offset > s.read {
 		s.read = offset
-		if s.advanced != nil {
-			close(s.advanced)
-			s.advanced = nil
-		}
+		s.wakeDrain()
 	}
 }
 

@@ -2,6 +2,7 @@ package holder
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,36 +14,51 @@ import (
 
 // Hold keeps any program in a folder, for a person: with the environment and
 // the work folder of this process. self is as in Launch. It returns when the
-// program has ended.
-func Hold(dir string, argv, environ, self []string) error {
+// program has ended, with its exit status as a shell gives it.
+func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
-		return coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
+		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
 	}
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
-		return coleo.Errorf(coleo.ENotInstalled, "%v", err)
+		return 0, coleo.Errorf(coleo.ENotInstalled, "%v", err)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("find the holder's folder: %w", err)
+		return 0, fmt.Errorf("find the holder's folder: %w", err)
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
-		return fmt.Errorf("find the work folder: %w", err)
+		return 0, fmt.Errorf("find the work folder: %w", err)
 	}
 	nonce, err := randomWord()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	launch, err := json.Marshal(Launch{
 		Arm: filepath.Base(dir), Generation: 1, Nonce: nonce, Dir: dir, Self: self,
 		Argv: append([]string{program}, argv[1:]...), Env: environ, Workdir: cwd, Alone: true,
 	})
 	if err != nil {
-		return fmt.Errorf("write the launch: %w", err)
+		return 0, fmt.Errorf("write the launch: %w", err)
 	}
 	in, out := io.Pipe()
 	go func() { _, _ = out.Write(launch); out.Close() }()
-	return Serve(in, io.Discard)
+	if err := Serve(in, io.Discard); err != nil {
+		return 0, err
+	}
+	exit, err := ReadExit(dir)
+	if err != nil || exit == nil {
+		return 0, errors.Join(err, coleo.Errorf(coleo.EInternal, "it is not known how %s ended", program))
+	}
+	return exit.status(), nil
+}
+
+// status is the end as a shell tells it.
+func (e Exit) status() int {
+	if e.Signal != 0 {
+		return 128 + e.Signal
+	}
+	return max(e.Code, 0)
 }
 
 // randomWord returns 128 random bits in hex, from the system itself: package

@@ -112,7 +112,7 @@ func output(t *testing.T, c *Client, from int64, want string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s, err := c.Stream(ctx, from, true)
+	s, err := c.Lead(ctx, from, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestTheEndOfTheProgramIsTold(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "echo bye; exit 7")
 	c := dial(t, l)
-	stream, err := c.Stream(t.Context(), 0, true)
+	stream, err := c.Lead(t.Context(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

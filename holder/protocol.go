@@ -50,6 +50,7 @@ type request struct {
 	Nonce   string        `json:"nonce,omitempty"`   // hello
 	From    int64         `json:"from,omitempty"`    // stream, covered
 	Host    bool          `json:"host,omitempty"`    // stream: its position holds back the drain
+	Ahead   int64         `json:"ahead,omitempty"`   // stream of the host agent: by how many bytes; 0: unreadLimit
 	Write   *Write        `json:"write,omitempty"`
 	Cols    int           `json:"cols,omitempty"`
 	Rows    int           `json:"rows,omitempty"`

@@ -49,6 +49,7 @@ type server struct {
 	rows     int
 	answered int64
 	read     int64         // how far the host agent has read
+	ahead    int64         // by how much the drain may be ahead of it; 0: unreadLimit
 	advanced chan struct{} // closed when it has read more; nil: nobody waits
 	done     map[string]bool
 	order    []string
@@ -249,14 +250,14 @@ func (s *server) run(at *listener) error {
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitFarewell returns when somebody has been connected and nobody is any
-// more, or linger is over.
+// awaitFarewell returns when somebody has been connected, or nobody is to come,
+// and nobody is any more, or linger is over.
 func (s *server) awaitFarewell() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		over, left := s.met && s.talks == 0, s.left
+		over, left := (s.met || s.launch.Alone) && s.talks == 0, s.left
 		s.mu.Unlock()
 		if over {
 			return

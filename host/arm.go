@@ -44,8 +44,10 @@ func (a *arm) live() (coleo.Session, error) {
 }
 
 // dir is where the holder of the arm's present generation lives.
-func (a *arm) dir() string {
-	return filepath.Join(a.root(), fmt.Sprintf("g%d", a.record.Generation))
+func (a *arm) dir() string { return a.dirOf(a.record.Generation) }
+
+func (a *arm) dirOf(generation int) string {
+	return filepath.Join(a.root(), fmt.Sprintf("g%d", generation))
 }
 
 // root is where everything of the arm lives.

@@ -70,6 +70,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err := a.clear(); err != nil {
 		return err
 	}
+	if err := a.thin(); err != nil {
+		return err
+	}
 	a.mu.Lock()
 	a.record.Name, a.record.Harness, a.record.Desired = o.Name, o.Harness, coleo.DesiredRunning
 	a.record.Generation = max(a.record.Generation+1, o.Config.Generation) // it may have run elsewhere since

@@ -59,6 +59,7 @@ func builtins() []builtin {
 type Registry struct {
 	dir     string
 	hold    []string
+	floods  *terminal.Floods
 	builtin map[string]coleo.Harness
 
 	mu    sync.Mutex
@@ -84,13 +85,13 @@ type file struct {
 // is spawned or taken up then goes by the new description, and by the one before
 // as long as the new one is wrong.
 func New(dir string, hold []string) (*Registry, error) {
-	r := &Registry{dir: dir, hold: hold, builtin: map[string]coleo.Harness{}}
+	r := &Registry{dir: dir, hold: hold, floods: terminal.NewFloods(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
 		spec, err := terminal.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
 		if err != nil {
 			return nil, err
 		}
-		r.builtin[b.name] = terminal.New(spec, b.hooks, hold)
+		r.builtin[b.name] = terminal.New(spec, b.hooks, hold, r.floods)
 	}
 	api, err := opencodeapi.New(hold)
 	if err != nil {
@@ -119,7 +120,7 @@ func (r *Registry) refresh() {
 	files := map[string]file{}
 	r.all, r.wrong = maps.Clone(r.builtin), err
 	for _, path := range slices.Sorted(maps.Keys(stamps)) {
-		f := r.files[path].again(path, stamps[path], r.hold)
+		f := r.files[path].again(path, stamps[path], r.hold, r.floods)
 		if files[path] = f; f.wrong != nil {
 			r.wrong = errors.Join(r.wrong, f.wrong)
 		}
@@ -145,14 +146,14 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 }
 
 // again is the file as it is now.
-func (f file) again(path, stamp string, hold []string) file {
+func (f file) again(path, stamp string, hold []string, floods *terminal.Floods) file {
 	if f.stamp == stamp {
 		return f
 	}
 	f.stamp = stamp
 	var spec *terminal.Spec
 	if spec, f.wrong = readSpec(path); f.wrong == nil {
-		f.harness = terminal.New(spec, hooksOf(spec), hold)
+		f.harness = terminal.New(spec, hooksOf(spec), hold, floods)
 	}
 	return f
 }

@@ -43,7 +43,11 @@ func run(args []string) error {
 		if err != nil {
 			return fmt.Errorf("find this program: %w", err)
 		}
-		return holder.Hold(args[2], slices.Clone(args[4:]), os.Environ(), []string{self, "hold", "--stdin"})
+		code, err := holder.Hold(args[2], slices.Clone(args[4:]), os.Environ(), []string{self, "hold", "--stdin"})
+		if err == nil && code != 0 {
+			os.Exit(code)
+		}
+		return err
 	}
 	return coleo.Errorf(coleo.EInvalid, "this program is started by coleo; see coleo hold --help")
 }

@@ -57,24 +57,33 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 }
 
 func newArmRecordCommand() *cobra.Command {
-	return &cobra.Command{
+	var generation int
+	c := &cobra.Command{
 		Use:   "record NAME > FILE.cast",
 		Short: "Print what the arm's terminal showed as an asciicast",
 		Long: `Print what the arm's terminal showed, up to now or to its end, as an asciicast
 of version 2, with times and resizes.
 
-It begins with the arm's last start. Where the oldest output is deleted already it
-begins with the oldest screen that is kept. The output may hold secrets.`,
+It is of the arm's last start, or of the one with the number that --generation
+gives. Where the oldest output is deleted already it begins with the oldest screen
+that is kept. The output may hold secrets.`,
 		Args: exactly(1, "the name of an arm"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			return record(c, client, args[0])
+			if c.Flags().Changed("generation") && generation < 1 {
+				return coleo.Errorf(coleo.EInvalid, "--generation %d: an arm's starts are numbered from 1", generation)
+			}
+			return record(c, func(from int64) (coleo.Recording, error) {
+				return client.Record(c.Context(), args[0], generation, from)
+			})
 		}),
 	}
+	c.Flags().IntVar(&generation, "generation", 0, "which of the arm's starts, from 1 (default: the last)")
+	return c
 }
 
-// record writes an arm's recording piece by piece.
-func record(c *cobra.Command, client *api.Client, name string) error {
-	piece, err := client.Record(c.Context(), name, 0)
+// record writes an arm's recording, which comes in pieces.
+func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, error)) error {
+	piece, err := pieceFrom(0)
 	if err != nil {
 		return err
 	}
@@ -88,22 +97,17 @@ func record(c *cobra.Command, client *api.Client, name string) error {
 			tell(0, 0)
 			return cast.Close()
 		}
-		if piece, err = nextPiece(c, client, name, piece.Next); err != nil {
+		from := piece.Next
+		if piece, err = pieceFrom(from); err != nil {
 			return err
+		}
+		if piece.Next <= from {
+			return coleo.Errorf(coleo.EInternal, "the recording does not go on behind offset %d", from)
 		}
 		if piece.Cols > 0 { // what came next has been deleted: it goes on from a later screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
 		}
 	}
-}
-
-// nextPiece returns a piece that goes on.
-func nextPiece(c *cobra.Command, client *api.Client, name string, from int64) (coleo.Recording, error) {
-	piece, err := client.Record(c.Context(), name, from)
-	if err == nil && piece.Next <= from {
-		err = coleo.Errorf(coleo.EInternal, "the recording of %s does not go on behind offset %d", name, from)
-	}
-	return piece, err
 }
 
 func writePiece(cast *holder.Cast, piece coleo.Recording) {

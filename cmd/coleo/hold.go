@@ -22,7 +22,7 @@ func newHoldCommand() *cobra.Command {
 		Long: `Keep one program on a pseudo-terminal, and its output on disk.
 
 The holder journals every byte below DIR/journal, serves DIR/hold.sock and ends
-when the program does. Arms have one each; coleo starts them by itself.`,
+when the program does, with its exit status. Arms have one each; coleo starts them by itself.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if stdin {
 				return holder.Serve(os.Stdin, os.Stdout)
@@ -51,7 +51,11 @@ func holdProgram(dir string, argv []string) error {
 		args := append([]string{hold[0], "hold", "--dir", dir, "--"}, argv...)
 		return fmt.Errorf("become the holder: %w", syscall.Exec(hold[0], args, os.Environ()))
 	}
-	return holder.Hold(dir, argv, os.Environ(), hold)
+	code, err := holder.Hold(dir, argv, os.Environ(), hold)
+	if err != nil || code == 0 {
+		return err
+	}
+	return exit(code)
 }
 
 func newReplayCommand() *cobra.Command {

@@ -71,6 +71,44 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	}
 }
 
+// TestAnArmsEarlierStartsCanBeSeen: they are kept within the same bound.
+func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
+	t.Parallel()
+	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
+	f.answers("in-the-first-start")
+	first := time.Now().UTC()
+	f.again()
+	between := time.Now().UTC()
+	f.answers("in-the-second-start")
+	if past := f.must("arm", "screen", f.name, "--at", first.Format(time.RFC3339Nano)); !strings.Contains(past, "in-the-first-start") {
+		t.Errorf("the screen of %s is\n%s", first, past)
+	}
+	if now := f.must("arm", "screen", f.name, "--at", between.Format(time.RFC3339Nano)); strings.Contains(now, "in-the-first-start") {
+		t.Errorf("the second start began with\n%s", now)
+	}
+	of := func(generation string) string { return f.must("arm", "record", f.name, "--generation", generation) }
+	if one, two := of("1"), of("2"); !strings.Contains(one, "in-the-first-start") || strings.Contains(one, "in-the-second") || !strings.Contains(two, "in-the-second") {
+		t.Error("the recordings of two starts are not told apart")
+	}
+	f.fails(2, "arm", "record", f.name, "--generation", "0")
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message, "there are 1 to 2") {
+		t.Errorf("a start that was not: %q", e.Message)
+	}
+	f.floods()
+	f.again() // the second start has more than is kept now
+	f.again()
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message, "there are 3 to 4") {
+		t.Errorf("a start that is deleted: %q", e.Message)
+	}
+}
+
+// again ends the arm and starts it anew.
+func (f *fake) again() {
+	f.t.Helper()
+	f.must("arm", "kill", f.name)
+	f.must("arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake")
+}
+
 // floods has the arm write more than is kept, and fails when it stays on disk.
 func (f *fake) floods() {
 	f.t.Helper()

@@ -32,7 +32,7 @@ var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	stream, err := c.Stream(ctx, 0, true)
+	stream, err := c.Lead(ctx, 0, 0)
 	if err != nil {
 		return "", err
 	}

@@ -145,7 +145,7 @@ func (s *session) rest(d time.Duration) bool {
 // watchProcess waits for the end of the server's process.
 func (s *session) watchProcess() {
 	defer s.log.End()
-	stream, err := s.client.Stream(s.ctx, 0, true)
+	stream, err := s.client.Lead(s.ctx, 0, 0)
 	if err != nil {
 		s.ended(-1, err.Error())
 		return

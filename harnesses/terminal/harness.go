@@ -12,9 +12,10 @@ import (
 
 // Harness drives one agent CLI by its Spec. It satisfies coleo.Harness.
 type Harness struct {
-	spec  *Spec
-	hooks Hooks
-	hold  []string
+	spec   *Spec
+	hooks  Hooks
+	hold   []string
+	floods *Floods
 }
 
 var _ coleo.Harness = (*Harness)(nil)
@@ -41,9 +42,10 @@ type Hooks struct {
 }
 
 // New returns a harness. hold is the command that becomes a holder: `coleo
-// hold --stdin`, with the program's own path.
-func New(spec *Spec, hooks Hooks, hold []string) *Harness {
-	return &Harness{spec: spec, hooks: hooks, hold: hold}
+// hold --stdin`, with the program's own path. All harnesses of a host agent have
+// floods in common.
+func New(spec *Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
+	return &Harness{spec: spec, hooks: hooks, hold: hold, floods: floods}
 }
 
 // Info describes the harness as its Spec does.

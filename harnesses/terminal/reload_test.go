@@ -22,7 +22,7 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return New(spec, Hooks{}, nil)
+		return New(spec, Hooks{}, nil, NewFloods())
 	}
 	working := described(`state = "idle"`, `state = "processing"`)
 	s.typing.Lock()

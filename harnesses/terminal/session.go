@@ -71,7 +71,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	s.described.Store(h.spec)
 	replay := s.rebuild(at)
 	s.fresh = fresh
-	stream, err := client.Stream(ctx, s.end, true)
+	stream, err := client.Lead(ctx, s.end, floodAhead)
 	if err != nil {
 		cancel()
 		client.Close()
@@ -132,7 +132,7 @@ func (s *session) Explain() coleo.Explanation {
 
 // Output yields the terminal's bytes from an offset on, then live ones.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
-	stream, err := s.client.Stream(ctx, from, false)
+	stream, err := s.client.Stream(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +184,7 @@ func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
 	defer s.log.End()
 	defer s.ear.close()
+	defer s.h.floods.leave(&s.pace)
 	chunks := make(chan holder.Chunk, 16)
 	go func() {
 		defer close(chunks)

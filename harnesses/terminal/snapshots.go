@@ -52,7 +52,7 @@ type heard struct {
 // or be of another version at any time.
 type snapshots struct {
 	dir   string
-	nonce string
+	nonce string // "": whatever the folder holds, of a generation that has ended
 }
 
 func snapshotsOf(h coleo.Handle) snapshots {
@@ -110,7 +110,7 @@ func (s snapshots) load(offset int64) (*snapshot, error) {
 	if err := json.Unmarshal(head, &out); err != nil {
 		return nil, fmt.Errorf("read snapshot %s: %w", s.path(offset), err)
 	}
-	if out.Nonce != s.nonce || out.Offset != offset {
+	if s.nonce != "" && out.Nonce != s.nonce || out.Offset != offset {
 		return nil, fmt.Errorf("read snapshot %s: it is of another session", s.path(offset))
 	}
 	if out.screen, err = pty.Restore(screen); err != nil {

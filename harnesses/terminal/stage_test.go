@@ -67,7 +67,7 @@ func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{t: t, h: New(spec, Hooks{}, []string{os.Args[0], asHolder}), dir: t.TempDir()}
+	st := &stage{t: t, h: New(spec, Hooks{}, []string{os.Args[0], asHolder}, NewFloods()), dir: t.TempDir()}
 	st.typed = filepath.Join(st.dir, "typed")
 	fifo, program := filepath.Join(st.dir, "fifo"), filepath.Join(st.dir, "stage")
 	script := "#!/bin/sh\nstty raw -echo\nexec 3<&0\ncat <&3 >" + st.typed + " &\ncat " + fifo + "\nwait\n"

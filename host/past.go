@@ -1,0 +1,167 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+)
+
+// screen returns an arm's screen: of its live session, or as it stood.
+func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if !o.At.IsZero() {
+		return a.screenAt(o.At)
+	}
+	s, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.(coleo.Terminal)
+	if !ok {
+		return nil, a.noTerminal()
+	}
+	return t.Screen(), nil
+}
+
+// screenAt asks the last generation first, and each earlier one as long as the
+// time is before what the later one has kept. A generation that had ended by
+// then has nothing to say of it.
+func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
+	r, last, err := a.recorder()
+	if err != nil {
+		return coleo.Screen{}, err
+	}
+	s, err := r.ScreenAt(last, at)
+	for _, handle := range slices.Backward(a.earlier(last)) {
+		if coleo.ErrorCode(err) != coleo.EInvalid {
+			break
+		}
+		if exit, exitErr := holder.ReadExit(handle.Dir); exitErr == nil && exit != nil && exit.Time.Before(at) {
+			break
+		}
+		s, err = r.ScreenAt(handle, at)
+	}
+	return s, err
+}
+
+// recording returns a piece of what an arm's terminal showed, also after the
+// arm's end.
+func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	r, handle, err := a.recorder()
+	if err != nil {
+		return nil, err
+	}
+	if o.Generation == 0 || o.Generation == handle.Generation {
+		return r.Record(handle, o.From)
+	}
+	kept := a.earlier(handle)
+	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
+	if i < 0 {
+		oldest := append(kept, handle)[0].Generation
+		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: there are %d to %d", o.Generation, a.record.Name, oldest, handle.Generation)
+	}
+	return r.Record(kept[i], o.From)
+}
+
+// recorder returns who can read what the arm's terminal showed, and of which
+// generation: the last.
+func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
+	a.mu.Lock()
+	record := a.record
+	a.mu.Unlock()
+	if record.Handle == nil {
+		return nil, coleo.Handle{}, coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
+	}
+	harness, err := a.host.Registry.Get(record.Handle.Harness)
+	if err != nil {
+		return nil, coleo.Handle{}, err
+	}
+	r, ok := harness.(coleo.Recorder)
+	if !ok {
+		return nil, coleo.Handle{}, a.noTerminal()
+	}
+	return r, *record.Handle, nil
+}
+
+func (a *arm) noTerminal() error {
+	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.record.Name)
+}
+
+// earlier returns the generations before a handle's whose files are there,
+// oldest first: only as far as what their terminals showed is concerned.
+func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
+	var out []coleo.Handle
+	for n := 1; n < last.Generation; n++ {
+		dir := a.dirOf(n)
+		if _, err := os.Stat(holder.JournalDir(dir)); err == nil {
+			out = append(out, coleo.Handle{Harness: last.Harness, Arm: last.Arm, Generation: n, Dir: dir})
+		}
+	}
+	return out
+}
+
+// thin deletes the oldest generations before the present one, which has ended,
+// while all of those take more than one may keep.
+func (a *arm) thin() error {
+	a.mu.Lock()
+	handle := a.record.Handle
+	a.mu.Unlock()
+	if handle == nil {
+		return nil
+	}
+	left := a.host.Keep
+	if left <= 0 {
+		left = holder.DefaultKeep
+	}
+	for _, h := range slices.Backward(a.earlier(*handle)) {
+		size, err := sizeOf(h.Dir)
+		if err != nil {
+			return err
+		}
+		if left -= size; left >= 0 {
+			continue
+		}
+		if err := os.RemoveAll(h.Dir); err != nil {
+			return fmt.Errorf("delete what is kept of start %d of arm %s: %w", h.Generation, a.record.Name, err)
+		}
+	}
+	return nil
+}
+
+// sizeOf returns how much the files in a folder hold, in bytes.
+func sizeOf(dir string) (int64, error) {
+	total := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("measure %s: %w", dir, err)
+	}
+	return total, nil
+}
