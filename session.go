@@ -165,6 +165,15 @@ type Compactor interface {
 	Compact(ctx context.Context) error
 }
 
+// Prover is a session that can look for a prompt after the fact: whoever sent it
+// did not live to see what became of it.
+type Prover interface {
+	// Prove tells what has been seen of a prompt that somebody was about to send
+	// at r.Time: that it arrived, or "" when that cannot be proven. Of r only
+	// Time and Text count. It types nothing.
+	Prove(ctx context.Context, r Receipt) (Proof, error)
+}
+
 // Terminal is a session that has a screen.
 type Terminal interface {
 	Screen() Screen

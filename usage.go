@@ -14,7 +14,11 @@ type Usage struct {
 	Output    int     `json:"output_tokens"`    // received, those of reasoning included
 	Reasoning int     `json:"reasoning_tokens"` // of Output, those of reasoning, where they are told apart
 	Cost      float64 `json:"cost,omitempty"`   // US dollars; 0 when it is not told
-	Source    string  `json:"source"`           // "transcript" or "http"
+	Source    string  `json:"source"`           // "transcript", "account" or "http"
+
+	// Approximate is set where the agent CLI guesses: it counts words its own way
+	// instead of asking the model what it has counted.
+	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Total is all tokens, sent and received.

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,5 +33,24 @@ func TestHowMuchOutputIsKeptIsChecked(t *testing.T) {
 		if want.err != "" && (coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), path+want.err)) {
 			t.Errorf("%q: %v, want %q", text, err, want.err)
 		}
+	}
+}
+
+func TestAListIsReadOutOfAFileOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	const text = "other = { x = 1 }\ntold = [\"a\", 'b']\nnumber = 1\nmixed = ['a', 1]\n[table]\ntold = []\n"
+	if got, err := Strings([]byte(text), "told"); err != nil || !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := Strings([]byte(text), "nowhere"); err != nil || got != nil {
+		t.Errorf("a key that is not there: %q, %v", got, err)
+	}
+	for _, key := range []string{"number", "mixed", "table"} {
+		if got, err := Strings([]byte(text), key); err == nil {
+			t.Errorf("%s: %q, want an error", key, got)
+		}
+	}
+	if _, err := Strings([]byte("told = ["), "told"); err == nil {
+		t.Error("a text that is no TOML: want an error")
 	}
 }

@@ -33,3 +33,27 @@ func Decode(name string, data []byte, v any) error {
 	}
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
 }
+
+// Strings returns a list of texts in TOML that somebody else's program reads,
+// by its key at the top; other keys are not looked at. It is nil where the key
+// is not there. Errors: EInvalid for another kind of value, and for a text that
+// is no TOML.
+func Strings(data []byte, key string) ([]string, error) {
+	var all map[string]any
+	if err := toml.Unmarshal(data, &all); err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "read %s: %v", key, err)
+	}
+	list, ok := all[key].([]any)
+	if !ok && all[key] != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is no list", key)
+	}
+	var out []string
+	for _, v := range list {
+		text, ok := v.(string)
+		if !ok {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s holds more than texts", key)
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}

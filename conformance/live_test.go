@@ -129,3 +129,36 @@ func judge(t *testing.T, h coleo.Harness) {
 		}
 	}
 }
+
+// TestASubmitThatGeminiTakesForANewRowIsMadeGood hurries: Gemini CLI takes ENTER
+// right behind a paste for a new row, as it also does under load.
+func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "hasty.toml"), []byte("base = \"gemini\"\nname = \"hasty\"\n[timing]\npaste_gap_ms = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(dir, []string{os.Args[0], asHolder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := reg.Get("hasty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := slices.DeleteFunc(Checks(), func(c Check) bool { return c.Name != "simple_prompt" && c.Name != "multiline_prompt" })
+	report, err := Run(t.Context(), h, Config{
+		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
+		Isolated: true, Log: func(line string) { t.Log(line) },
+	}, checks)
+	if coleo.ErrorCode(err) == coleo.ENotInstalled && !required("gemini") {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Results {
+		if !r.Pass || r.Skipped {
+			t.Errorf("%s: %s", r.Name, r.Details)
+		}
+	}
+}

@@ -52,6 +52,8 @@ name = "working"`
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
 		{name: "counts only what was received", breaks: func(s live) live { return unsent{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"usage"}, says: "the account says 0 tokens sent"},
+		{name: "guesses what was sent", breaks: func(s live) live { return guesses{s} },
+			passes: []string{"simple_prompt"}, fails: []string{"usage"}, says: "the account says"},
 		{name: "the first line of an answer", breaks: func(s live) live { return curt{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
 	}

@@ -26,8 +26,11 @@ type Client struct {
 	dir   string
 	nonce string
 
-	mu   sync.Mutex
-	conn net.Conn
+	asking sync.Mutex // held while a request waits for its answer; taken before mu
+
+	mu     sync.Mutex
+	conn   net.Conn // nil: none, the last request was not answered in time
+	closed bool
 }
 
 // Dial connects to the holder of that folder. With a nonce, the holder must
@@ -81,13 +84,57 @@ func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
 }
 
 func lost(op string, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: it does not answer; is its process stopped?", op)
+	}
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
+// ask sends a request over a connection on which every earlier one was answered:
+// an answer that comes late must not be taken for the next one's.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	conn, err := c.connected()
+	if err != nil {
+		return response{}, err
+	}
+	r, err := ask(conn, q, timeout)
+	if err != nil && r.Error == nil {
+		conn.Close()
+		c.become(nil)
+	}
+	return r, err
+}
+
+// connected returns the connection, a new one if need be. The caller holds
+// asking.
+func (c *Client) connected() (net.Conn, error) {
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
+	if conn != nil {
+		return conn, nil
+	}
+	conn, err := connect(c.dir, c.nonce)
+	if err != nil {
+		return nil, err
+	}
+	if !c.become(conn) {
+		conn.Close()
+		return nil, lost("go on", net.ErrClosed)
+	}
+	return conn, nil
+}
+
+// become sets the connection, unless the client has been closed.
+func (c *Client) become(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return ask(c.conn, q, timeout)
+	if !c.closed {
+		c.conn = conn
+	}
+	return !c.closed
 }
 
 // Status asks the holder for its account of itself.
@@ -100,8 +147,10 @@ func (c *Client) Status() (Status, error) {
 }
 
 // Write types bytes. A conditional write that is refused is no error: see
-// Wrote.
+// Wrote. When the holder does not answer in time it will not type them later
+// either, unless it is older than Until.
 func (c *Client) Write(w Write) (Wrote, error) {
+	w.Until = time.Now().Add(answerTimeout).UnixMilli()
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout)
 	if err != nil {
 		return Wrote{}, err
@@ -162,7 +211,16 @@ func (c *Client) End(arm string, grace time.Duration) error {
 }
 
 // Close ends the connection. The holder goes on.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	conn := c.conn
+	c.conn, c.closed = nil, true
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
+}
 
 // Chunk is a piece of a stream: output from an offset on, or the program's
 // end.

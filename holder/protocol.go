@@ -82,6 +82,7 @@ type Write struct {
 	Kind       WriteKind `json:"kind"`
 	SeenOffset int64     `json:"seen_offset"`              // end of the output that the writer had seen
 	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse when there is output past SeenOffset
+	Until      int64     `json:"until,omitempty"`          // not typed after that time, in Unix milliseconds; 0: whenever
 	Data       []byte    `json:"data"`
 }
 

@@ -76,6 +76,13 @@ func (f *frames) swiftWrite(p []byte) *Write {
 		return nil
 	}
 	p, w.OnlyIfEnd = bytes.CutPrefix(p, []byte(`,"only_if_end_at":true`))
+	if rest, has := bytes.CutPrefix(p, []byte(`,"until":`)); has {
+		var until []byte
+		if until, p, ok = digits(rest); !ok {
+			return nil
+		}
+		w.Until = wholeNumber(until)
+	}
 	if p, ok = bytes.CutPrefix(p, []byte(`,"data":"`)); !ok {
 		return nil
 	}
@@ -92,11 +99,15 @@ func (f *frames) swiftWrite(p []byte) *Write {
 	if err != nil {
 		return nil
 	}
-	for _, c := range number {
-		w.SeenOffset = w.SeenOffset*10 + int64(c-'0')
-	}
-	w.ID, w.Data = string(id), f.data[:n]
+	w.ID, w.SeenOffset, w.Data = string(id), wholeNumber(number), f.data[:n]
 	return w
+}
+
+func wholeNumber(digits []byte) (n int64) {
+	for _, c := range digits {
+		n = n*10 + int64(c-'0')
+	}
+	return n
 }
 
 func writeKind(name []byte) (WriteKind, bool) {

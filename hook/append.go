@@ -7,23 +7,30 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
+// Then stands in the hook program's arguments before the command line of another
+// one, which is told the same payload.
+const Then = "--then"
+
 // Run is the hook program: it appends one report to the file args[0]. The
-// payload is args[1], or what comes on stdin. It prints nothing, returns no
-// error and ends within two seconds: an agent CLI must not suffer from being
-// watched.
+// payload is the last argument, or what comes on stdin. It prints nothing,
+// returns no error and ends within two seconds: an agent CLI must not suffer
+// from being watched. Between file and payload there may be Then and the command
+// line of a program of the user's: that is started with the payload as its last
+// argument, whatever became of the report, and not waited for.
 func Run(args []string, stdin io.Reader) {
 	if len(args) == 0 {
 		return
 	}
 	in := stdin
 	if len(args) > 1 {
-		in = strings.NewReader(args[1])
+		in = strings.NewReader(args[len(args)-1])
 	}
 	done := make(chan struct{})
 	go func() {
@@ -33,6 +40,9 @@ func Run(args []string, stdin io.Reader) {
 	select {
 	case <-done:
 	case <-time.After(patience):
+	}
+	if len(args) > 3 && args[1] == Then {
+		_ = exec.Command(args[2], args[3:]...).Start()
 	}
 }
 

@@ -54,6 +54,25 @@ func TestReportsAreReadOnceAndInOrder(t *testing.T) {
 	}
 }
 
+// TestAnotherProgramIsToldTheSamePayload: where an agent CLI tells one program
+// alone, ours starts the user's.
+func TestAnotherProgramIsToldTheSamePayload(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	told := filepath.Join(t.TempDir(), "told")
+	Run([]string{path, Then, "sh", "-c", `printf %s "$*" >"$0.part" && mv "$0.part" "$0"`, told, "mine", `{"n":"both"}`}, nil)
+	if got := texts(r.Lines()); got != "both" {
+		t.Errorf("ours was told %q", got)
+	}
+	var got []byte
+	for deadline := time.Now().Add(patience * 10); len(got) == 0 && time.Now().Before(deadline); {
+		got, _ = os.ReadFile(told)
+	}
+	if string(got) != `mine {"n":"both"}` {
+		t.Errorf("theirs was told %q", got)
+	}
+}
+
 func TestAReaderIsWokenAndEnded(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)

@@ -19,6 +19,7 @@ type arm struct {
 	host *Host
 
 	starting sync.Mutex // one spawn, adopt or kill at a time
+	writing  sync.Mutex // one write of the record at a time, so that the last one written is the newest
 
 	mu      sync.Mutex
 	record  store.ArmRecord
@@ -144,55 +145,33 @@ func outputOf(s coleo.Session) time.Time {
 // keepHandle writes down a handle that has changed.
 func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	handle := s.Handle()
-	a.mu.Lock()
-	a.record.Handle = &handle
-	a.record.Spec.Conversation = handle.Conversation
-	record := a.record
-	a.mu.Unlock()
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		a.host.Log.Error("keep the handle", "arm", record.Name, "error", err)
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
+		return nil
+	})
+	if err != nil {
+		a.host.Log.Error("keep the handle", "arm", a.record.Name, "error", err)
 	}
 }
 
-// endRun closes the open runs once the session is calm behind the newest
-// prompt. Only that one's answer can be told from the others'.
-func (a *arm) endRun(ctx context.Context, s coleo.Session) {
+// change changes the arm's record and writes it down, with the events that led
+// there, in one transaction. Changes reach the disk in their order. fn may look
+// at the arm: its mu is held.
+func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
 	a.mu.Lock()
-	run, earlier, reading := a.run, a.record.Earlier, a.reading
-	if run == nil || a.calm <= run.Cursor {
-		a.mu.Unlock()
-		return
-	}
-	a.run, a.record.Earlier, a.record.Run = nil, nil, nil
+	events := fn(&a.record)
 	record := a.record
 	a.mu.Unlock()
-	events := make([]coleo.Event, 0, len(earlier)+1)
-	for _, r := range earlier {
-		events = append(events, runEnd(record.ID, r.ID, coleo.RunEnd{Status: reading.State}))
+	a.host.stamp(events)
+	if err := a.host.DB.PutArm(ctx, record, events...); err != nil {
+		return err
 	}
-	end := coleo.RunEnd{Status: reading.State}
-	if reading.State != coleo.Dead {
-		if answer, err := s.Answer(ctx, *run); err == nil {
-			end.Answer, end.Source = answer.Text, answer.Source
-		}
-		if m, ok := s.(coleo.UsageMeter); ok {
-			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
-				end.Usage = &u
-			}
-		}
+	if len(events) > 0 {
+		a.host.grew()
 	}
-	if err := a.host.append(ctx, append(events, runEnd(record.ID, run.ID, end))...); err != nil {
-		a.host.Log.Error("end a run", "arm", record.Name, "error", err)
-	}
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		a.host.Log.Error("end a run", "arm", record.Name, "error", err)
-	}
-}
-
-func runEnd(arm, run string, end coleo.RunEnd) coleo.Event {
-	e := event(arm, coleo.EventRunEnd, end)
-	e.Run = run
-	return e
+	return nil
 }
 
 // ended lets go of a session whose agent CLI has ended.

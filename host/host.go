@@ -190,20 +190,28 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// record appends events to the log and tells serve that it has grown. An event
+// append adds events to the log and tells serve that it has grown. An event
 // that cannot be written is an error for whoever caused it.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
+	h.stamp(events)
+	if _, err := h.DB.Append(ctx, events...); err != nil {
+		return fmt.Errorf("write to the event log: %w", err)
+	}
+	h.grew()
+	return nil
+}
+
+func (h *Host) stamp(events []coleo.Event) {
 	for i := range events {
 		events[i].Host = h.ID
 		if events[i].Time.IsZero() {
 			events[i].Time = time.Now().UTC()
 		}
 	}
-	if _, err := h.DB.Append(ctx, events...); err != nil {
-		return fmt.Errorf("write to the event log: %w", err)
-	}
+}
+
+func (h *Host) grew() {
 	_ = h.Bus.Grew(bus.Grown{Host: h.ID, Epoch: h.DB.Epoch(), Head: h.DB.Head()})
-	return nil
 }
 
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {

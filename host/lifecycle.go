@@ -73,20 +73,21 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err := a.thin(); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.record.Name, a.record.Harness, a.record.Desired = o.Name, o.Harness, coleo.DesiredRunning
-	a.record.Generation = max(a.record.Generation+1, o.Config.Generation) // it may have run elsewhere since
 	c := o.Config
-	c.Arm, c.Generation, c.Nonce, c.Dir = a.record.ID, a.record.Generation, rand.Text(), a.dir()
-	c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
-	if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
-		c.Conversation = ""
-	}
-	a.record.Spec, a.record.Workdir, a.record.Provider, a.record.Model = c, c.Workdir, c.Provider, c.Model
-	a.record.Status, a.record.State, a.record.Handle, a.record.Run, a.record.Earlier, a.run = coleo.StatusStarting, coleo.Initializing, nil, nil, nil, nil
-	record := a.record
-	a.mu.Unlock()
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Name, r.Harness, r.Desired = o.Name, o.Harness, coleo.DesiredRunning
+		r.Generation = max(r.Generation+1, o.Config.Generation) // it may have run elsewhere since
+		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
+		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
+		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
+			c.Conversation = ""
+		}
+		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true, Since: time.Now().UTC()})
+		r.Spec, r.Workdir, r.Provider, r.Model = c, c.Workdir, c.Provider, c.Model
+		r.Status, r.State, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, nil, nil
+		return left
+	})
+	if err != nil {
 		return err
 	}
 	s, err := harness.Spawn(ctx, c)
@@ -95,7 +96,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	a.keepHandle(ctx, s)
-	if err := a.host.append(ctx, event(record.ID, coleo.EventSpawned, s.Handle())); err != nil {
+	if err := a.host.append(ctx, event(c.Arm, coleo.EventSpawned, s.Handle())); err != nil {
 		return err
 	}
 	a.hold(s, harness)
@@ -105,12 +106,12 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 
 // failed writes down that a start did not come about.
 func (a *arm) failed(ctx context.Context) {
-	a.mu.Lock()
-	a.record.Desired, a.record.Status, a.record.State = coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead
-	record := a.record
-	a.mu.Unlock()
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		a.host.Log.Error("write down a failed start", "arm", record.Name, "error", err)
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Desired, r.Status, r.State = coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead
+		return nil
+	})
+	if err != nil {
+		a.host.Log.Error("write down a failed start", "arm", a.record.Name, "error", err)
 	}
 }
 
@@ -155,8 +156,10 @@ func (a *arm) adopt(ctx context.Context) error {
 		return a.lost(ctx, *handle, err)
 	}
 	a.mu.Lock()
-	if a.run = record.Run; a.run != nil {
-		a.run.Cursor = 0 // of another session object
+	if a.run = nil; record.Run != nil {
+		run := *record.Run
+		run.Cursor = 0 // of another session object
+		a.run = &run
 	}
 	a.mu.Unlock()
 	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
@@ -164,6 +167,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	}
 	a.hold(s, harness)
 	a.awaitReading(ctx, s)
+	a.resolve(ctx, s)
 	return nil
 }
 
@@ -196,15 +200,12 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 	default:
 		return cause
 	}
-	a.mu.Lock()
-	a.reading = reading
-	a.record.Status, a.record.State, a.record.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
-	record := a.record
-	a.mu.Unlock()
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		return err
-	}
-	if err := a.host.append(ctx, event(record.ID, coleo.EventStopped, reading)); err != nil {
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		a.reading, a.run = reading, nil
+		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
+		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
+	})
+	if err != nil {
 		return err
 	}
 	return cause
@@ -221,11 +222,15 @@ func rebooted(h coleo.Handle) bool {
 func (a *arm) kill(ctx context.Context) error {
 	a.starting.Lock()
 	defer a.starting.Unlock()
-	a.mu.Lock()
-	a.record.Desired = coleo.DesiredStopped
-	record, s, dead := a.record, a.session, a.dead
-	a.mu.Unlock()
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
+	var record store.ArmRecord
+	var s coleo.Session
+	var dead chan struct{}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Desired = coleo.DesiredStopped
+		record, s, dead = *r, a.session, a.dead
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if s == nil {
@@ -279,14 +284,11 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 			return coleo.Errorf(coleo.EInternal, "end arm %s: processes %v are left", record.Name, left)
 		}
 	}
-	a.mu.Lock()
-	a.record.Status, a.record.State = coleo.StatusStopped, coleo.Dead
-	record = a.record
-	a.mu.Unlock()
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		return err
-	}
-	return a.host.append(ctx, event(record.ID, coleo.EventStopped, coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}))
+	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
+		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
+	})
 }
 
 // killGrace is between hang-up and KILL for an arm that nobody holds.

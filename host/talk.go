@@ -27,42 +27,15 @@ const (
 func (a *arm) mayType(lease string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.free(lease)
+}
+
+// free is mayType for callers that hold mu.
+func (a *arm) free(lease string) error {
 	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
 		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
 	}
 	return nil
-}
-
-// prompt sends a prompt and opens a run.
-func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
-	s, err := a.live()
-	if err != nil {
-		return coleo.Receipt{}, err
-	}
-	if err := a.mayType(o.Lease); err != nil {
-		return coleo.Receipt{}, err
-	}
-	receipt, err := s.SendPrompt(ctx, o.Prompt)
-	if err != nil {
-		return receipt, err
-	}
-	a.mu.Lock()
-	if a.run != nil {
-		a.record.Earlier = append(a.record.Earlier, *a.run)
-	}
-	a.run, a.record.Run = &receipt, &receipt
-	record := a.record
-	a.mu.Unlock()
-	e := event(record.ID, coleo.EventRunStart, receipt)
-	e.Run = receipt.ID
-	if err := a.host.append(ctx, e); err != nil {
-		return receipt, err
-	}
-	if err := a.host.DB.PutArm(ctx, record); err != nil {
-		return receipt, err
-	}
-	a.endRun(ctx, s) // it may be over already
-	return receipt, nil
 }
 
 // respond answers a dialog.
@@ -142,11 +115,11 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayType(o.ID); err != nil {
-		return nil, err
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := a.free(o.ID); err != nil {
+		return nil, err
+	}
 	if o.Release {
 		a.lease = coleo.Lease{}
 		return a.lease, nil

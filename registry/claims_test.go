@@ -12,7 +12,7 @@ import (
 // claims are the capabilities of each built-in harness. The conformance suite
 // skips what is not claimed: who takes a word away here says so in a review.
 var claims = map[string]string{
-	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming",
+	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
 	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
 	"cline":        "approval command_execution file_editing interrupt model_flag multi_turn streaming",
 	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",

@@ -101,16 +101,22 @@ func (h *HostDB) Head() uint64 { return h.head.position() }
 // When it returns they survive the end of this process, and if one of them is
 // an intent, the end of power too. Followers are woken afterwards.
 func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
+}
+
+// append writes events to the end of the log, and what also writes, in one
+// transaction.
+func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event, also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
 			return nil, err
 		}
 	}
-	if len(events) == 0 {
-		return nil, nil
-	}
 	out := slices.Clone(events)
-	err := h.db.write(ctx, durabilityOf(out), func(tx *sql.Tx) error {
+	err := h.db.write(ctx, level, func(tx *sql.Tx) error {
 		seq, err := lastSeq(tx)
 		if err != nil {
 			return err
@@ -123,12 +129,14 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 				return err
 			}
 		}
-		return nil
+		return also(tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("append to the event log: %w", err)
 	}
-	h.head.moveTo(out[len(out)-1].Seq)
+	if len(out) > 0 {
+		h.head.moveTo(out[len(out)-1].Seq)
+	}
 	return out, nil
 }
 

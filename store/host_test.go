@@ -175,6 +175,7 @@ func TestAHostsArmsAreKept(t *testing.T) {
 	equal(t, "arm", got, want)
 	code(t, "another arm of that name", h.PutArm(ctx, record("a2", "ada")), coleo.EConflict)
 
+	want.Intended = []coleo.Receipt{{ID: "r4", Time: start, Text: "four"}}
 	want.Run, want.Earlier = &coleo.Receipt{ID: "r3"}, []coleo.Receipt{{ID: "r1", Time: start, Text: "one"}, {ID: "r2"}}
 	want.Handle, want.Desired, want.LastOutput = nil, coleo.DesiredStopped, start
 	if err := h.PutArm(ctx, want); err != nil {
@@ -204,7 +205,7 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	if err := h.PutArm(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.db.writer.Exec("ALTER TABLE arms DROP COLUMN earlier; PRAGMA user_version = 1"); err != nil {
+	if _, err := h.db.writer.Exec("ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()
@@ -213,6 +214,19 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "arm", got, want)
+}
+
+func TestAnArmAndTheEventsThatLedThereAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	h, ctx := host(t), t.Context()
+	if err := h.PutArm(ctx, record("a1", "ada"), event(coleo.EventRunStart, "a1", nil)); err != nil {
+		t.Fatal(err)
+	}
+	code(t, "another arm of that name", h.PutArm(ctx, record("a2", "ada"), event(coleo.EventRunEnd, "a2", nil)), coleo.EConflict)
+	log, err := h.Events(ctx, 0, 0)
+	if err != nil || len(log) != 1 || log[0].Kind != coleo.EventRunStart || h.Head() != 1 {
+		t.Errorf("log = %+v (%v), head %d; want the first event alone", log, err, h.Head())
+	}
 }
 
 func TestTheEnvironmentOfAnArmIsNeverKept(t *testing.T) {

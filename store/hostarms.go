@@ -36,6 +36,10 @@ type ArmRecord struct {
 
 	Run     *coleo.Receipt  // the run that is open, of several the newest; nil without one
 	Earlier []coleo.Receipt // open runs before it, in order
+
+	// Intended are prompts that are about to be typed: ID (of the run that each
+	// shall begin), Time and Text are known of them.
+	Intended []coleo.Receipt
 }
 
 func recordFields(r *ArmRecord) []field {
@@ -59,6 +63,7 @@ func recordFields(r *ArmRecord) []field {
 		{"created_at", moment{&r.CreatedAt}},
 		{"run", documentOf(&r.Run)},
 		{"earlier", documentOf(&r.Earlier)},
+		{"intended", documentOf(&r.Intended)},
 	}
 }
 
@@ -66,13 +71,14 @@ func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 
 // PutArm writes an arm whole, new or known by its id, and returns when it
 // survives the end of power: it carries intents (desired state, generation,
-// handle). Use Observe for what is merely seen. Errors: EConflict when another
-// arm has the name, EInvalid.
-func (h *HostDB) PutArm(ctx context.Context, r ArmRecord) error {
+// handle). The events that led there are appended to the log in the same
+// transaction, so that arm and log never disagree. Use Observe for what is
+// merely seen. Errors: EConflict when another arm has the name, EInvalid.
+func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
 	}
-	err := h.db.write(ctx, intent, func(tx *sql.Tx) error {
+	_, err := h.append(ctx, intent, events, func(tx *sql.Tx) error {
 		_, err := tx.Exec(upsertion("arms", recordFields(&r)), recordCells(&r)...)
 		return err
 	})

@@ -5,7 +5,7 @@
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
-//	coleo hook FILE [PAYLOAD]
+//	coleo hook FILE [--then COMMAND [ARG...]] [PAYLOAD]
 package main
 
 import (

@@ -32,5 +32,8 @@ func usageLine(u coleo.Usage) string {
 	if u.Cost > 0 {
 		line += fmt.Sprintf("; $%.4f", u.Cost)
 	}
+	if u.Approximate {
+		line = "about " + line
+	}
 	return line + ", from the " + u.Source
 }

@@ -119,3 +119,26 @@ func TestADenialWithWordsSaysWhatToDoInstead(t *testing.T) {
 	f.wait(f.name, coleo.Idle)
 	until(t, "the words are answered", func() bool { return len(f.events(f.name, coleo.EventRunEnd)) == 2 })
 }
+
+// A submit that becomes a new row is made good for once, where the harness says
+// that it happens, and never blindly.
+func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "[composer]", "[composer]\nbreaks = true", 1))
+	f := w.spawnFake("one")
+	f.answers("before")
+	f.must("arm", "prompt", f.name, "--wait", "break 1")
+	f.must("arm", "prompt", f.name, "--wait", "say once\nsay more")
+	if got := f.texts(fakeagent.Prompted); len(got) != 3 || strings.TrimSpace(got[2]) != "say once\nsay more" {
+		t.Errorf("prompted %q, want the prompt once", got)
+	}
+	f.must("arm", "prompt", f.name, "--wait", "deaf 1")
+	before := strings.Count(f.got(), "\r")
+	if e := f.fails(7, "arm", "prompt", f.name, "say deaf"); e.Code != coleo.EPromptLost {
+		t.Errorf("a submit that did nothing = %+v, want %s", e, coleo.EPromptLost)
+	}
+	if n := strings.Count(f.got(), "\r") - before; n != 1 {
+		t.Errorf("submit was pressed %d times on a composer that shows no new row, want once", n)
+	}
+}

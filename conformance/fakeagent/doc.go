@@ -56,6 +56,7 @@
 //	ignore hup|term      ignores that signal from now on
 //	lose 500ms           loses all input for that long
 //	deaf N               takes the next N submits for nothing
+//	break N              takes the next N submits for new lines
 //	paste off|on         turns bracketed paste off or on
 //	status STATE         sends that OSC 7501 status, true or not
 //	hasty                does what it asks leave for before it is answered

@@ -45,6 +45,7 @@ type program struct {
 	lastCtrlC  time.Time
 	loseUntil  time.Time
 	deaf       int
+	breaks     int
 	ignored    map[string]bool
 	faults     map[string]bool // that it has from now on, by their words
 	trying     string          // a request is made again: which attempt it is

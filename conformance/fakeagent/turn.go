@@ -69,6 +69,11 @@ func (p *program) submit(ctx context.Context) {
 		p.deaf--
 		return
 	}
+	if p.breaks > 0 {
+		p.breaks--
+		p.composer += "\n"
+		return
+	}
 	p.composer = ""
 	p.rec.add(Prompted, prompt, nil)
 	if p.interrupt != nil {

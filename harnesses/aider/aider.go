@@ -1,11 +1,13 @@
 // Package aider drives Aider. What it knows of its screen is in harness.toml;
-// the code here reads answers from its transcript.
+// the code here reads answers from its transcript and usage from its account.
 package aider
 
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +21,37 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks reads answers from the transcript that Aider keeps in the work folder.
-func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer} }
+// Hooks reads answers from the transcript that Aider keeps in the work folder,
+// and usage from the log of events that it is told to keep.
+func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
+
+// sent is what matters of an event in the log (0.86.2). There is one for each
+// message, with all requests that it took.
+type sent struct {
+	Event      string `json:"event"`
+	Properties struct {
+		Prompt     int     `json:"prompt_tokens"`
+		Completion int     `json:"completion_tokens"`
+		Cost       float64 `json:"cost"` // US dollars
+	} `json:"properties"`
+}
+
+// usage adds up the messages since the agent CLI was started. While answers are
+// streamed Aider counts the tokens itself, as on its screen, where they are
+// rounded besides.
+func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
+	u := coleo.Usage{}
+	err := terminal.EachEntry(f.Account, func(e sent) {
+		if p := e.Properties; e.Event == "message_send" {
+			u.Input, u.Output, u.Cost = u.Input+p.Prompt, u.Output+p.Completion, u.Cost+p.Cost
+		}
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // before the first event
+	}
+	u.Source, u.Approximate = "account", true
+	return u, err
+}
 
 // answer returns what stands behind the last prompt in
 // .aider.chat.history.md (0.86.2): prompts are lines that begin with "#### ",

@@ -10,7 +10,10 @@ import (
 // message is what matters of a message of the conversation (1.18.33).
 type message struct {
 	Info struct {
-		Role   string  `json:"role"`
+		Role string `json:"role"`
+		Time struct {
+			Created int64 `json:"created"` // Unix, ms
+		} `json:"time"`
 		Cost   float64 `json:"cost"` // US dollars
 		Tokens struct {
 			Input     int `json:"input"` // what no cache had
@@ -69,6 +72,21 @@ func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 		}
 	}
 	return coleo.Answer{Text: last, Source: "http"}, nil
+}
+
+// Prove looks for a prompt that somebody was about to send among the messages
+// since then.
+func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
+	messages, err := s.messages(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range messages {
+		if m.Info.Role == "user" && m.Info.Time.Created >= r.Time.UnixMilli() && m.text() == r.Text {
+			return coleo.ProofAccepted, nil
+		}
+	}
+	return "", nil
 }
 
 // Usage adds up the messages of the conversation.

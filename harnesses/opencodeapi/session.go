@@ -18,7 +18,9 @@ const (
 	followRetry = 250 * time.Millisecond
 )
 
-// session is one live server and one conversation in it.
+// session is one live server and one conversation in it. It is no
+// coleo.Reloader: of its description it uses the title alone, in errors; the
+// rest says how a server is started.
 type session struct {
 	h      *Harness
 	own    extra
@@ -43,6 +45,7 @@ var (
 	_ coleo.Session   = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
+	_ coleo.Prover    = (*session)(nil)
 
 	_ coleo.UsageMeter = (*session)(nil)
 )

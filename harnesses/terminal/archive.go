@@ -44,17 +44,27 @@ func (a *archive) close() { _ = a.index.Close() }
 
 // ScreenAt returns the screen as it stood at a time, to 50 ms.
 func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
-	a, err := openArchive(handle)
+	screen, err := screenAt(handle, at)
 	if err != nil {
 		return coleo.Screen{}, err
 	}
+	return screen.View(), nil
+}
+
+// screenAt is the terminal as it stood at a time, what had scrolled away
+// included.
+func screenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
+	a, err := openArchive(handle)
+	if err != nil {
+		return nil, err
+	}
 	defer a.close()
 	if now := time.Now(); at.After(now) {
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "%s is yet to come", moment(at))
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is yet to come", moment(at))
 	}
 	oldest, ok := a.begins()
 	if !ok || at.Before(oldest) {
-		return coleo.Screen{}, tooOld(at, oldest, ok)
+		return nil, tooOld(at, oldest, ok)
 	}
 	until, last := a.until(at)
 	shot := a.newest(a.start, until)
@@ -63,11 +73,7 @@ func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, err
 	if shot != nil {
 		screen, from = shot.screen, shot.Offset
 	}
-	screen, err = a.play(screen, from, until, last)
-	if err != nil {
-		return coleo.Screen{}, err
-	}
-	return screen.View(), nil
+	return a.play(screen, from, until, last)
 }
 
 // until returns where the output ended at a time, and how many marks there were

@@ -26,8 +26,7 @@ const (
 
 // SendPrompt types a prompt and returns when the agent CLI has taken it.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
-	text := strings.TrimRight(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n ")
-	text, err := s.asText(text)
+	text, err := s.asText(plainEnd(p.Text))
 	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
 		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
 	}
@@ -97,6 +96,11 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
 	}
 	return s.submit(ctx, text, also)
+}
+
+// plainEnd is a prompt with one kind of line end, and without blanks behind it.
+func plainEnd(prompt string) string {
+	return strings.TrimRight(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n ")
 }
 
 // asText returns a prompt in the form that the composer takes as text, and says
@@ -184,7 +188,9 @@ func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, a
 }
 
 // submit presses the submit key on a composer that holds the text, and waits
-// for proof that the agent CLI took it. It never presses twice.
+// for proof that the agent CLI took it. It presses twice only where the first
+// is seen to have become a new row of the composer, once the harness says that
+// this happens.
 func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	key, err := keySequence(s.rules().Keys.Submit)
 	if err != nil {
@@ -194,6 +200,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	s.mu.Lock()
 	busy, worked, offset := s.reading.State.Working(), s.worked, s.end
 	s.mu.Unlock()
+	was := submission{text: text, at: r.Time}
 	still := func(f *frame, v verdict) error {
 		tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
 		if err := s.mayPrompt(f, v); err != nil && !tall {
@@ -208,6 +215,9 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 			}
 		}
 		r.Offset, r.Cursor, worked = s.end, s.log.Cursor(), s.worked
+		if was.worked, was.rows = worked, 0; f.composer != nil {
+			was.rows = f.composer.bottom - f.composer.top
+		}
 		return nil
 	}
 	r.Offset = offset
@@ -223,7 +233,8 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 		reported = s.reports.turn(text, r.Time) != nil
 		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
 	}
-	if !s.await(ctx, startTimeout, taken) && !reported {
+	nothing := s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, taken)
+	if (nothing || !s.await(ctx, startTimeout, taken)) && !reported {
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
 	}
 	switch {

@@ -26,6 +26,7 @@ type Facts struct {
 	Workdir      string    `json:"workdir"`
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
+	Account      string    `json:"account,omitempty"` // path of the file that .Account in a launch names
 }
 
 // Hooks answer what a Spec cannot. Each may be nil.
@@ -69,7 +70,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	if err != nil {
 		return nil, err
 	}
-	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now()}
+	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(), Account: accountPath(c.Dir)}
 	status, err := holder.Start(ctx, h.hold, launch)
 	if err != nil {
 		return nil, err

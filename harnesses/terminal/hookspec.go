@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"coleo.dev"
+	"coleo.dev/config"
 	"coleo.dev/hook"
 )
 
@@ -25,12 +26,14 @@ type Hook struct {
 }
 
 // Unless is a file of the user's that already says who is told, where the agent
-// CLI takes one hook alone: theirs stays.
+// CLI takes one hook alone: theirs stays. With a Key ours is given all the same
+// and starts theirs afterwards, if it can be read there.
 type Unless struct {
 	FolderEnv string `toml:"folder_env"` // variable with its folder
 	Folder    string `toml:"folder"`     // below HOME, without that variable
 	File      string `toml:"file"`
 	Pattern   string `toml:"pattern"` // of the file's text
+	Key       string `toml:"key"`     // of the file, which is TOML: the command line that is told, a list
 
 	pattern *regexp.Regexp
 }
@@ -111,25 +114,34 @@ type hookFacts struct {
 func (h *hookFacts) Argv() []string { return append([]string{h.Program}, h.Args...) }
 
 // hookFor returns the hook that the agent CLI shall be given; nil when it takes
-// none, when the program is not there, or when the user has one of their own.
+// none, when the program is not there, or when the user has one of their own
+// that ours cannot start.
 func (s *Spec) hookFor(c *coleo.SpawnConfig, program []string) *hookFacts {
-	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) || s.Hook.Unless.holds(c) {
+	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) {
 		return nil
 	}
-	return &hookFacts{Program: program[0], Args: append(slices.Clone(program[1:]), hook.Path(c.Dir)), Events: s.Hook.events()}
+	h := &hookFacts{Program: program[0], Args: append(slices.Clone(program[1:]), hook.Path(c.Dir)), Events: s.Hook.events()}
+	if text, has := s.Hook.Unless.read(c); has {
+		theirs, err := config.Strings(text, s.Hook.Unless.Key)
+		if err != nil || len(theirs) == 0 {
+			return nil
+		}
+		h.Args = append(append(h.Args, hook.Then), theirs...)
+	}
+	return h
 }
 
-// holds tells whether the user has a hook of their own.
-func (u *Unless) holds(c *coleo.SpawnConfig) bool {
+// read returns the user's file, and whether it has a hook of their own.
+func (u *Unless) read(c *coleo.SpawnConfig) (text []byte, has bool) {
 	if u.pattern == nil {
-		return false
+		return nil, false
 	}
 	folder := filepath.Join(home(c), u.Folder)
 	if named := lookupEnv(c.Environ, u.FolderEnv); named != "" && c.Profile != coleo.ProfileHermetic {
 		folder = named
 	}
-	raw, err := os.ReadFile(filepath.Join(folder, u.File))
-	return err == nil && u.pattern.Match(raw)
+	text, err := os.ReadFile(filepath.Join(folder, u.File))
+	return text, err == nil && u.pattern.Match(text)
 }
 
 // hookCommand returns the command that is the hook program, where the one that

@@ -32,6 +32,7 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word
 	Conversation                             string
+	Account                                  string // path of a file of this start's, in which the agent CLI may keep an account
 	Resume, Hermetic, TrustWorkdir           bool
 	MCPServers                               []coleo.MCPServer
 	Hook                                     *hookFacts // nil: there is none
@@ -126,12 +127,18 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
 		}
 	}
+	argv = append(argv, c.Args...)
+	for _, option := range s.Launch.Join {
+		if argv, err = joined(argv, option, c.Workdir); err != nil {
+			return holder.Launch{}, err
+		}
+	}
 	for k, v := range c.Env {
 		env[k] = v
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
-		Argv: append(argv, c.Args...), Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
+		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
 	}, nil
 }
 
@@ -178,10 +185,13 @@ func (s *Spec) facts(c *coleo.SpawnConfig) (launchFacts, error) {
 	}
 	return launchFacts{
 		Workdir: c.Workdir, Home: home(c), Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
-		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
+		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation, Account: accountPath(c.Dir),
 		Resume: c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir, MCPServers: c.MCPServers,
 	}, nil
 }
+
+// accountPath is where an agent CLI may keep an account for Coleo.
+func accountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
 
 // home returns the HOME that the agent CLI will see.
 func home(c *coleo.SpawnConfig) string {

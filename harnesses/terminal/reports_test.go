@@ -177,6 +177,15 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 	if got := plan([]string{self, "hook"}); len(got) != 0 {
 		t.Errorf("the user's own hook would be replaced by %q", got)
 	}
+	spec.Hook.Unless.Key = "notify"
+	want[0] = `["` + self + `","hook","` + file + `","--then","mine"]`
+	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
+		t.Errorf("argv %q, want %q: ours starts the user's", got, want)
+	}
+	spec.Hook.Unless.Key = "other" // not to be read there
+	if got := plan([]string{self, "hook"}); len(got) != 0 {
+		t.Errorf("a hook of the user's that cannot be read would be replaced by %q", got)
+	}
 	if got := plan([]string{self, "hook"}, "OWN="+t.TempDir()); len(got) == 0 {
 		t.Error("another folder holds no hook of the user's")
 	}

@@ -64,6 +64,7 @@ type Launch struct {
 	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of names of variables in the base's launch -> this one's
 	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 	Trust          Trust             `toml:"trust"`
+	Join           []string          `toml:"join"` // options that count once, with JSON or a file of it: what several give is joined
 }
 
 // Part is a piece of a command line, environment and HOME, used when If
@@ -115,6 +116,7 @@ type Composer struct {
 	Never  string `toml:"never"`  // of prompts that not even Lead makes text of: they are refused
 	Lead   string `toml:"lead"`   // put before those, so that it does; without it they are refused
 	Trap   string `toml:"trap"`   // of a screen on which submit would do something else
+	Breaks bool   `toml:"breaks"` // submit may become an empty row below the text: when that is seen it is pressed once more
 
 	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
 }

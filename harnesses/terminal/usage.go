@@ -12,6 +12,8 @@ func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read", s.rules().Title)
 	}
 	u, err := s.h.hooks.Usage(ctx, s.factsNow())
-	u.Source = "transcript"
+	if u.Source == "" {
+		u.Source = "transcript"
+	}
 	return u, err
 }

@@ -1,0 +1,68 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// proveTimeout bounds how long an agent CLI that is at work may take to show the
+// prompt that it works on: it draws it at once, but may be slow to draw.
+const proveTimeout = 5 * time.Second
+
+var _ coleo.Prover = (*session)(nil)
+
+// Prove looks for a prompt that somebody was about to type. It has arrived when
+// the hook has named it since, or when the composer does not hold it and the
+// transcript shows it once more often than it did then.
+func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
+	text, err := s.asText(plainEnd(r.Text))
+	if err != nil {
+		return "", nil // nobody can have typed it
+	}
+	if err := s.present(ctx); err != nil {
+		return "", err
+	}
+	then, err := screenAt(s.Handle(), r.Time)
+	known, before := err == nil, 0 // else what it showed is not kept: only the hook can tell
+	if known {
+		f := newFrame(then.View(), &s.rules().Composer)
+		before = echoed(append(then.History(historyRows), f.behind()...), text)
+	}
+	var proof coleo.Proof
+	seen := func() bool {
+		switch {
+		case s.reports.turn(text, r.Time) != nil:
+			proof = coleo.ProofReported
+		case known && s.frame.taken(text, &s.rules().Composer) && echoed(append(s.screen.History(historyRows), s.frame.behind()...), text) > before:
+			proof = coleo.ProofStarted
+		}
+		return proof != ""
+	}
+	limit := time.Duration(0)
+	if s.State().State.Working() {
+		limit = proveTimeout
+	}
+	s.await(ctx, limit, seen)
+	return proof, ctx.Err()
+}
+
+// behind are the rows above the composer, all where there is none.
+func (f *frame) behind() []string {
+	if f.composer == nil {
+		return f.rows
+	}
+	return f.rows[:f.composer.top]
+}
+
+// echoed counts how often rows show how a prompt begins.
+func echoed(rows []string, prompt string) int {
+	line, _, _ := strings.Cut(prompt, "\n")
+	begin := firstRunes(squeeze(line), tailRunes)
+	if begin == "" {
+		return 0
+	}
+	return strings.Count(squeeze(strings.Join(rows, "")), begin)
+}

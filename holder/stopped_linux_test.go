@@ -1,0 +1,57 @@
+package holder
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+)
+
+func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
+	t.Parallel()
+	s, l := start(t, "stty -echo; echo ready; cat")
+	c := dial(t, l)
+	output(t, c, 0, "ready\r\n")
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { return standsStill(t, s.Holder.PID) })
+	_, err := c.Write(Write{ID: "late", Kind: WriteKeys, Data: []byte("late\n")})
+	if coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("keys for a holder that is stopped: %v", err)
+	}
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []struct {
+		id    string
+		again bool
+	}{{"one", false}, {"two", false}, {"one", true}} { // each has its own answer, not the one before
+		wrote, err := c.Write(Write{ID: w.id, Kind: WriteKeys, Data: []byte(w.id + "\n")})
+		if err != nil || wrote.Duplicate != w.again || wrote.Applied == w.again {
+			t.Errorf("%s: %+v, %v", w.id, wrote, err)
+		}
+	}
+	if got := output(t, c, 0, "two\r\n"); strings.Contains(got, "late") {
+		t.Errorf("the keys were typed later: %q", got)
+	}
+}
+
+// standsStill tells whether each thread of a process is stopped.
+func standsStill(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/stat", pid, thread.Name()))
+		if err != nil || !strings.Contains(string(stat), ") T ") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+package host
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+func TestALeaseKeepsOthersFromTyping(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	lease := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"})
+	if lease.ID == "" || lease.Holder != "grace" || time.Until(lease.Until) > leaseTime {
+		t.Fatalf("lease = %+v, want one of grace for %s at most", lease, leaseTime)
+	}
+	if r := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}); r.Lease.Holder != "grace" {
+		t.Errorf("the report names %+v, want grace", r.Lease)
+	}
+	for op, order := range map[bus.Op]any{
+		bus.OpLease:     bus.LeaseOrder{Arm: id, Holder: "linus"},
+		bus.OpPrompt:    promptOrder(id, "say no"),
+		bus.OpRespond:   bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Approve}},
+		bus.OpInterrupt: bus.ArmOrder{Arm: id},
+		bus.OpInput:     bus.InputOrder{Arm: id, Lease: "another", Data: []byte("no")},
+		bus.OpResize:    bus.ResizeOrder{Arm: id, Cols: 100, Rows: 30},
+	} {
+		s.refused(coleo.EBusy, op, order)
+	}
+	s.refused(coleo.EBusy, bus.OpLease, bus.LeaseOrder{Arm: id, ID: "another", Release: true})
+	must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: lease.ID, Data: []byte("x\x15")})
+	mine := promptOrder(id, "say mine")
+	mine.Lease = lease.ID
+	must[coleo.Receipt](s, bus.OpPrompt, mine)
+	s.awaits(id, coleo.Idle)
+	if got := s.prompted("ada"); !slices.Equal(got, []string{"say mine"}) {
+		t.Errorf("the agent CLI was prompted %q, want the prompt of the lease's holder alone", got)
+	}
+}
+
+func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	a, err := s.host.arm(id)
+	s.check(err)
+	ages := func(left time.Duration) { // as if that were left of it
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.lease.Until = time.Now().Add(left)
+	}
+	first := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"})
+	ages(leaseTime / 2)
+	for what, renew := range map[string]func(){
+		"a renewal": func() {
+			again := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, ID: first.ID, Holder: "grace"})
+			if again.ID != first.ID {
+				t.Errorf("a renewal gives %q, want %q", again.ID, first.ID)
+			}
+		},
+		"a key":      func() { must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: first.ID, Data: []byte("x\x15")}) },
+		"a new size": func() { must[any](s, bus.OpResize, bus.ResizeOrder{Arm: id, Lease: first.ID, Cols: 100, Rows: 30}) },
+	} {
+		ages(leaseTime / 2)
+		renew()
+		if left := time.Until(must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Lease.Until); left < leaseTime*3/4 {
+			t.Errorf("%s leaves %s of the lease", what, left)
+		}
+	}
+	ages(0)
+	s.refused(coleo.EBusy, bus.OpInput, bus.InputOrder{Arm: id, Lease: first.ID, Data: []byte("no")})
+	second := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "linus"})
+	s.refused(coleo.EBusy, bus.OpLease, bus.LeaseOrder{Arm: id, ID: first.ID, Holder: "grace"})
+	if back := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, ID: second.ID, Release: true}); back.ID != "" {
+		t.Errorf("after it was given back the lease is %+v", back)
+	}
+	s.refused(coleo.EBusy, bus.OpInput, bus.InputOrder{Arm: id, Lease: second.ID, Data: []byte("no")})
+	s.prompt(id, "say free")
+	s.awaits(id, coleo.Idle)
+}
+
+func TestOfThoseWhoAskAtOnceOneGetsTheLease(t *testing.T) {
+	t.Parallel()
+	const many, rounds = 8, 2000
+	h := &Host{arms: map[string]*arm{"a": {}}}
+	for range rounds {
+		var asking sync.WaitGroup
+		start, got := make(chan struct{}), make(chan coleo.Lease, many)
+		for range many {
+			asking.Go(func() {
+				<-start
+				if l, err := h.lease(t.Context(), bus.LeaseOrder{Arm: "a", Holder: "somebody"}); err == nil {
+					got <- l.(coleo.Lease)
+				}
+			})
+		}
+		close(start)
+		asking.Wait()
+		if n := len(got); n != 1 {
+			t.Fatalf("%d of %d got the lease, want one", n, many)
+		}
+		if _, err := h.lease(t.Context(), bus.LeaseOrder{Arm: "a", ID: (<-got).ID, Release: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// prompt sends a prompt and opens a run. That it is about to be sent is written
+// down first: a host agent that is killed meanwhile leaves its successor a
+// prompt to look for.
+func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
+	s, err := a.live()
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	if err := a.mayType(o.Lease); err != nil {
+		return coleo.Receipt{}, err
+	}
+	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
+	if err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Intended = append(slices.Clip(r.Intended), run)
+		return nil
+	}); err != nil {
+		return coleo.Receipt{}, err
+	}
+	receipt, err := s.SendPrompt(ctx, o.Prompt)
+	if err != nil {
+		a.notSent(ctx, s, run)
+		return receipt, err
+	}
+	ctx = context.WithoutCancel(ctx) // it has been done
+	receipt.ID = run.ID
+	if err := a.open(ctx, receipt); err != nil {
+		return receipt, err
+	}
+	a.endRun(ctx, s) // it may be over already
+	return receipt, nil
+}
+
+// notSent forgets a prompt that was refused or lost. One whose sending was cut
+// off may have arrived: it is looked for, by the next host agent where this one
+// ends.
+func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
+	var err error
+	switch cut := ctx.Err() != nil; {
+	case a.host.ctx.Err() != nil:
+	case cut:
+		err = a.settle(context.WithoutCancel(ctx), s, run)
+	default:
+		err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+			r.Intended = without(r.Intended, run.ID)
+			return nil
+		})
+	}
+	if err != nil {
+		a.host.Log.Error("write down that a prompt was not sent", "arm", a.record.Name, "error", err)
+	}
+}
+
+// open begins the run of a prompt that has arrived: it is intended no longer.
+func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if r.Run != nil {
+			r.Earlier = append(slices.Clip(r.Earlier), *r.Run)
+		}
+		a.run, r.Run = &receipt, &receipt
+		r.Intended = without(r.Intended, receipt.ID)
+		return []coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}
+	})
+}
+
+// without returns a list without the receipt of that id; nil for an empty one.
+func without(list []coleo.Receipt, id string) []coleo.Receipt {
+	var out []coleo.Receipt
+	for _, r := range list {
+		if r.ID != id {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// endRun closes the open runs once the session is calm behind the newest
+// prompt. Only that one's answer can be told from the others'.
+func (a *arm) endRun(ctx context.Context, s coleo.Session) {
+	a.mu.Lock()
+	run, reading := a.run, a.reading
+	if run == nil || a.calm <= run.Cursor {
+		a.mu.Unlock()
+		return
+	}
+	a.run = nil // whoever comes now opens another one
+	a.mu.Unlock()
+	end := coleo.RunEnd{Status: reading.State}
+	if reading.State != coleo.Dead {
+		if answer, err := s.Answer(ctx, *run); err == nil {
+			end.Answer, end.Source = answer.Text, answer.Source
+		}
+		if m, ok := s.(coleo.UsageMeter); ok {
+			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
+				end.Usage = &u
+			}
+		}
+	}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		return closing(r, run.ID, end)
+	})
+	if err != nil {
+		a.host.Log.Error("end a run", "arm", a.record.Name, "error", err)
+	}
+}
+
+// closing takes an open run and those before it out of a record and returns
+// their ends, the answer in its own alone. It is empty when the run is not open.
+func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
+	open := slices.Clip(r.Earlier)
+	if r.Run != nil {
+		open = append(open, *r.Run)
+	}
+	last := slices.IndexFunc(open, func(c coleo.Receipt) bool { return c.ID == run })
+	if last < 0 {
+		return nil
+	}
+	r.Earlier, r.Run = nil, nil
+	if later := open[last+1:]; len(later) > 0 { // begun while the answer was read
+		r.Run = &later[len(later)-1]
+		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
+	}
+	var events []coleo.Event
+	for _, c := range open[:last] {
+		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, coleo.RunEnd{Status: end.Status}))
+	}
+	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
+}
+
+// lose ends what was open of an arm whose session is gone, and says of prompts
+// that were about to be typed that they are lost.
+func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
+	var events []coleo.Event
+	if r.Run != nil {
+		events = closing(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
+	}
+	for _, p := range r.Intended {
+		events = append(events, lostPrompt(r.ID, p, reading))
+	}
+	r.Intended = nil
+	return events
+}
+
+// resolve settles what an earlier host agent was about to type when it was
+// killed: the run of a prompt that is proven to have arrived begins, and every
+// other one is lost. Nothing is typed again.
+func (a *arm) resolve(ctx context.Context, s coleo.Session) {
+	a.mu.Lock()
+	intended := a.record.Intended
+	a.mu.Unlock()
+	for _, p := range intended {
+		if err := a.settle(ctx, s, p); err != nil {
+			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.record.Name, "error", err)
+		}
+	}
+	if len(intended) > 0 {
+		a.endRun(ctx, s)
+	}
+}
+
+func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) error {
+	if prover, ok := s.(coleo.Prover); ok {
+		proof, err := prover.Prove(ctx, p)
+		if err != nil {
+			return err // the next one who takes the arm up looks again
+		}
+		if p.Proof = proof; proof != "" {
+			return a.open(ctx, p)
+		}
+	}
+	reading := s.State()
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Intended = without(r.Intended, p.ID)
+		return []coleo.Event{lostPrompt(r.ID, p, reading)}
+	})
+}
+
+// lostPrompt says of a prompt that was about to be typed that it cannot be
+// proven to have arrived. It has begun no run.
+func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
+	return event(arm, coleo.EventPromptLost, coleo.Change{
+		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,
+		Note: "coleo was cut off while it sent a prompt, which cannot be proven to have arrived: " + p.Text,
+	})
+}
+
+func runEvent(arm, run string, kind coleo.EventKind, payload any) coleo.Event {
+	e := event(arm, kind, payload)
+	e.Run = run
+	return e
+}

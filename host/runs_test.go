@@ -1,0 +1,130 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// cutSession is a real session of a host agent that is killed, as far as its
+// database shows, before a prompt is typed or when it has arrived. A real kill
+// hits these moments too rarely to be tested.
+type cutSession struct {
+	coleo.Session
+	db     *store.HostDB
+	before bool // before it is typed
+}
+
+func (s cutSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	if s.before {
+		return coleo.Receipt{}, s.db.Close()
+	}
+	r, err := s.Session.SendPrompt(ctx, p)
+	_ = s.db.Close()
+	return r, err
+}
+
+// cut sends a prompt through a host agent that is killed meanwhile, and starts
+// the next one.
+func (s *stage) cut(id, text string, before bool) {
+	s.t.Helper()
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.mu.Lock()
+	a.session = cutSession{a.session, s.db, before}
+	a.mu.Unlock()
+	if _, err := a.prompt(s.t.Context(), promptOrder(id, text)); err == nil {
+		s.t.Fatal("the prompt was answered by a host agent that had been killed")
+	}
+	s.again()
+}
+
+// ends returns how each run of the arm ended, by its id, and checks that every
+// one that began has one end.
+func (s *stage) ends(id string) map[string]coleo.RunEnd {
+	s.t.Helper()
+	ended := map[string]coleo.RunEnd{}
+	for _, e := range s.events(id, coleo.EventRunEnd) {
+		if _, twice := ended[e.Run]; twice {
+			s.t.Errorf("run %s ended twice", e.Run)
+		}
+		end, err := coleo.DecodeRunEnd(e)
+		s.check(err)
+		ended[e.Run] = end
+	}
+	for _, e := range s.events(id, coleo.EventRunStart) {
+		if _, ok := ended[e.Run]; !ok {
+			s.t.Errorf("run %s has no end", e.Run)
+		}
+	}
+	return ended
+}
+
+func TestAPromptThatArrivedBeforeItsHostAgentWasKilledHasARun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	s.prompt(id, "say one")
+	s.awaits(id, coleo.Idle)
+	s.cut(id, "say one", false) // the same words as before: they must not count for these
+	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
+	for run, end := range s.ends(id) {
+		if end.Status != coleo.Idle || end.Answer != "one" {
+			t.Errorf("run %s ended with %+v, want the answer \"one\"", run, end)
+		}
+	}
+	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 0 {
+		t.Errorf("%d prompts are called lost, want none", len(lost))
+	}
+	if got := s.prompted("ada"); !slices.Equal(got, []string{"say one", "say one"}) {
+		t.Errorf("the agent CLI was prompted %q, want twice", got)
+	}
+}
+
+func TestAPromptWhoseHostAgentWasKilledBeforeItTypedIsLost(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	s.prompt(id, "say one")
+	s.awaits(id, coleo.Idle)
+	s.cut(id, "say one", true)
+	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 1 {
+		t.Errorf("%d prompts are called lost, want one", len(lost))
+	}
+	if got := s.prompted("ada"); !slices.Equal(got, []string{"say one"}) {
+		t.Errorf("the agent CLI was prompted %q, want once", got)
+	}
+	s.prompt(id, "say two")
+	s.awaits(id, coleo.Idle)
+	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
+	s.ends(id)
+	s.again() // nothing is looked for twice
+	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 1 {
+		t.Errorf("%d prompts are called lost later, want one", len(lost))
+	}
+}
+
+func TestARunEndsWithAnArmThatDiedWhileNoHostAgentRan(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	s.prompt(id, "hold 1h")
+	s.prompt(id, "say queued")
+	a, err := s.host.arm(id)
+	s.check(err)
+	handle := *a.record.Handle
+	s.halt()
+	s.endArm(handle)
+	s.start()
+	if ends := s.ends(id); len(ends) != 2 {
+		t.Errorf("%d runs have ended, want two", len(ends))
+	}
+	for run, end := range s.ends(id) {
+		if end.Status != coleo.Dead {
+			t.Errorf("run %s ended with %+v, want dead", run, end)
+		}
+	}
+}

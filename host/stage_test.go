@@ -1,0 +1,254 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/holder"
+	"coleo.dev/registry"
+	"coleo.dev/store"
+)
+
+// What the test binary is, by the name that it is started with.
+const (
+	asHolder = "hold"
+	asFake   = "fakeagent"
+)
+
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case asHolder:
+		if err := holder.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case asFake:
+		os.Exit(playFake(os.Args[1]))
+	}
+	os.Exit(m.Run())
+}
+
+// record is the file in its work folder in which the fake agent CLI writes down
+// what it was typed and did.
+const record = ".fake.jsonl"
+
+func playFake(workdir string) int {
+	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, fakeagent.Config{Record: filepath.Join(workdir, record)})
+	if err != nil {
+		fmt.Println("fakeagent:", err)
+	}
+	return code
+}
+
+// patience bounds every wait of these tests; they end when the state is there.
+const patience = 60 * time.Second
+
+// stage is a machine with a real bus and a real database, on which one host
+// agent after another runs. Its arms run the fake agent CLI under real holders.
+type stage struct {
+	t     *testing.T
+	dir   string
+	reg   *registry.Registry
+	serve *bus.Conn
+	url   string
+
+	host *Host
+	db   *store.HostDB
+	conn *bus.Conn
+	stop context.CancelFunc
+	done chan error
+}
+
+const token, hostID = "secret", "host.one"
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir()}
+	self, err := os.Executable()
+	s.check(err)
+	for _, name := range []string{asHolder, asFake} {
+		s.check(os.Symlink(self, s.path(name)))
+	}
+	spec, err := os.ReadFile("../cmd/coleo/testdata/fake.toml")
+	s.check(err)
+	s.check(os.Mkdir(s.path("harnesses"), 0o700))
+	s.check(os.WriteFile(s.path("harnesses/fake.toml"), spec, 0o600))
+	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
+	s.check(err)
+	server, err := bus.Listen("127.0.0.1:0", token)
+	s.check(err)
+	t.Cleanup(server.Close)
+	s.url = server.URL()
+	s.serve, err = bus.Dial(s.url, token, "serve")
+	s.check(err)
+	t.Cleanup(s.serve.Close)
+	s.start()
+	t.Cleanup(s.end)
+	return s
+}
+
+func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *stage) check(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start starts a host agent.
+func (s *stage) start() {
+	s.t.Helper()
+	var err error
+	s.db, err = store.OpenHost(s.path("host.db"))
+	s.check(err)
+	s.check(s.db.SetHost(s.t.Context(), hostID))
+	s.conn, err = bus.Dial(s.url, token, hostID)
+	s.check(err)
+	s.host = New(Config{
+		ID: hostID, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 2,
+		Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop, s.done = cancel, make(chan error, 1)
+	go func() { s.done <- s.host.Run(ctx) }()
+	s.until("the host agent listens", func() bool { return s.ask(bus.OpList, nil, nil) == nil })
+}
+
+// halt ends the host agent; its arms live on.
+func (s *stage) halt() {
+	s.t.Helper()
+	s.stop()
+	s.check(<-s.done)
+	s.conn.Close()
+	_ = s.db.Close() // which a test may have done
+}
+
+// again starts the next host agent.
+func (s *stage) again() {
+	s.t.Helper()
+	s.halt()
+	s.start()
+}
+
+func (s *stage) end() {
+	for _, a := range s.host.all() {
+		if err := s.ask(bus.OpKill, bus.ArmOrder{Arm: a.record.ID}, nil); err != nil {
+			s.t.Errorf("kill arm %s: %v", a.record.Name, err)
+		}
+	}
+	s.halt()
+}
+
+// ask gives the host agent an order, as serve does.
+func (s *stage) ask(op bus.Op, in, out any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if in == nil {
+		in = struct{}{}
+	}
+	return s.serve.Ask(ctx, hostID, op, in, out)
+}
+
+// must gives an order that is carried out.
+func must[T any](s *stage, op bus.Op, in any) T {
+	s.t.Helper()
+	var out T
+	if err := s.ask(op, in, &out); err != nil {
+		s.t.Fatalf("%s %+v: %v", op, in, err)
+	}
+	return out
+}
+
+// refused gives an order that is refused with a code.
+func (s *stage) refused(want coleo.Code, op bus.Op, in any) {
+	s.t.Helper()
+	if err := s.ask(op, in, nil); coleo.ErrorCode(err) != want {
+		s.t.Errorf("%s %+v = %v (code %q), want code %q", op, in, err, coleo.ErrorCode(err), want)
+	}
+}
+
+func (s *stage) until(what string, ok func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited %s until %s", patience, what)
+		}
+		time.Sleep(5 * time.Millisecond) // between two looks
+	}
+}
+
+// arm starts an arm and returns its id when it is idle.
+func (s *stage) arm(name string) string {
+	s.t.Helper()
+	work := s.path("work-" + name)
+	s.check(os.MkdirAll(work, 0o700))
+	o := bus.SpawnOrder{ID: filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name, Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: work}}
+	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
+	s.awaits(id, coleo.Idle)
+	return id
+}
+
+func (s *stage) awaits(id string, want coleo.State) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("arm %s is %s", id, want), func() bool {
+		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.State == want
+	})
+}
+
+func (s *stage) prompt(id, text string) coleo.Receipt {
+	s.t.Helper()
+	return must[coleo.Receipt](s, bus.OpPrompt, promptOrder(id, text))
+}
+
+// events returns the arm's events of a kind.
+func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
+	s.t.Helper()
+	var out []coleo.Event
+	for _, e := range must[bus.Events](s, bus.OpEvents, bus.EventsOrder{}).List {
+		if e.Arm == id && e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// prompted is what the fake agent CLI took as prompts.
+func (s *stage) prompted(name string) []string {
+	s.t.Helper()
+	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-"+name), record))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		if e.Kind == fakeagent.Prompted {
+			out = append(out, e.Text)
+		}
+	}
+	return out
+}
+
+func promptOrder(id, text string) bus.PromptOrder {
+	return bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: text}}
+}
+
+// endArm ends an arm while no host agent runs, and waits for its holder.
+func (s *stage) endArm(h coleo.Handle) {
+	s.t.Helper()
+	client, err := holder.Dial(h.Dir, h.Nonce)
+	s.check(err)
+	s.check(errors.Join(client.End(h.Arm, killGrace), client.Close()))
+	s.until("the holder has ended", func() bool { return holder.Look(h.Holder) == holder.Dead })
+}
