@@ -19,6 +19,7 @@ QWEN         := 0.24.4
 COPILOT      := 1.0.102
 KILO         := 7.7.7
 CLINE        := 3.0.65
+CONTINUE     := 1.5.47
 GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -63,13 +64,13 @@ $(AGENTS)/aider-$(AIDER):
 	@python3 -m venv $(AGENTS)/aider && $(AGENTS)/aider/bin/pip install --quiet --disable-pip-version-check aider-chat==$(AIDER)
 	@touch $@
 
-NPM_MORE     := @qwen-code/qwen-code@$(QWEN) @github/copilot@$(COPILOT) @kilocode/cli@$(KILO) cline@$(CLINE)
-NPM_MORE_DONE := $(AGENTS)/more-$(QWEN)-$(COPILOT)-$(KILO)-$(CLINE)
+NPM_MORE     := @qwen-code/qwen-code@$(QWEN) @github/copilot@$(COPILOT) @kilocode/cli@$(KILO) cline@$(CLINE) @continuedev/cli@$(CONTINUE)
+NPM_MORE_DONE := $(AGENTS)/more-$(QWEN)-$(COPILOT)-$(KILO)-$(CLINE)-$(CONTINUE)
 
 agents-more: agents $(NPM_MORE_DONE)
 
 $(NPM_MORE_DONE): $(NPM_DONE)
-	@echo 'installing Qwen Code $(QWEN), Copilot CLI $(COPILOT), Kilo CLI $(KILO) and Cline $(CLINE) into .agents (once)'
+	@echo 'installing Qwen Code $(QWEN), Copilot CLI $(COPILOT), Kilo CLI $(KILO), Cline $(CLINE) and Continue $(CONTINUE) into .agents (once)'
 	@cd $(AGENTS) && npm install --no-audit --no-fund --loglevel=error $(NPM_MORE)
 	@touch $@
 
@@ -113,8 +114,8 @@ page: build agents
 # not a skip; and those that all checks are run on.
 FULL    ?= codex
 REQUIRE ?= claude-code,opencode,codex,gemini,aider
-MORE         := qwen,copilot,kilo,cline
-REQUIRE_MORE ?= $(REQUIRE),qwen,copilot,kilo
+MORE         := qwen,copilot,kilo,cline,continue
+REQUIRE_MORE ?= $(REQUIRE),qwen,copilot,kilo,continue
 
 check: arch lint darwin
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

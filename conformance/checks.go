@@ -117,9 +117,8 @@ func interrupt(ctx context.Context, t *Trial) error {
 	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt}); err != nil {
 		return err
 	}
-	streaming := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
-	if _, err := t.Model.Wait(ctx, streaming); err != nil {
-		return fmt.Errorf("wait for the stream: %w", err)
+	if err := t.streams(ctx, prompt); err != nil {
+		return err
 	}
 	start := time.Now()
 	if err := t.Session.Interrupt(ctx); err != nil {

@@ -81,9 +81,8 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	streaming := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
-	if _, err := t.Model.Wait(ctx, streaming); err != nil {
-		return fmt.Errorf("wait for the stream: %w", err)
+	if err := t.streams(ctx, prompt); err != nil {
+		return err
 	}
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {view.Cols, view.Rows}} {
 		if err := term.Resize(ctx, size[0], size[1]); err != nil {
@@ -116,12 +115,11 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	streaming := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
-	if _, err := t.Model.Wait(ctx, streaming); err != nil {
-		return fmt.Errorf("wait for the stream: %w", err)
+	if err := t.streams(ctx, prompt); err != nil {
+		return err
 	}
 	handle := t.Session.Handle()
-	if err := t.Session.Close(); err != nil {
+	if err := t.letGo(); err != nil {
 		return err
 	}
 	if t.Session, err = t.Harness.Attach(ctx, handle); err != nil {

@@ -27,7 +27,7 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.Session.Kill(ctx); err != nil {
 		return err
 	}
-	if err := t.Session.Close(); err != nil {
+	if err := t.letGo(); err != nil {
 		return err
 	}
 	t.Session = nil

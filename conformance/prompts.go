@@ -106,9 +106,8 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: first}); err != nil {
 		return err
 	}
-	streaming := func(q modelserver.Request) bool { return q.Prompt == first && q.Side == "" && !q.First.IsZero() }
-	if _, err := t.Model.Wait(ctx, streaming); err != nil {
-		return fmt.Errorf("wait for the stream: %w", err)
+	if err := t.streams(ctx, first); err != nil {
+		return err
 	}
 	nonce := Nonce()
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})

@@ -114,7 +114,11 @@ type bench struct {
 	config  Config
 	shared  *Trial // nil until a check needs it
 	own     *Trial // of the running check that shares none
+	count   int    // how many trials were shared
 }
+
+// shared is the name of what checks share.
+const shared = "shared"
 
 // skip is an error that is none: the check does not apply.
 type skip string
@@ -162,18 +166,28 @@ func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "
 
 // trial returns what a check works with.
 func (b *bench) trial(check Check) (*Trial, error) {
-	if check.Shared && b.shared != nil {
-		b.shared.begin()
-		return b.shared, nil
-	}
-	t, err := newTrial(b.harness, b.config, check.Name)
-	if err == nil && check.Shared {
+	t, err := b.shared, error(nil)
+	if !check.Shared {
+		t, err = newTrial(b.harness, b.config, check.Name)
+		b.own = t
+	} else if t == nil {
+		t, err = newTrial(b.harness, b.config, b.nextShared())
 		b.shared = t
 	}
-	if err == nil && !check.Shared {
-		b.own = t
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	t.begin(check.Name)
+	return t, nil
+}
+
+// nextShared is the name of a session for the checks that share one; there is
+// another one after each failure.
+func (b *bench) nextShared() string {
+	if b.count++; b.count > 1 {
+		return fmt.Sprintf("%s-%d", shared, b.count)
+	}
+	return shared
 }
 
 // done ends the trial of a check that does not share it, and a shared one in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/holder"
 )
 
 // Config says where and with what harnesses are judged.
@@ -24,6 +26,7 @@ type Config struct {
 	Probe    []string // command of the MCP server that writes its record to the file named by the last argument
 	Isolated bool     // there is no network but loopback
 	Keep     bool     // leave Dir's content
+	Record   string   // folder for recordings of the sessions, which must exist; "" makes none
 	Log      func(line string)
 }
 
@@ -43,8 +46,11 @@ type Trial struct {
 
 	config  Config
 	dir     string
+	name    string // of its recording
 	details string
-	before  int // requests to the model before this check
+	tapings []*taping         // one for each agent CLI that was started
+	checks  []holder.CastMark // when each check began
+	before  int               // requests to the model before this check
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -52,7 +58,7 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make trial folder: %w", err)
 	}
-	t := &Trial{Harness: h, config: c, dir: dir, Workdir: filepath.Join(dir, "work")}
+	t := &Trial{Harness: h, config: c, dir: dir, name: name, Workdir: filepath.Join(dir, "work")}
 	for _, d := range []string{t.Workdir, t.home()} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return nil, fmt.Errorf("make trial folder: %w", err)
@@ -81,6 +87,9 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	}
 	s, err := t.Harness.Spawn(ctx, c)
 	t.Session = s
+	if s != nil {
+		t.newTaping(c.Dir)
+	}
 	return err
 }
 
@@ -98,26 +107,38 @@ func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) 
 	return err
 }
 
-// begin makes the trial ready for the next check that shares it.
-func (t *Trial) begin() {
+// begin makes the trial ready for a check.
+func (t *Trial) begin(check string) {
 	t.details, t.before = "", len(t.Model.Record())
+	t.checks = append(t.checks, holder.CastMark{Time: time.Now(), Label: check})
 }
 
 // requests are those that the model got during this check.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
+// streams returns when the model has begun to answer a prompt.
+func (t *Trial) streams(ctx context.Context, prompt string) error {
+	begun := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	if _, err := t.Model.Wait(ctx, begun); err != nil {
+		return fmt.Errorf("wait for the stream: %w", err)
+	}
+	return nil
+}
+
 // close ends the agent CLI and removes what the trial made.
 func (t *Trial) close() error {
 	var err error
 	if t.Session != nil {
+		t.endTaping()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err = t.Session.Kill(ctx); err != nil {
 			err = fmt.Errorf("end the agent CLI: %w", err)
 		}
-		_ = t.Session.Close()
+		_ = t.letGo()
 	}
 	_ = t.Model.Close()
+	err = errors.Join(err, t.writeRecordings())
 	if !t.config.Keep {
 		_ = os.RemoveAll(t.dir)
 	}

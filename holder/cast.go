@@ -10,17 +10,30 @@ import (
 	"unicode/utf8"
 )
 
+// CastEdit is what a cast has beside its journal, and what it leaves out.
+type CastEdit struct {
+	Marks []CastMark // markers, in the order of their times
+	Typed bool       // an input event, without the keys, where some were typed
+	Hide  []string   // texts of the output in whose place a Cover stands; where a terminal wraps one it stays
+}
+
+// CastMark is a marker: a moment with a name.
+type CastMark struct {
+	Time  time.Time
+	Label string
+}
+
 // WriteCast writes the journal in dir as a Cast, with the times of the index,
-// which are right to 50 ms. Typed keys are not in the journal, so not in the
-// cast.
-func WriteCast(out io.Writer, dir string) error {
+// which are right to 50 ms, and returns when it begins. Which keys were typed is
+// not in the journal, so not in the cast. With Hide the whole journal is held in memory.
+func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	begin, end, err := Span(dir)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	cols, rows, start := defaultCols, defaultRows, time.Time{}
 	for len(marks) > 0 && marks[0].Offset <= begin && marks[0].Kind == MarkResize {
@@ -33,16 +46,32 @@ func WriteCast(out io.Writer, dir string) error {
 	r := NewReader(dir, begin)
 	defer r.Close()
 	c := NewCast(out, cols, rows, start)
-	now := start
+	return start, c.journal(hide(r, end, edit.Hide), end, marks, edit)
+}
+
+// journal writes output with the marks of its index and what edit adds.
+func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
+	now, markers := c.now, edit.Marks
 	for _, m := range marks {
 		c.copy(r, m.Offset, now)
+		for len(markers) > 0 && !markers[0].Time.After(m.Time) {
+			c.Mark(markers[0])
+			markers = markers[1:]
+		}
 		now = m.Time
 		if m.Kind == MarkResize {
 			c.Resize(now, m.Cols, m.Rows)
 		}
+		if m.Kind == MarkInput && edit.Typed {
+			c.now = now
+			c.line([]any{c.seconds(), "i", ""})
+		}
 	}
 	c.copy(r, end, now)
 	c.now = now
+	for _, m := range markers {
+		c.Mark(m)
+	}
 	return c.Close()
 }
 
@@ -89,6 +118,12 @@ func (c *Cast) Resize(at time.Time, cols, rows int) {
 	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
 }
 
+// Mark adds a marker.
+func (c *Cast) Mark(m CastMark) {
+	c.now = m.Time
+	c.event("m", m.Label)
+}
+
 // Err returns the first error there was.
 func (c *Cast) Err() error { return c.err }
 
@@ -100,7 +135,7 @@ func (c *Cast) Close() error {
 }
 
 // copy writes the output up to an offset, as of now.
-func (c *Cast) copy(r *Reader, until int64, now time.Time) {
+func (c *Cast) copy(r source, until int64, now time.Time) {
 	buf := make([]byte, streamChunk)
 	for c.err == nil && r.Offset() < until {
 		n, err := r.Read(buf[:min(int64(len(buf)), until-r.Offset())])
@@ -128,9 +163,11 @@ func cutCharacter(p []byte) int {
 
 func (c *Cast) event(kind, data string) {
 	if data != "" {
-		c.line([]any{max(0, c.now.Sub(c.start).Seconds()), kind, data})
+		c.line([]any{c.seconds(), kind, data})
 	}
 }
+
+func (c *Cast) seconds() float64 { return max(0, c.now.Sub(c.start).Seconds()) }
 
 func (c *Cast) line(v any) {
 	if c.err != nil {

@@ -33,8 +33,8 @@ func TestAJournalIsWrittenAsACast(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := WriteCast(&out, dir); err != nil {
-		t.Fatal(err)
+	if at, err := WriteCast(&out, dir, CastEdit{}); err != nil || !at.Equal(start) {
+		t.Fatalf("it begins %s, %v, want %s", at, err, start)
 	}
 	cast, err := pty.ReadCast(strings.NewReader(out.String()))
 	if err != nil || cast.Cols != 90 || cast.Rows != 30 {
@@ -47,12 +47,54 @@ func TestAJournalIsWrittenAsACast(t *testing.T) {
 		{At: 4 * time.Second, Kind: pty.CastOutput, Data: "three"},
 		{At: 5 * time.Second, Kind: pty.CastOutput, Data: "\ufffd\ufffd"},
 	}
-	if len(cast.Events) != len(want) {
-		t.Fatalf("events %+v, want %+v", cast.Events, want)
+	sameEvents(t, cast.Events, want)
+}
+
+func sameEvents(t *testing.T, got, want []pty.CastEvent) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("events %+v, want %+v", got, want)
 	}
 	for i := range want {
-		if cast.Events[i] != want[i] {
-			t.Errorf("event %d = %+v, want %+v", i, cast.Events[i], want[i])
+		if got[i] != want[i] {
+			t.Errorf("event %d = %+v, want %+v", i, got[i], want[i])
 		}
 	}
+}
+
+func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j, err := CreateJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.UnixMilli(1_700_000_000_000)
+	j.Mark(Mark{Time: start, Kind: MarkResize, Cols: 90, Rows: 30})
+	for i, text := range []string{"in /ho", "me/somebody/w\r\n", "and /home/somebody"} { // cut where a read of the terminal ended
+		if _, err := j.Append([]byte(text), start.Add(time.Duration(i+1)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.Mark(Mark{Time: start.Add(3500 * time.Millisecond), Kind: MarkInput})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	marks := []CastMark{{start.Add(1500 * time.Millisecond), "between"}, {start.Add(4 * time.Second), "behind"}}
+	var out bytes.Buffer
+	if _, err := WriteCast(&out, dir, CastEdit{Marks: marks, Typed: true, Hide: []string{"/home/somebody"}}); err != nil {
+		t.Fatal(err)
+	}
+	cast, err := pty.ReadCast(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameEvents(t, cast.Events, []pty.CastEvent{
+		{At: time.Second, Kind: pty.CastOutput, Data: "in /co"},
+		{At: 1500 * time.Millisecond, Kind: pty.CastMark, Data: "between"},
+		{At: 2 * time.Second, Kind: pty.CastOutput, Data: "leo-coleo-c/w\r\n"},
+		{At: 3 * time.Second, Kind: pty.CastOutput, Data: "and /coleo-coleo-c"},
+		{At: 3500 * time.Millisecond, Kind: pty.CastInput},
+		{At: 4 * time.Second, Kind: pty.CastMark, Data: "behind"},
+	})
 }

@@ -16,6 +16,7 @@ var claims = map[string]string{
 	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
 	"cline":        "approval command_execution file_editing interrupt model_flag multi_turn streaming",
 	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
+	"continue":     "approval command_execution compact file_editing interrupt multi_turn question queue streaming",
 	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
 	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming usage",
 	"generic":      "command_execution interrupt multi_turn streaming",
@@ -23,6 +24,7 @@ var claims = map[string]string{
 	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
 	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
+	"roo":          "", // never run
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {

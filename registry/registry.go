@@ -18,6 +18,7 @@ import (
 	"coleo.dev/harnesses/claudecode"
 	"coleo.dev/harnesses/cline"
 	"coleo.dev/harnesses/codex"
+	"coleo.dev/harnesses/continuecli"
 	"coleo.dev/harnesses/copilot"
 	"coleo.dev/harnesses/gemini"
 	"coleo.dev/harnesses/generic"
@@ -25,6 +26,7 @@ import (
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/opencodeapi"
 	"coleo.dev/harnesses/qwen"
+	"coleo.dev/harnesses/roo"
 	"coleo.dev/harnesses/terminal"
 )
 
@@ -42,12 +44,14 @@ func builtins() []builtin {
 		{"claude-code", claudecode.Spec, claudecode.Hooks()},
 		{"cline", cline.Spec, terminal.Hooks{}},
 		{"codex", codex.Spec, codex.Hooks()},
+		{"continue", continuecli.Spec, terminal.Hooks{}},
 		{"copilot", copilot.Spec, terminal.Hooks{}},
 		{"gemini", gemini.Spec, gemini.Hooks()},
 		{"generic", generic.Spec, terminal.Hooks{}},
 		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
 		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
 		{"qwen", qwen.Spec, terminal.Hooks{}},
+		{"roo", roo.Spec, terminal.Hooks{}},
 	}
 }
 

@@ -68,6 +68,7 @@ type testFlags struct {
 	checks   string
 	quick    bool
 	junit    string
+	record   string
 	keep     bool
 	dir      string
 	binary   string
@@ -88,6 +89,7 @@ Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not install
 	c.Flags().StringVar(&f.checks, "check", "", "only these checks, separated by commas")
 	c.Flags().BoolVar(&f.quick, "quick", false, "only the published suite and what must pass")
 	c.Flags().StringVar(&f.junit, "junit", "", "write the report to this file as JUnit XML too")
+	c.Flags().StringVar(&f.record, "record", "", "write an asciicast of each session, and how it was read, into this folder")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave what the checks made")
 	c.Flags().StringVar(&f.dir, "dir", "", "folder for what the checks make (default: a temporary one)")
 	c.Flags().StringVar(&f.binary, "binary", "", "the agent CLI, instead of the one in PATH")
@@ -132,24 +134,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 			return err
 		}
 	}
-	program, err := self()
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(f.dir, "coleo-test-")
-	if err != nil {
-		return fmt.Errorf("make a folder for the checks: %w", err)
-	}
-	if !f.keep {
-		defer os.RemoveAll(dir)
-	} else {
-		fmt.Fprintln(c.ErrOrStderr(), "what the checks make is kept in", dir)
-	}
-	report, err := conformance.Run(c.Context(), h, conformance.Config{
-		Dir: dir, Path: s.agentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
-		Isolated: netns.Isolated(), Keep: f.keep,
-		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
-	}, checks)
+	report, err := runChecks(c, s, h, f, checks)
 	if err != nil {
 		return err
 	}
@@ -160,6 +145,37 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		}
 	}
 	return printReport(c, report)
+}
+
+// runChecks runs them where there is no network.
+func runChecks(c *cobra.Command, s setup, h coleo.Harness, f testFlags, checks []conformance.Check) (conformance.Report, error) {
+	program, err := self()
+	if err != nil {
+		return conformance.Report{}, err
+	}
+	dir, err := os.MkdirTemp(f.dir, "coleo-test-")
+	if err != nil {
+		return conformance.Report{}, fmt.Errorf("make a folder for the checks: %w", err)
+	}
+	if !f.keep {
+		defer os.RemoveAll(dir)
+	} else {
+		fmt.Fprintln(c.ErrOrStderr(), "what the checks make is kept in", dir)
+	}
+	if f.record != "" {
+		if err := os.MkdirAll(f.record, 0o700); err != nil {
+			return conformance.Report{}, fmt.Errorf("make a folder for recordings: %w", err)
+		}
+	}
+	report, err := conformance.Run(c.Context(), h, conformance.Config{
+		Dir: dir, Path: s.agentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
+		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record,
+		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
+	}, checks)
+	if err == nil && f.record != "" {
+		err = writeLabels(h, f.record)
+	}
+	return report, err
 }
 
 func pickChecks(f testFlags) ([]conformance.Check, error) {

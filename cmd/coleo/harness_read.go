@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/conformance"
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/pty"
 )
@@ -23,15 +26,8 @@ type readFlags struct {
 
 // moment is a reading of a recording, as programs get it.
 type moment struct {
-	T      float64       `json:"t"` // seconds into the recording
-	State  coleo.State   `json:"state"`
-	Rule   string        `json:"rule"`
-	Dialog *coleo.Dialog `json:"dialog"`
-	Detail string        `json:"detail,omitempty"`
-	Known  bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
-	Event  string        `json:"event,omitempty"` // what happened, unless it is a change of the reading
-	Note   string        `json:"note,omitempty"`
-	Since  *float64      `json:"since,omitempty"` // seconds; of a single reading
+	conformance.Moment
+	Since *float64 `json:"since,omitempty"` // seconds; of a single reading
 }
 
 func newHarnessReadCommand() *cobra.Command {
@@ -135,6 +131,9 @@ func openInput(path string) (input, error) {
 	if err != nil {
 		return input{}, coleo.Errorf(coleo.EInvalid, "open the recording: %w", err)
 	}
+	if raw, err = unpacked(raw); err != nil {
+		return input{}, coleo.Errorf(coleo.EInvalid, "unpack %s: %w", path, err)
+	}
 	if s, ok := pty.ReadStill(raw); ok {
 		return input{still: s}, nil
 	}
@@ -143,6 +142,18 @@ func openInput(path string) (input, error) {
 		return input{}, coleo.Errorf(coleo.EInvalid, "%s: %w", path, err)
 	}
 	return input{cast: cast}, nil
+}
+
+// unpacked returns what is packed by gzip, and anything else as it is.
+func unpacked(raw []byte) ([]byte, error) {
+	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
+		return raw, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // read returns the reading at the moment that f names, and tells of each
@@ -180,14 +191,7 @@ func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)
 }
 
 func momentOf(c coleo.Change) moment {
-	m := moment{
-		T: terminal.Since(c.Time).Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
-		Detail: c.Reading.Detail, Known: c.Reading.Known, Note: c.Note,
-	}
-	if c.Kind != coleo.ChangeState {
-		m.Event = string(c.Kind)
-	}
-	return m
+	return moment{Moment: conformance.MomentOf(c, terminal.Since(c.Time))}
 }
 
 // String says a moment in one line, and a dialog in some more.

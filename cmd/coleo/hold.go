@@ -73,7 +73,8 @@ func newReplayCommand() *cobra.Command {
 				return coleo.Errorf(coleo.ENotFound, "there is no journal in %s", args[0])
 			}
 			if cast {
-				return holder.WriteCast(c.OutOrStdout(), dir)
+				_, err := holder.WriteCast(c.OutOrStdout(), dir, holder.CastEdit{})
+				return err
 			}
 			return printJournal(c.OutOrStdout(), dir)
 		},

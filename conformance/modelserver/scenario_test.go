@@ -28,6 +28,9 @@ const toolsOfOther = `[
  {"function":{"name":"question","parameters":{"properties":{"questions":{"type":"array"}},"required":["questions"]}}},
  {"function":{"name":"coleo_ping","parameters":{"properties":{"text":{"type":"string"}}}}}]`
 
+const toolsOfThird = `[
+ {"function":{"name":"AskQuestion","parameters":{"properties":{"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["question","options"]}}}]`
+
 func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 	t.Parallel()
 	one, other := offered(t, toolsOfOne), offered(t, toolsOfOther)
@@ -42,6 +45,7 @@ func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 		{"run ls", other, "bash", `{"command":"ls","description":"scripted","mode":"fast"}`},
 		{"ask Which? with A or B", one, "AskUserQuestion", `{"questions":[{"question":"Which?","header":"Question","multiSelect":false,"options":[{"label":"A","description":"choose A"},{"label":"B","description":"choose B"}]}]}`},
 		{"ask Which? with A", other, "question", `{"questions":[{"question":"Which?","header":"Question","options":[{"label":"A","description":"choose A"}]}]}`},
+		{"ask Which? with A or B", offered(t, toolsOfThird), "AskQuestion", `{"question":"Which?","options":["A","B"]}`},
 		{"mcp ping hello there", other, "coleo_ping", `{"text":"hello there"}`},
 		{"mcp ping hello", one, "mcp__coleo__ping", `{"text":"hello"}`},
 		{"mcp mcp__x__y hello", one, "mcp__x__y", `{"text":"hello"}`},

@@ -99,6 +99,8 @@ func TestSideRequestsAreRecognised(t *testing.T) {
 		{"the same words, but with tools", Turn{System: "You are a title generator.", Tools: tools}, ""},
 		{"compaction without tools", Turn{System: "You are a context summarization agent."}, SideSummary},
 		{"compaction with tools", Turn{Tools: tools, Prompt: "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n"}, SideSummary},
+		{"compaction that asks the user's way", Turn{Tools: tools, Prompt: "Please provide a concise summary of our conversation so far, capturing"}, SideSummary},
+		{"a title that is asked the user's way", Turn{Tools: tools, Prompt: "Given the following... please reply with a title for the chat that is 3-4 words"}, SideTitle},
 		{"a commit message", Turn{System: "You generate concise, one-line Git commit messages based on diffs."}, SideCommit},
 		{"one token", Turn{maxTokens: 1, Tools: tools, Prompt: "quota"}, SideProbe},
 		{"no tools where a main request has them", Turn{Dialect: AnthropicMessages}, SideOther},

@@ -35,7 +35,7 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_terminal_command", "run_commands"}
-	askTools   = []string{"askuserquestion", "question", "ask_user", "ask_user_question", "ask_followup_question"}
+	askTools   = []string{"askuserquestion", "askquestion", "question", "ask_user", "ask_user_question", "ask_followup_question"}
 
 	pathArgs    = []string{"file_path", "filepath", "path", "absolute_path"}
 	contentArgs = []string{"content", "file_text", "contents", "new_text"}
@@ -179,8 +179,11 @@ func textArgument(props map[string]schema) string {
 }
 
 // question is the shape that question tools have come to share: a list of
-// questions, each with labelled options.
+// questions, each with labelled options. Some take one, with plain words.
 func question(c Call, s schema) map[string]any {
+	if _, ok := s.Properties["question"]; ok {
+		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
+	}
 	q := map[string]any{"question": str(c.Args["question"]), "header": "Question"}
 	list, _ := c.Args["options"].([]any)
 	options := []any{}

@@ -112,6 +112,7 @@ func (s *session) asText(prompt string) (string, error) {
 	case begin == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
 	case c.never != nil && c.never.MatchString(begin):
+		return "", coleo.Errorf(coleo.EInvalid, "%s would do something else with this prompt than take it as text: word it another way", s.rules().Title)
 	case c.refuse == nil || !c.refuse.MatchString(begin):
 		return prompt, nil
 	case c.Lead != "":

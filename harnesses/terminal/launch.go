@@ -178,7 +178,7 @@ func (s *Spec) check(c *coleo.SpawnConfig) error {
 func (s *Spec) facts(c *coleo.SpawnConfig) (launchFacts, error) {
 	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
 	if !ok {
-		return launchFacts{}, coleo.Errorf(coleo.EUnsupported, "%s has no permission mode %q", s.Title, c.PermissionMode)
+		return launchFacts{}, coleo.Errorf(coleo.EUnsupported, "%s has no permission mode %q: its description names none in [launch.permission]", s.Title, c.PermissionMode)
 	}
 	if s.Launch.NewID && c.Conversation == "" {
 		c.Conversation, c.Resume = newUUID(), false

@@ -91,8 +91,11 @@ func inWords(r coleo.Reading) string {
 func builtinSpec(t testing.TB, folder string) *Spec {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")
-	if harness == "claude" {
+	switch harness { // whose folder has another name
+	case "claude":
 		harness = "claudecode"
+	case "continue":
+		harness = "continuecli"
 	}
 	path := "../" + harness + "/harness.toml"
 	data, err := os.ReadFile(path)

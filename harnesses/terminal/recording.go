@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -42,6 +44,30 @@ func (h *Harness) Replay(rec Recording, tell func(coleo.Change)) (coleo.Explanat
 	end := start.Add(last)
 	p.finish(end)
 	return p.explain(end), last
+}
+
+// Label returns a recording's states over time in one line, as the labels of
+// recordings have it: seconds and state, and a dialog's title.
+func (h *Harness) Label(rec Recording) string {
+	var out []string
+	var last coleo.State
+	title := ""
+	h.Replay(rec, func(c coleo.Change) {
+		r, shown := c.Reading, ""
+		if r.Dialog != nil {
+			shown = r.Dialog.Title
+		}
+		if c.Kind != coleo.ChangeState || len(out) > 0 && r.State == last && shown == title {
+			return
+		}
+		last, title = r.State, shown
+		line := fmt.Sprintf("%.2f %s", Since(c.Time).Seconds(), last)
+		if title != "" {
+			line += fmt.Sprintf(" %q", title)
+		}
+		out = append(out, line)
+	})
+	return strings.Join(out, ", ")
 }
 
 // player feeds a reader by a recording's clock.

@@ -1,7 +1,6 @@
 package terminal_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +20,7 @@ const recordings = "testdata/recordings"
 
 // reader says which harness reads a folder of recordings.
 func readerOf(folder string) string {
-	for _, name := range []string{"aider", "claude-code", "codex", "gemini", "opencode"} {
+	for _, name := range []string{"aider", "claude-code", "codex", "continue", "gemini", "opencode"} {
 		if strings.HasPrefix(folder, name+"-") {
 			return name
 		}
@@ -55,14 +54,6 @@ type told struct {
 	at    time.Duration
 	state coleo.State
 	title string // of a dialog
-}
-
-func (s told) String() string {
-	out := fmt.Sprintf("%.2f %s", s.at.Seconds(), s.state)
-	if s.title != "" {
-		out += fmt.Sprintf(" %q", s.title)
-	}
-	return out
 }
 
 func replay(h *terminal.Harness, rec terminal.Recording) []told {
@@ -102,13 +93,10 @@ func labels(t *testing.T, folder string) map[string]string {
 func TestEveryRecordingReadsAsItsLabel(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h *terminal.Harness, name string, c *pty.Cast) {
-		var got []string
-		for _, s := range replay(h, terminal.Recording{Cast: c, Until: -1}) {
-			got = append(got, s.String())
-		}
+		got := h.Label(terminal.Recording{Cast: c, Until: -1})
 		folder, file := filepath.Split(name)
-		if want := labels(t, strings.TrimSuffix(folder, "/"))[file]; strings.Join(got, ", ") != want {
-			t.Errorf("it reads as\n%s: %s\nwant\n%s", file, strings.Join(got, ", "), want)
+		if want := labels(t, strings.TrimSuffix(folder, "/"))[file]; got != want {
+			t.Errorf("it reads as\n%s: %s\nwant\n%s", file, got, want)
 		}
 	})
 }

@@ -1,0 +1,149 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// Moment is a change of a session, as programs get it: one JSON object.
+type Moment struct {
+	T      float64       `json:"t"` // seconds since the beginning
+	State  coleo.State   `json:"state"`
+	Rule   string        `json:"rule"`
+	Dialog *coleo.Dialog `json:"dialog"`
+	Detail string        `json:"detail,omitempty"`
+	Known  bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
+	Event  string        `json:"event,omitempty"` // what happened, unless it is a change of the reading
+	Note   string        `json:"note,omitempty"`
+}
+
+// MomentOf returns a change as a Moment, so long after the beginning.
+func MomentOf(c coleo.Change, after time.Duration) Moment {
+	m := Moment{
+		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
+		Detail: c.Reading.Detail, Known: c.Reading.Known, Note: c.Note,
+	}
+	if c.Kind != coleo.ChangeState {
+		m.Event = string(c.Kind)
+	}
+	return m
+}
+
+// The files of a session that is recorded: its terminal as an asciicast, and a
+// Moment in a line for each change, as it was read at the time.
+const (
+	castFile   = ".cast"
+	changeFile = ".jsonl"
+)
+
+// taping is one agent CLI of a trial, from its start to its end.
+type taping struct {
+	hold    string // its holder's folder
+	changes []coleo.Change
+}
+
+// newTaping begins to keep what a recording of the session needs, if it has a
+// screen.
+func (t *Trial) newTaping(hold string) {
+	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
+		t.tapings = append(t.tapings, &taping{hold: hold})
+	}
+}
+
+// tapeTail is how long a recording goes on behind the last check: a replay, whose
+// times are right to 50 ms, must see what has to hold for a while before it counts.
+const tapeTail = time.Second
+
+// endTaping lets a recording go on for tapeTail before the agent CLI is ended.
+func (t *Trial) endTaping() {
+	if len(t.tapings) > 0 {
+		<-time.After(tapeTail)
+		t.checks = append(t.checks, holder.CastMark{Time: time.Now(), Label: "end"})
+	}
+}
+
+// letGo closes the session, and keeps what was read in it for the recording.
+func (t *Trial) letGo() error {
+	if n := len(t.tapings); n > 0 {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // what has happened, not what will
+		for c := range t.Session.Changes(ctx, 0) {
+			t.tapings[n-1].changes = append(t.tapings[n-1].changes, c)
+		}
+	}
+	return t.Session.Close()
+}
+
+// writeRecordings writes what the trial's terminals showed.
+func (t *Trial) writeRecordings() error {
+	for i, taped := range t.tapings {
+		name := t.name
+		if i > 0 {
+			name += fmt.Sprintf("-%d", i+1)
+		}
+		if err := t.writeRecording(name, taped); err != nil {
+			return fmt.Errorf("record %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (t *Trial) writeRecording(name string, taped *taping) error {
+	if err := holder.Settle(taped.hold); err != nil {
+		return err
+	}
+	hidden := t.config.hidden()
+	var cast bytes.Buffer
+	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.hold), holder.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it never ran
+	}
+	if err != nil {
+		return err
+	}
+	var changes bytes.Buffer
+	out := json.NewEncoder(&changes)
+	out.SetEscapeHTML(false)
+	for _, c := range taped.changes {
+		if err := out.Encode(MomentOf(c, max(0, c.Time.Sub(start)))); err != nil {
+			return err
+		}
+	}
+	lines := changes.String()
+	for _, text := range hidden {
+		lines = strings.ReplaceAll(lines, text, holder.Cover(text))
+	}
+	path := filepath.Join(t.config.Record, name)
+	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600), os.WriteFile(path+changeFile, []byte(lines), 0o600))
+}
+
+// hidden are the paths of this machine that a recording does not show, the
+// longest first: the folder of the trials, the agent CLIs', the user's HOME.
+func (c Config) hidden() []string {
+	all := append([]string{c.Dir, c.Binary}, c.Path...)
+	for _, v := range c.Environ {
+		if home, ok := strings.CutPrefix(v, "HOME="); ok {
+			all = append(all, home)
+		}
+	}
+	for _, path := range all {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			all = append(all, real)
+		}
+	}
+	all = slices.DeleteFunc(all, func(path string) bool { return len(path) < 2 || !filepath.IsAbs(path) })
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return slices.Compact(all)
+}
