@@ -241,13 +241,12 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 
 // unproved says what it means that nobody has answered as the arm's holder.
 func unproved(h coleo.Handle, err error) (bus.Proof, string) {
-	switch coleo.ErrorCode(err) {
-	case coleo.EUnavailable:
+	code := coleo.ErrorCode(err)
+	switch {
+	case code == coleo.EUnavailable:
 		return bus.Gone, ""
-	case coleo.ETimeout:
-		if holder.Look(h.Holder) != holder.Dead {
-			return bus.Silent, silence(h)
-		}
+	case code == coleo.ETimeout && holder.Look(h.Holder) != holder.Dead:
+		return bus.Silent, silence(h)
 	}
 	return bus.Unproven, ""
 }
