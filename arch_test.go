@@ -23,7 +23,8 @@ var mayImport = map[string][]string{
 	".":                       {},
 	"config":                  {"."},
 	"pty":                     {"."},
-	"store":                   {"."},
+	"sqlite":                  {},
+	"store":                   {".", "sqlite"},
 	"recovery":                {"."},
 	"modelresolver":           {"."},
 	"web":                     {"."},
@@ -32,6 +33,7 @@ var mayImport = map[string][]string{
 	"holder":                  {".", "pty"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
+	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "harnesses/"},
 	"host":                    {".", "pty", "holder", "store", "registry", "bus"},
@@ -56,7 +58,7 @@ var home = map[string][]string{
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a module of its own
 	"github.com/acarl005/stripansi":          {"cmd/coleo"},
 	"github.com/spf13/cobra":                 {"cmd/coleo"},
-	"github.com/mattn/go-sqlite3":            {"store"},
+	"github.com/mattn/go-sqlite3":            {"sqlite"},
 	"github.com/gorilla/websocket":           {"api"},
 	"github.com/danielgtaylor/huma":          {"api"},
 	"github.com/nats-io/":                    {"bus"},

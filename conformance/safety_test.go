@@ -207,7 +207,11 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil {
+	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
+	if err == nil && reading.State == coleo.WaitingApproval { // whether a conversation that has grown long shall be sent
+		err = trial.decided(ctx, reading.Dialog, receipt, coleo.Approve)
+	}
+	if err != nil {
 		return err
 	}
 	// Some agent CLIs make blanks of a tab.

@@ -20,8 +20,8 @@ var claims = map[string]string{
 	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming",
 	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming usage",
 	"generic":      "command_execution interrupt multi_turn streaming",
-	"kilo":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
-	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
+	"kilo":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
+	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
 	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
 	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming",
 	"roo":          "", // never run

@@ -5,19 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
-	"github.com/mattn/go-sqlite3"
-
 	"coleo.dev"
+	"coleo.dev/sqlite"
 )
 
 const (
-	// busyMillis is how long a write waits for a foreign process that holds the
-	// database, such as a person's sqlite3 shell.
-	busyMillis = 5000
 	// readers is the size of the read pool: more than a machine's API traffic
 	// has needed in parallel, few enough to stay cheap.
 	readers = 4
@@ -97,7 +92,7 @@ func (d *database) connect(s schema) error {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return err
 	}
-	if d.writer, err = sql.Open("sqlite3", d.source("_journal_mode=WAL&_txlock=immediate")); err != nil {
+	if d.writer, err = sqlite.Open(d.path, "_journal_mode=WAL&_txlock=immediate"); err != nil {
 		return err
 	}
 	d.writer.SetMaxOpenConns(1)
@@ -111,17 +106,12 @@ func (d *database) connect(s schema) error {
 	if err := s.migrate(d); err != nil {
 		return err
 	}
-	if d.reader, err = sql.Open("sqlite3", d.source("_query_only=true")); err != nil {
+	if d.reader, err = sqlite.Open(d.path, "_query_only=true"); err != nil {
 		return err
 	}
 	d.reader.SetMaxOpenConns(readers)
 	d.reader.SetMaxIdleConns(readers)
 	return nil
-}
-
-func (d *database) source(options string) string {
-	name := (&url.URL{Path: d.path}).EscapedPath()
-	return fmt.Sprintf("file:%s?_busy_timeout=%d&_foreign_keys=true&%s", name, busyMillis, options)
 }
 
 // write carries out fn in one transaction. ctx bounds the wait in line; a write
@@ -159,12 +149,4 @@ func (d *database) Close() error {
 		}
 	}
 	return errors.Join(append(errs, unlock(d.lock))...)
-}
-
-// taken tells whether a write was refused because a unique value exists
-// already.
-func taken(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) &&
-		(e.ExtendedCode == sqlite3.ErrConstraintUnique || e.ExtendedCode == sqlite3.ErrConstraintPrimaryKey)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/sqlite"
 )
 
 // ArmRecord is what a host agent knows of one of its arms: how to start it, how
@@ -82,7 +83,7 @@ func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event)
 		_, err := tx.Exec(upsertion("arms", recordFields(&r)), recordCells(&r)...)
 		return err
 	})
-	if taken(err) {
+	if sqlite.Taken(err) {
 		return nameTaken(r.Name)
 	}
 	if err != nil {

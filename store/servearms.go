@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/sqlite"
 )
 
 func armFields(a *coleo.Arm) []field {
@@ -171,7 +172,7 @@ func writingArm(err error, name string) error {
 	switch {
 	case err == nil:
 		return nil
-	case taken(err):
+	case sqlite.Taken(err):
 		return nameTaken(name)
 	}
 	return fmt.Errorf("write arm %s: %w", name, err)

@@ -1,5 +1,5 @@
 // Package opencode drives OpenCode's terminal program. What it knows of its
-// screen is in harness.toml; the code here finds its conversations.
+// screen is in harness.toml; the code here finds its conversations and reads them.
 package opencode
 
 import (
@@ -20,13 +20,16 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks finds a conversation by its work folder in OpenCode's log. The
-// conversations themselves are in a database that another process writes. Forks
-// keep the log in a data folder of another name.
+// Hooks finds a conversation by its work folder in OpenCode's log, and reads
+// answers and usage from its database. Forks keep both in a data folder of another
+// name, which is the database's too.
 func Hooks(folder string) terminal.Hooks {
-	return terminal.Hooks{Conversation: func(_ context.Context, f terminal.Facts) (string, error) {
-		return conversation(f, folder)
-	}}
+	a := account{folder}
+	return terminal.Hooks{
+		Conversation: func(_ context.Context, f terminal.Facts) (string, error) { return conversation(f, folder) },
+		Answer:       a.answer,
+		Usage:        a.usage,
+	}
 }
 
 // created is the line of the log (1.18.33) that names a new conversation which

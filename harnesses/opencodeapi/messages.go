@@ -5,27 +5,13 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/opencode"
 )
 
 // message is what matters of a message of the conversation (1.18.33).
 type message struct {
-	Info struct {
-		Role string `json:"role"`
-		Time struct {
-			Created int64 `json:"created"` // Unix, ms
-		} `json:"time"`
-		Cost   float64 `json:"cost"` // US dollars
-		Tokens struct {
-			Input     int `json:"input"` // what no cache had
-			Output    int `json:"output"`
-			Reasoning int `json:"reasoning"`
-			Cache     struct {
-				Read  int `json:"read"`
-				Write int `json:"write"`
-			} `json:"cache"`
-		} `json:"tokens"`
-	} `json:"info"`
-	Parts []part `json:"parts"`
+	Info  opencode.Info `json:"info"`
+	Parts []part        `json:"parts"`
 }
 
 // text joins the text parts.
@@ -37,14 +23,6 @@ func (m message) text() string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-func (m message) usage() coleo.Usage {
-	t := m.Info.Tokens
-	return coleo.Usage{
-		Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read,
-		Output: t.Output + t.Reasoning, Reasoning: t.Reasoning, Cost: m.Info.Cost,
-	}
 }
 
 func (s *session) messages(ctx context.Context) ([]message, error) {
@@ -94,7 +72,7 @@ func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {
 		for _, m := range messages {
-			if !yield(m.usage()) {
+			if !yield(m.Info.Usage()) {
 				return
 			}
 		}

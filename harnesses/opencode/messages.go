@@ -1,0 +1,123 @@
+package opencode
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/sqlite"
+)
+
+// Info is what matters of a message of a conversation (1.18.33), over HTTP and
+// in the database.
+type Info struct {
+	Role string `json:"role"`
+	Time struct {
+		Created int64 `json:"created"` // Unix, ms
+	} `json:"time"`
+	Cost   float64 `json:"cost"` // US dollars
+	Tokens struct {
+		Input     int `json:"input"` // what no cache had
+		Output    int `json:"output"`
+		Reasoning int `json:"reasoning"`
+		Cache     struct {
+			Read  int `json:"read"`
+			Write int `json:"write"`
+		} `json:"cache"`
+	} `json:"tokens"`
+}
+
+// Usage is what the message has taken.
+func (i Info) Usage() coleo.Usage {
+	t := i.Tokens
+	return coleo.Usage{
+		Input: t.Input + t.Cache.Read + t.Cache.Write, Cached: t.Cache.Read,
+		Output: t.Output + t.Reasoning, Reasoning: t.Reasoning, Cost: i.Cost,
+	}
+}
+
+// account is the database with the conversations of one agent CLI, which it
+// writes to while it is read.
+type account struct{ folder string } // of its data, and the database's name
+
+func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
+	id := f.Conversation
+	if id == "" { // it is looked for only after the first turn
+		var err error
+		if id, err = conversation(f, a.folder); err != nil {
+			return nil, "", err
+		}
+	}
+	db, err := sqlite.ReadOnly(filepath.Join(f.Home, ".local", "share", a.folder, a.folder+".db"))
+	return db, id, err
+}
+
+// answer joins the texts of the assistant's last message behind the last prompt.
+// What cannot be read there is read from the screen.
+func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+	var texts []string
+	last := ""
+	err := a.each(ctx, f, "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
+		func(id string, m Info, part []byte) {
+			var p struct{ Type, Text string }
+			switch {
+			case m.Role == "user":
+				texts = nil
+			case json.Unmarshal(part, &p) == nil && p.Type == "text" && p.Text != "":
+				if id != last {
+					texts = nil
+				}
+				texts, last = append(texts, p.Text), id
+			}
+		})
+	if err != nil || len(texts) == 0 {
+		return coleo.Answer{}, nil
+	}
+	return coleo.Answer{Text: strings.Join(texts, "\n"), Source: "transcript"}, nil
+}
+
+// usage adds up the messages of the conversation.
+func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
+	var all []coleo.Usage
+	err := a.each(ctx, f, "SELECT id, data, '' FROM message WHERE session_id = ?", func(_ string, m Info, _ []byte) {
+		all = append(all, m.Usage())
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // before the first turn
+	}
+	return coleo.SumUsage(slices.Values(all)), err
+}
+
+// each gives what a question about the conversation returns.
+func (a account) each(ctx context.Context, f terminal.Facts, question string, row func(id string, m Info, part []byte)) error {
+	db, conversation, err := a.open(f)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, question, conversation)
+	if err != nil {
+		return fmt.Errorf("read the conversations of %s: %w", a.folder, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var data, part []byte
+		var m Info
+		if err := rows.Scan(&id, &data, &part); err != nil {
+			return fmt.Errorf("read the conversations of %s: %w", a.folder, err)
+		}
+		if json.Unmarshal(data, &m) == nil {
+			row(id, m, part)
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,16 @@
+//go:build cgo
+
+package sqlite
+
+import (
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// Taken tells whether a write was refused because a unique value exists already.
+func Taken(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) &&
+		(e.ExtendedCode == sqlite3.ErrConstraintUnique || e.ExtendedCode == sqlite3.ErrConstraintPrimaryKey)
+}
