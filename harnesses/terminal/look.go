@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"time"
 
 	"coleo.dev"
@@ -27,6 +28,12 @@ const (
 	// told what it says: some agent CLIs draw the subject after the box. That
 	// there is one is told at once.
 	dialogSettle = 150 * time.Millisecond
+	// againSettle is the same for a dialog in the place of another one that had
+	// itself come in the place of this, within againWithin: some agent CLIs draw the
+	// first one once more behind a second thought, until their own server has heard
+	// of the answer. On a loaded machine OpenCode 1.18.33 did so for 200 ms.
+	againSettle = time.Second
+	againWithin = 3 * time.Second
 )
 
 // paint is how far the agent CLI is with painting its next picture.
@@ -94,7 +101,7 @@ func (r *reader) judge(now time.Time) time.Duration {
 		return again
 	}
 	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
-	if left := dialogSettle - now.Sub(r.dialogs.since); next.Dialog != nil && left > 0 && !r.over {
+	if left := r.dialogs.settle - now.Sub(r.dialogs.since); next.Dialog != nil && left > 0 && !r.over {
 		next.Dialog, again = nil, min(again, left)
 	}
 	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.late && most.state() == next.State) {
@@ -231,20 +238,30 @@ type dialogCounter struct {
 	epoch string
 	n     int
 	open  string    // what the dialog on the screen says; "" without one
+	title string    // of the last one
 	since time.Time // of this appearance
+
+	settle time.Duration        // how long it must say the same before it is told
+	seen   map[string]time.Time // what dialogs have said, and when they were last seen
 }
 
 func newDialogCounter() dialogCounter {
 	var b [2]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return dialogCounter{epoch: hex.EncodeToString(b[:])}
+	return dialogCounter{epoch: hex.EncodeToString(b[:]), seen: map[string]time.Time{}}
 }
 
 func (c *dialogCounter) fingerprint(d *coleo.Dialog, now time.Time) coleo.Fingerprint {
 	if text := saying(d); text != c.open {
-		c.open, c.since = text, now
+		maps.DeleteFunc(c.seen, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
+		c.settle = dialogSettle
+		if _, again := c.seen[text]; again && c.open != "" && c.title != d.Title {
+			c.settle = againSettle
+		}
+		c.open, c.title, c.since = text, d.Title, now
 		c.n++
 	}
+	c.seen[c.open] = now
 	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", c.open, c.epoch, c.n))
 }
 

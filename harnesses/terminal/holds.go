@@ -1,0 +1,115 @@
+package terminal
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// holds tells whether the composer shows the end of a text, or the note that
+// stands for a large paste.
+func (f *frame) holds(text string, c *Composer) bool {
+	if f.composer == nil {
+		return false
+	}
+	if c.held != nil && c.held.MatchString(f.composer.text) {
+		return true
+	}
+	return c.endsLike(f.composer.text, text)
+}
+
+// endsLike tells whether what is shown ends as a text does.
+func (c *Composer) endsLike(shown, text string) bool {
+	if c.Tab != "" && strings.Contains(text, "\t") {
+		shown = strings.ReplaceAll(shown, c.Tab, "")
+	}
+	tail := lastRunes(squeeze(text), tailRunes)
+	whole := strings.HasSuffix(squeeze(shown), tail) && (tail != "" || shown != "")
+	return whole || c.TabCut && cutAtTabs(shown, text)
+}
+
+// tabColumns is how many columns a tab takes where it is counted as one.
+const tabColumns = 4
+
+// cutAtTabs tells whether what is shown ends as a text does but for the ends of
+// rows with tabs: the last two rows follow each other in the text, and behind
+// them is no more of it than its last line's tabs have pushed out of sight.
+func cutAtTabs(shown, text string) bool {
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	rows := strings.Fields(squeezeRows(shown))
+	hidden := (tabColumns - 1) * strings.Count(line, "\t")
+	if hidden == 0 || len(rows) == 0 {
+		return false
+	}
+	rest, last := squeeze(text), rows[len(rows)-1]
+	if n := len(rows); n > 1 {
+		i := strings.Index(rest, rows[n-2])
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(rows[n-2]):]
+	}
+	i := strings.LastIndex(rest, last)
+	return i >= 0 && utf8.RuneCountInString(rest[i+len(last):]) <= hidden
+}
+
+// squeezeRows squeezes each row.
+func squeezeRows(rows string) string {
+	out := strings.Split(rows, "\n")
+	for i, row := range out {
+		out[i] = squeeze(row)
+	}
+	return strings.Join(out, "\n")
+}
+
+// overflows tells whether a composer that is taller than the screen shows the
+// end of a long text right before the cursor: its edges are out of sight then.
+func (f *frame) overflows(text string, c *Composer) bool {
+	y, text := f.screen.Cursor[1], squeeze(text)
+	if !c.Tall || f.composer != nil || !f.screen.CursorVisible || y < 0 || y >= len(f.rows) || len([]rune(text)) < tailRunes {
+		return false
+	}
+	return c.endsLike(strings.Join(f.rows[:y+1], ""), text)
+}
+
+// taken tells whether the composer no longer holds the text: it is empty, or
+// gone.
+func (f *frame) taken(text string, c *Composer) bool {
+	if f.composer == nil {
+		return !f.overflows(text, c)
+	}
+	return f.composer.empty || !c.endsLike(f.composer.text, text)
+}
+
+// echoes tells whether the transcript above the composer shows how the text
+// begins, or how it ends: of a long one the beginning has scrolled away.
+func (f *frame) echoes(text string) bool {
+	if f.composer == nil {
+		return false
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	above, text := squeeze(strings.Join(f.rows[:f.composer.top], "")), squeeze(text)
+	return strings.Contains(above, firstRunes(squeeze(line), tailRunes)) || strings.Contains(above, lastRunes(text, tailRunes))
+}
+
+// squeeze drops all blanks: where a screen breaks a line is its own affair. It
+// drops marks, joiners and pictures too: how wide those are is much disputed, and
+// some agent CLIs paint over the ones that they think narrower than they are.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func firstRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(n, len(r))])
+}
+
+func lastRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[max(0, len(r)-n):])
+}
