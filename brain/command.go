@@ -12,6 +12,9 @@ import (
 const (
 	spawnTimeout  = 60 * time.Second // spec section 9
 	promptTimeout = 90 * time.Second // the first prompt of an agent CLI may take 30 s to start
+	// promptPerKB is what each 1,000 bytes of a prompt may take besides: an agent
+	// CLI may stand still when it reads, shows and begins with a long one.
+	promptPerKB = 3 * time.Second
 	killTimeout   = 30 * time.Second
 )
 
@@ -55,7 +58,8 @@ func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 // Prompt sends a prompt to an arm. The receipt's ID is the run that it opens.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
-	err := b.commanded(ctx, idOrName, bus.OpPrompt, promptTimeout, func(arm coleo.Arm) any {
+	limit := promptTimeout + time.Duration(len(p.Text)/1000)*promptPerKB
+	err := b.commanded(ctx, idOrName, bus.OpPrompt, limit, func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)
 	return r, err

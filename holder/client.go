@@ -152,7 +152,7 @@ func (c *Client) Status() (Status, error) {
 // either, unless it is older than Until.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.Until = time.Now().Add(answerTimeout).UnixMilli()
-	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout)
+	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
 	if err != nil {
 		return Wrote{}, err
 	}

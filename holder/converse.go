@@ -15,8 +15,25 @@ import (
 // streamChunk is how much output one frame carries at most, in bytes.
 const streamChunk = 16 << 10
 
-// typeTimeout bounds how long keys wait for a program that does not read.
-const typeTimeout = 5 * time.Second
+const (
+	// typeTimeout bounds how long keys wait for a program that does not read.
+	typeTimeout = 5 * time.Second
+	// pasteTimeout is the same for more than fits into a terminal's buffer, such
+	// as a paste. A program may stand still over an earlier one, and one that is
+	// cut off leaves it waiting for the end of the paste, deaf to all else.
+	pasteTimeout = 30 * time.Second
+	// terminalBuffer is what a terminal holds for a program that does not read,
+	// in bytes.
+	terminalBuffer = 4 << 10
+)
+
+// typingTime is how long so many bytes may take until they are typed.
+func typingTime(n int) time.Duration {
+	if n > terminalBuffer {
+		return pasteTimeout
+	}
+	return typeTimeout
+}
 
 // converse answers one connection. The first request must be hello.
 func (s *server) converse(conn io.ReadWriteCloser) {
@@ -148,7 +165,7 @@ func (s *server) write(w *Write) response {
 	if r.Error != nil || !r.Wrote.Applied || w.Kind == WriteReply || n == len(w.Data) {
 		return r
 	}
-	_ = s.term.SetWriteDeadline(time.Now().Add(typeTimeout))
+	_ = s.term.SetWriteDeadline(time.Now().Add(typingTime(len(w.Data))))
 	if more, err := s.term.Write(w.Data[n:]); err != nil {
 		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n+more, len(w.Data), err)
 	}

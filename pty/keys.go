@@ -8,7 +8,7 @@ import (
 // Bracketed paste markers, used when the program has turned mode 2004 on.
 const (
 	pasteStart = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
+	PasteEnd   = "\x1b[201~" // ends a paste of which only the beginning was typed
 )
 
 // Key returns the bytes that a key sends, by its name in upper case: ENTER,
@@ -63,7 +63,7 @@ func keyBytes(name string) string {
 // taken out: the end marker, and all control characters except new line and
 // tab. Bytes that are not UTF-8 become U+FFFD.
 func Paste(text string, bracketed bool) []byte {
-	text = strings.ReplaceAll(text, pasteEnd, "")
+	text = strings.ReplaceAll(text, PasteEnd, "")
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -71,7 +71,7 @@ func Paste(text string, bracketed bool) []byte {
 		return r
 	}, text)
 	if bracketed {
-		text = pasteStart + text + pasteEnd
+		text = pasteStart + text + PasteEnd
 	}
 	return []byte(text)
 }

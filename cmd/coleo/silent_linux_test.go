@@ -41,6 +41,23 @@ func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	f.answers("second")
 }
 
+// TestAPasteThatWasCutOffIsEnded: the beginning of a prompt that an agent CLI
+// could not take does not swallow the next one.
+func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	f.stops(f.pid)
+	client, err := f.client()
+	f.check(err)
+	_, err = client.Prompt(t.Context(), f.name, coleo.Prompt{Text: "say " + strings.Repeat("too much ", 10_000)}, "")
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "took only") {
+		t.Fatalf("a prompt that does not fit into the terminal: %v", err)
+	}
+	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
+	f.answers("second")
+}
+
 // TestAnArmWhoseHolderStandsStillCanBeEnded: the order has it go on first.
 func TestAnArmWhoseHolderStandsStillCanBeEnded(t *testing.T) {
 	t.Parallel()

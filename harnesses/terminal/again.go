@@ -49,7 +49,7 @@ func (f *frame) rowEmpty(y int, c *Composer) bool {
 // picture. It is false when neither came.
 func (s *session) submitAgain(ctx context.Context, was submission, key [][]byte, taken func() bool) bool {
 	broken := func() bool { return s.broken(was)(s.frame, s.verdict) == nil }
-	if !s.await(ctx, startTimeout, func() bool { return taken() || broken() }) {
+	if !s.await(ctx, startTimeout+digesting(was.text), func() bool { return taken() || broken() }) {
 		return false
 	}
 	if s.await(ctx, brokenGap, func() bool { return taken() || !broken() }) {

@@ -10,8 +10,13 @@ import (
 )
 
 const (
-	// heldTimeout bounds how long a composer may take to show a paste.
+	// heldTimeout bounds how long a composer may take to show a paste, beside
+	// what a long one takes.
 	heldTimeout = 10 * time.Second
+	// slowest is how much of a text an agent CLI digests in a second at least, in
+	// bytes, when it shows it or starts on it: Gemini CLI 0.61.0 stands still for
+	// 27 s over 100 kB in one line, and longer on a loaded machine.
+	slowest = 1 << 10
 	// startTimeout bounds how long the agent CLI may take to begin after
 	// submit. The first prompt of a process took one of them 18 s on a loaded
 	// machine.
@@ -76,16 +81,21 @@ func (s *session) Compact(ctx context.Context) error {
 func (s *session) send(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
+	if err := s.endPaste(ctx); err != nil {
+		return coleo.Receipt{}, err
+	}
 	if err := s.emptyComposer(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if err := s.typeIf(ctx, s.mayPrompt, pty.Paste(text, s.bracketed())); err != nil {
+		code := coleo.ErrorCode(err)
+		s.torn = code == coleo.EConflict || code == coleo.ETimeout
 		return coleo.Receipt{}, err
 	}
 	held := func() bool {
 		return s.frame.holds(text, &s.rules().Composer) || s.frame.overflows(text, &s.rules().Composer)
 	}
-	if !s.await(ctx, heldTimeout, held) {
+	if !s.await(ctx, heldTimeout+digesting(text), held) {
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
 	if err := s.pause(ctx, ms(s.rules().Timing.PasteGap)); err != nil {
@@ -95,6 +105,26 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
 	}
 	return s.submit(ctx, text, also)
+}
+
+// endPaste ends a paste of which only the beginning could be typed: until then
+// the agent CLI takes all that comes for a part of it. It returns when what was
+// typed is on the screen, so that it is seen and cleared. The caller holds typing.
+func (s *session) endPaste(ctx context.Context) error {
+	if !s.torn || !s.bracketed() {
+		return nil
+	}
+	if err := s.typeIf(ctx, s.mayPrompt, []byte(pty.PasteEnd)); err != nil {
+		return err
+	}
+	s.torn = false
+	s.await(ctx, heldTimeout, func() bool { return s.frame.composer != nil && !s.frame.composer.empty })
+	return nil
+}
+
+// digesting is how long an agent CLI may stand still over a text.
+func digesting(text string) time.Duration {
+	return time.Duration(len(text)/slowest) * time.Second
 }
 
 // plainEnd is a prompt with one kind of line end, and without blanks behind it.
@@ -233,7 +263,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
 	}
 	nothing := s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, taken)
-	if (nothing || !s.await(ctx, startTimeout, taken)) && !reported {
+	if (nothing || !s.await(ctx, startTimeout+digesting(text), taken)) && !reported {
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
 	}
 	switch {

@@ -3,7 +3,6 @@ package terminal
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // holds tells whether the composer shows the end of a text, or the note that
@@ -25,41 +24,13 @@ func (c *Composer) endsLike(shown, text string) bool {
 	}
 	tail := lastRunes(squeeze(text), tailRunes)
 	whole := strings.HasSuffix(squeeze(shown), tail) && (tail != "" || shown != "")
-	return whole || c.TabCut && cutAtTabs(shown, text)
+	return whole || c.TabGarbles && strings.Contains(text, "\t") && beginsLike(shown, text)
 }
 
-// tabColumns is how many columns a tab takes where it is counted as one.
-const tabColumns = 4
-
-// cutAtTabs tells whether what is shown ends as a text does but for the ends of
-// rows with tabs: the last two rows follow each other in the text, and behind
-// them is no more of it than its last line's tabs have pushed out of sight.
-func cutAtTabs(shown, text string) bool {
-	line := text[strings.LastIndexByte(text, '\n')+1:]
-	rows := strings.Fields(squeezeRows(shown))
-	hidden := (tabColumns - 1) * strings.Count(line, "\t")
-	if hidden == 0 || len(rows) == 0 {
-		return false
-	}
-	rest, last := squeeze(text), rows[len(rows)-1]
-	if n := len(rows); n > 1 {
-		i := strings.Index(rest, rows[n-2])
-		if i < 0 {
-			return false
-		}
-		rest = rest[i+len(rows[n-2]):]
-	}
-	i := strings.LastIndex(rest, last)
-	return i >= 0 && utf8.RuneCountInString(rest[i+len(last):]) <= hidden
-}
-
-// squeezeRows squeezes each row.
-func squeezeRows(rows string) string {
-	out := strings.Split(rows, "\n")
-	for i, row := range out {
-		out[i] = squeeze(row)
-	}
-	return strings.Join(out, "\n")
+// beginsLike tells whether what is shown begins as a text does.
+func beginsLike(shown, text string) bool {
+	head := firstRunes(squeeze(text), tailRunes)
+	return head != "" && strings.HasPrefix(squeeze(shown), head)
 }
 
 // overflows tells whether a composer that is taller than the screen shows the

@@ -2,27 +2,28 @@ package terminal
 
 import "testing"
 
-func TestAComposerThatCutsRowsWithTabsHoldsTheText(t *testing.T) {
+// The shown text is what Gemini CLI 0.61.0 draws.
+func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	t.Parallel()
-	cuts := Composer{TabCut: true}
-	for what, tt := range map[string]struct {
-		shown, text string
-		want        bool
-	}{
-		"one row, its end is cut":            {"say    x 'so'    x go", "say\tx 'so'\tx go `code`", true},
-		"two rows, both cut":                 {"say    x one two thr\nfour    x five si", "say\tx one two three four\tx five six", true},
-		"more is missing than tabs push out": {"say    x", "say\tx and a good deal more than that", false},
-		"rows in another order":              {"four    x five si\nsay    x one two thr", "say\tx one two three four\tx five six", false},
-		"the last line has none":             {"say    x one\nand mo", "say\tx one\nand more", false},
-		"a line is not there yet":            {"say    x one tw", "say\tx one two\nand\tmore", false},
-		"another text":                       {"something else", "say\tx one two", false},
-		"nothing":                            {"", "say\tx", false},
+	const (
+		text  = "nonce93a16ed571\tx `code`\tx <b> <b> \\n \"quoted\" \"quoted\"\tx\tx 'so' $HOME $HOME\tx 'so' <b> 'so' $HOME \\n 100% \"quoted\"\tx\tx $HOME"
+		shown = "nonce93a16ed571    x `code`    x <b> <b> \\n \"quoted\" \"quoted\"    x    x 'so' $HOME $HOME    x 'so' <b> 'so' $HOME \\n\n$HOME quoted\"    x    x"
+	)
+	garbles := Composer{TabGarbles: true}
+	if !garbles.endsLike(shown, text) {
+		t.Error("the text is not seen")
+	}
+	if (&Composer{}).endsLike(shown, text) {
+		t.Error("it is taken for whole where tabs are drawn as they are")
+	}
+	for what, tt := range map[string][2]string{
+		"another text":       {"something else that is long enough", "say\tx one two"},
+		"nothing":            {"", "say\tx"},
+		"without a tab":      {"say one two three four five six", "say one two three four five six seven"},
+		"not even the start": {"say    x one", "say\tx one two three four five six"},
 	} {
-		if got := cuts.endsLike(tt.shown, tt.text); got != tt.want {
-			t.Errorf("%s: %v, want %v", what, got, tt.want)
-		}
-		if whole := (&Composer{}); tt.want && whole.endsLike(tt.shown, tt.text) {
-			t.Errorf("%s: taken for whole where rows are not cut", what)
+		if garbles.endsLike(tt[0], tt[1]) {
+			t.Errorf("%s: it is taken for the text", what)
 		}
 	}
 }

@@ -36,6 +36,7 @@ type session struct {
 	reread    chan struct{}        // that has just changed
 
 	typing sync.Mutex // one writer at a time
+	torn   bool       // the beginning of a paste has been typed, and not its end; typing
 
 	mu     sync.Mutex
 	handle coleo.Handle

@@ -99,25 +99,27 @@ type Timing struct {
 // Composer says where the agent CLI takes text: the rows between its upper and
 // its lower edge.
 type Composer struct {
-	Bottom string `toml:"bottom"`   // of the row below it, found from the bottom up; "cursor": it ends on the cursor's row
-	Top    string `toml:"top"`      // of the row above it
-	Row    string `toml:"row"`      // instead of top: of each of its rows
-	First  string `toml:"first"`    // that its first row must match; what is matched is cut off
-	Head   string `toml:"head"`     // of rows between Top and the first row that are not its own
-	Tall   bool   `toml:"tall"`     // it may be taller than the screen: then it begins at the top, if the cursor is in it
-	Strip  string `toml:"strip"`    // cut off each row
-	Drop   int    `toml:"drop"`     // rows at its end that hold no text
-	Empty  string `toml:"empty"`    // of its text when it holds nothing: a placeholder
-	Held   string `toml:"held"`     // of its text when a paste is folded to a note
-	Tab    string `toml:"tab"`      // what it shows for a tab, if not blanks
-	TabCut bool   `toml:"tab_cuts"` // the ends of rows with tabs may be missing
-	Mode   string `toml:"mode"`     // a terminal mode that must be on
-	Cursor string `toml:"cursor"`   // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
-	Refuse string `toml:"refuse"`   // of prompts that the agent CLI would not take as text
-	Never  string `toml:"never"`    // of prompts that not even Lead makes text of: they are refused
-	Lead   string `toml:"lead"`     // put before those, so that it does; without it they are refused
-	Trap   string `toml:"trap"`     // of a screen on which submit would do something else
-	Breaks bool   `toml:"breaks"`   // submit may become an empty row below the text: when that is seen it is pressed once more
+	Bottom string `toml:"bottom"` // of the row below it, found from the bottom up; "cursor": it ends on the cursor's row
+	Top    string `toml:"top"`    // of the row above it
+	Row    string `toml:"row"`    // instead of top: of each of its rows
+	First  string `toml:"first"`  // that its first row must match; what is matched is cut off
+	Head   string `toml:"head"`   // of rows between Top and the first row that are not its own
+	Tall   bool   `toml:"tall"`   // it may be taller than the screen: then it begins at the top, if the cursor is in it
+	Strip  string `toml:"strip"`  // cut off each row
+	Drop   int    `toml:"drop"`   // rows at its end that hold no text
+	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
+	Held   string `toml:"held"`   // of its text when a paste is folded to a note
+	Tab    string `toml:"tab"`    // what it shows for a tab, if not blanks
+	// TabGarbles says that rows behind a tab are drawn over each other: then only
+	// the beginning of a text with tabs is looked for.
+	TabGarbles bool   `toml:"tab_garbles"`
+	Mode       string `toml:"mode"`   // a terminal mode that must be on
+	Cursor     string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
+	Refuse     string `toml:"refuse"` // of prompts that the agent CLI would not take as text
+	Never      string `toml:"never"`  // of prompts that not even Lead makes text of: they are refused
+	Lead       string `toml:"lead"`   // put before those, so that it does; without it they are refused
+	Trap       string `toml:"trap"`   // of a screen on which submit would do something else
+	Breaks     bool   `toml:"breaks"` // submit may become an empty row below the text: when that is seen it is pressed once more
 
 	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
 }
