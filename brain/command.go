@@ -15,7 +15,7 @@ const (
 	// promptPerKB is what each 1,000 bytes of a prompt may take besides: an agent
 	// CLI may stand still when it reads, shows and begins with a long one.
 	promptPerKB = 3 * time.Second
-	killTimeout   = 30 * time.Second
+	killTimeout = 30 * time.Second
 )
 
 // ask sends a command about an arm to the host agent that holds it.

@@ -10,6 +10,9 @@ import (
 )
 
 const (
+	// knownTimeout is how long a prompt waits for a screen that no rule knows: it
+	// may be redrawn just now, for another size.
+	knownTimeout = time.Second
 	// heldTimeout bounds how long a composer may take to show a paste, beside
 	// what a long one takes.
 	heldTimeout = 10 * time.Second
@@ -81,6 +84,7 @@ func (s *session) Compact(ctx context.Context) error {
 func (s *session) send(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
+	s.await(ctx, knownTimeout, func() bool { return s.verdict.state != "" })
 	if err := s.endPaste(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
