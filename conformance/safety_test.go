@@ -201,7 +201,7 @@ func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stands still over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
