@@ -14,7 +14,7 @@ const (
 	promptTimeout = 90 * time.Second // the first prompt of an agent CLI may take 30 s to start
 	// promptPerKB is what each 1,000 bytes of a prompt may take besides: an agent
 	// CLI may stand still when it reads, shows and begins with a long one.
-	promptPerKB = 3 * time.Second
+	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
 )
 

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/holder"
 )
 
@@ -56,6 +58,26 @@ func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	}
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
 	f.answers("second")
+}
+
+// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: an agent CLI that stood still
+// reads it later, behind the back of who was told that it is lost.
+func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	f.stops(f.pid)
+	if e := f.fails(7, "arm", "prompt", f.name, "say unseen"); e.Code != coleo.EPromptLost {
+		t.Errorf("a prompt that is not seen: %+v", e)
+	}
+	if e := f.fails(11, "arm", "prompt", f.name, "say blind"); e.Code != coleo.EBusy || !strings.Contains(e.Message, "stands still") {
+		t.Errorf("a prompt behind one that is not seen: %+v", e)
+	}
+	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
+	f.answers("second")
+	if got := f.texts(fakeagent.Prompted); !slices.Equal(got, []string{"say first", "say second"}) {
+		t.Errorf("the agent CLI was prompted %q", got)
+	}
 }
 
 // TestAnArmWhoseHolderStandsStillCanBeEnded: the order has it go on first.

@@ -18,8 +18,8 @@ const (
 	heldTimeout = 10 * time.Second
 	// slowest is how much of a text an agent CLI digests in a second at least, in
 	// bytes, when it shows it or starts on it: Gemini CLI 0.61.0 stands still for
-	// 27 s over 100 kB in one line, and longer on a loaded machine.
-	slowest = 1 << 10
+	// 27 to 100 s over 100 kB in one line, and longer on a loaded machine.
+	slowest = 400
 	// startTimeout bounds how long the agent CLI may take to begin after
 	// submit. The first prompt of a process took one of them 18 s on a loaded
 	// machine.
@@ -85,23 +85,26 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	s.await(ctx, knownTimeout, func() bool { return s.verdict.state != "" })
-	if err := s.endPaste(ctx); err != nil {
+	if err := s.overtake(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if err := s.emptyComposer(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if err := s.typeIf(ctx, s.mayPrompt, pty.Paste(text, s.bracketed())); err != nil {
-		code := coleo.ErrorCode(err)
-		s.torn = code == coleo.EConflict || code == coleo.ETimeout
+		if code := coleo.ErrorCode(err); code == coleo.EConflict || code == coleo.ETimeout {
+			s.unseen, s.torn = text, true
+		}
 		return coleo.Receipt{}, err
 	}
+	s.unseen = text
 	held := func() bool {
 		return s.frame.holds(text, &s.rules().Composer) || s.frame.overflows(text, &s.rules().Composer)
 	}
 	if !s.await(ctx, heldTimeout+digesting(text), held) {
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
+	s.unseen = ""
 	if err := s.pause(ctx, ms(s.rules().Timing.PasteGap)); err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -109,21 +112,6 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
 	}
 	return s.submit(ctx, text, also)
-}
-
-// endPaste ends a paste of which only the beginning could be typed: until then
-// the agent CLI takes all that comes for a part of it. It returns when what was
-// typed is on the screen, so that it is seen and cleared. The caller holds typing.
-func (s *session) endPaste(ctx context.Context) error {
-	if !s.torn || !s.bracketed() {
-		return nil
-	}
-	if err := s.typeIf(ctx, s.mayPrompt, []byte(pty.PasteEnd)); err != nil {
-		return err
-	}
-	s.torn = false
-	s.await(ctx, heldTimeout, func() bool { return s.frame.composer != nil && !s.frame.composer.empty })
-	return nil
 }
 
 // digesting is how long an agent CLI may stand still over a text.
@@ -268,6 +256,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	}
 	nothing := s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, taken)
 	if (nothing || !s.await(ctx, startTimeout+digesting(text), taken)) && !reported {
+		s.unseen = text
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
 	}
 	switch {

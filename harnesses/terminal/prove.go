@@ -45,7 +45,11 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	if s.State().State.Working() {
 		limit = proveTimeout
 	}
-	s.await(ctx, limit, seen)
+	if !s.await(ctx, limit, seen) {
+		s.typing.Lock()
+		s.unseen = text // it may be on its way
+		s.typing.Unlock()
+	}
 	return proof, ctx.Err()
 }
 

@@ -36,7 +36,8 @@ type session struct {
 	reread    chan struct{}        // that has just changed
 
 	typing sync.Mutex // one writer at a time
-	torn   bool       // the beginning of a paste has been typed, and not its end; typing
+	unseen string     // what was typed last and not seen to arrive, "" for nothing; typing
+	torn   bool       // of that the beginning alone was typed; typing
 
 	mu     sync.Mutex
 	handle coleo.Handle
