@@ -276,7 +276,7 @@ func (s *session) submitted() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold, s.fresh = true, false
-	s.pending = time.Time{}
+	s.pending, s.sent = time.Time{}, time.Now()
 	if !s.reading.State.Working() && s.reading.State != coleo.Dead {
 		s.become(time.Now(), coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}

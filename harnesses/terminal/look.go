@@ -77,7 +77,7 @@ func (r *reader) look(now time.Time) time.Duration {
 		r.dialogs.gone()
 	}
 	if r.verdict.state.Working() || r.verdict.dialog != nil {
-		r.worked++
+		r.works()
 	}
 	return r.judge(now)
 }
@@ -189,6 +189,10 @@ func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.hold {
 		r.pending = time.Time{}
 		return idleLook
+	}
+	if left := ms(r.spec.Timing.Begin) - now.Sub(r.sent); next.State == coleo.Idle && !r.sent.IsZero() && left > 0 {
+		r.pending = time.Time{} // the prompt stands there, and nothing has been done about it yet
+		return left
 	}
 	if r.pending.IsZero() {
 		r.pending = now

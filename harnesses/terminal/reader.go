@@ -35,11 +35,18 @@ type reader struct {
 	said     []heard                   // the program's last words beside its screen, one of each kind
 	hold     bool                      // a prompt was submitted and has not shown yet
 	worked   int                       // how many looks saw it working or asking
+	sent     time.Time                 // when a prompt was submitted, no work on which was seen yet; zero: none
 	deaf     bool                      // the program's own word does not count
 	alone    bool                      // nobody else knows when the program ends
 	over     bool                      // no more output will come
 	fresh    bool                      // seen from its start on, and no prompt was sent yet
 	dialogs  dialogCounter
+}
+
+// works notes that work, or a question, was seen.
+func (r *reader) works() {
+	r.worked++
+	r.sent = time.Time{}
 }
 
 func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *reader {
@@ -69,7 +76,7 @@ func (r *reader) feed(p []byte, now time.Time) int {
 			continue
 		}
 		if r.hear(n, now); r.heed(n, now) {
-			r.worked++
+			r.works()
 		}
 	}
 	return n

@@ -188,6 +188,9 @@ func (s *session) Interrupt(ctx context.Context) error {
 		return err
 	}
 	s.lapse()
+	s.mu.Lock()
+	s.sent = time.Time{} // there may be no work to be seen any more
+	s.mu.Unlock()
 	stopped := func() bool {
 		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
 	}

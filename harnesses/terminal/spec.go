@@ -88,6 +88,7 @@ type Keys struct {
 // Timing is in milliseconds.
 type Timing struct {
 	Settle      int `toml:"settle_ms"`      // how long idle and error must hold
+	Begin       int `toml:"begin_ms"`       // how long after a submit idle counts only behind work that was seen
 	PasteGap    int `toml:"paste_gap_ms"`   // between text and submit
 	KeyGap      int `toml:"key_gap_ms"`     // between keys of a sequence
 	DialogGap   int `toml:"dialog_gap_ms"`  // that a dialog must have stood before it takes keys

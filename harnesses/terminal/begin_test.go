@@ -1,0 +1,44 @@
+package terminal
+
+import (
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// A prompt that stands there, and on which no work was seen, is not over.
+func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(1, 0)
+	at := func(d time.Duration) time.Time { return begin.Add(d) }
+	idle := coleo.Reading{State: coleo.Idle, Rule: "composer"}
+	sent := func() *reader {
+		spec := *builtinSpec(t, "opencode-1.18.33")
+		spec.Timing = Timing{Settle: 600, Begin: 10_000}
+		r := newReader(&spec, 80, 24, begin, func(coleo.Change) {})
+		r.reading.State, r.sent = coleo.Processing, begin
+		return r
+	}
+	r := sent()
+	for _, d := range []time.Duration{0, 700 * time.Millisecond, 9 * time.Second} {
+		if r.settle(at(d), idle); r.reading.State != coleo.Processing {
+			t.Fatalf("%s behind the submit it reads %s", d, r.reading.State)
+		}
+	}
+	r.settle(at(10*time.Second), idle)
+	if r.settle(at(11*time.Second), idle); r.reading.State != coleo.Idle {
+		t.Errorf("without any work it reads %s for ever", r.reading.State)
+	}
+	r = sent()
+	r.works()
+	r.settle(at(time.Second), idle)
+	if r.settle(at(1700*time.Millisecond), idle); r.reading.State != coleo.Idle {
+		t.Errorf("behind work it reads %s", r.reading.State)
+	}
+	r = sent()
+	r.settle(at(time.Second), coleo.Reading{State: coleo.Failed})
+	if r.settle(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed}); r.reading.State != coleo.Failed {
+		t.Errorf("an error waits for work: it reads %s", r.reading.State)
+	}
+}
