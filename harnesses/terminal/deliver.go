@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// knownTimeout is how long a prompt waits for a screen that no rule knows: it
-	// may be redrawn just now, for another size.
+	// knownTimeout is how long keys wait for a screen that no rule knows: it may be
+	// redrawn just now, for another size.
 	knownTimeout = time.Second
 	// heldTimeout bounds how long a composer may take to show a paste, beside
 	// what a long one takes.
@@ -84,7 +84,6 @@ func (s *session) Compact(ctx context.Context) error {
 func (s *session) send(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	s.await(ctx, knownTimeout, func() bool { return s.verdict.state != "" })
 	if err := s.overtake(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -180,6 +179,7 @@ func (s *session) emptyComposer(ctx context.Context) error {
 		if err := s.present(ctx); err != nil {
 			return err
 		}
+		s.await(ctx, knownTimeout, func() bool { return s.verdict.state != "" })
 		s.mu.Lock()
 		err, empty := s.mayPrompt(s.frame, s.verdict), s.frame.composer != nil && s.frame.composer.empty
 		s.mu.Unlock()

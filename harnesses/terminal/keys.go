@@ -71,7 +71,7 @@ type check func(f *frame, v verdict) error
 func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, typeWindow)
 	defer cancel()
-	id := newUUID()
+	id, began := newUUID(), time.Now()
 	for {
 		s.mu.Lock()
 		now := time.Now()
@@ -79,10 +79,11 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 		half, open, seen, looked := s.halfDone(now) > 0, s.screen.Frame().Open, s.end, s.looked
 		err := ok(s.frame, s.verdict)
 		s.mu.Unlock()
-		if err != nil && !half {
+		redrawn := coleo.ErrorCode(err) == coleo.EUnrecognised && now.Sub(began) < knownTimeout
+		if err != nil && !half && !redrawn {
 			return err
 		}
-		if !half && !open {
+		if err == nil && !half && !open {
 			w, err := s.client.Write(holder.Write{ID: id, Kind: holder.WriteKeys, SeenOffset: seen, OnlyIfEnd: true, Data: data})
 			if err != nil || w.Applied || w.Duplicate {
 				return err
