@@ -204,8 +204,10 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stands still over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
-	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil { // nothing of it was typed: it stands still
-		receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil { // nothing of it was typed: it works, or stands still
+		if _, err = coleo.WaitForIdle(ctx, trial.Session); err == nil {
+			receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		}
 	}
 	if err != nil {
 		return err

@@ -4,5 +4,20 @@
 // interrupted and found again.
 //
 // What differs between agent CLIs is data, a Spec read from harness.toml, and
-// the few answers in Hooks that data cannot give. No agent CLI is named here.
+// the few answers in Hooks that data cannot give. No rule here is for one agent CLI;
+// where one is named, it is where a figure was seen.
+//
+// Where to look:
+//
+//   - the description: spec, compile, base, reload; its launch: launch, join,
+//     hookspec, trust
+//   - a live session: harness, session, changes, pace
+//   - reading: reader, look, frame, verdict, mark, hue, memo, subject; other
+//     witnesses than the screen: voice, inband, listen, reports
+//   - typing: deliver and keys; holds says what the composer shows, again presses
+//     submit once more, overtake and prove look for what was not seen; respond
+//     answers dialogs and interrupts
+//   - answers and usage: answer, transcript, transcript_rule, usage
+//   - across restarts: keeper, snapshots, rebuild, owed; the past: archive
+//   - recordings without a process: recording, replay
 package terminal
