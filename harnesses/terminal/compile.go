@@ -253,8 +253,10 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}
-	if len(d.Cut) > 0 {
-		c.conds(at+"cut", d.Name, d.Cut)
+	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
+		if len(list) > 0 {
+			c.conds(at+key, d.Name, list)
+		}
 	}
 	if d.title == nil {
 		c.fail(path, "dialog %q needs a title", d.Name)

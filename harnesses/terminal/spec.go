@@ -155,6 +155,7 @@ type DialogRule struct {
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
 	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
+	Draft    []Cond   `toml:"draft"`     // while what it is about is not drawn yet: it is told later then, and as cut off
 	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
 	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label

@@ -66,6 +66,7 @@ gutter = '^ *\d+ ([-+] )?'
 changed = '^ *\d+ ([-+])'
 options = ["Yes", "No"]
 select = "digit"
+approve = '^Yes$'
 [[rule]]
 name = "busy"
 state = "processing"
