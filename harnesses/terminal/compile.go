@@ -73,6 +73,9 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	if s.Capabilities.Compact {
 		c.conds("compact_when", "compact_when", s.CompactWhen)
 	}
+	if len(s.InterruptWhen) > 0 {
+		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
+	}
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin}, "end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})

@@ -196,34 +196,3 @@ func (s *session) enter(ctx context.Context, same check, n int) error {
 	}
 	return s.typeKeys(ctx, marked, "ENTER")
 }
-
-// Interrupt stops the running turn. A dialog is denied: that ends its turn.
-// Without a turn there is nothing to do.
-func (s *session) Interrupt(ctx context.Context) error {
-	s.typing.Lock()
-	defer s.typing.Unlock()
-	if err := s.present(ctx); err != nil {
-		return err
-	}
-	reading := s.State()
-	if !s.rules().Capabilities.Interrupt {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.rules().Title)
-	}
-	if !reading.State.Working() && reading.State != coleo.WaitingApproval {
-		return nil
-	}
-	if err := s.press(ctx, s.rules().Keys.Interrupt); err != nil {
-		return err
-	}
-	s.lapse()
-	s.mu.Lock()
-	s.sent = time.Time{} // there may be no work to be seen any more
-	s.mu.Unlock()
-	stopped := func() bool {
-		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
-	}
-	if !s.await(ctx, ms(s.rules().Timing.Interrupted), stopped) {
-		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, ms(s.rules().Timing.Interrupted))
-	}
-	return nil
-}

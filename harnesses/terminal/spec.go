@@ -30,12 +30,15 @@ type Spec struct {
 	// CompactWhen must hold before the compact command is submitted: agent CLIs
 	// complete commands from a menu, and the entry that is marked is the one that
 	// is carried out, whatever was typed.
-	CompactWhen []Cond       `toml:"compact_when"`
-	Composer    Composer     `toml:"composer"`
-	Rules       []Rule       `toml:"rule"`
-	Dialogs     []DialogRule `toml:"dialog"`
-	Answer      AnswerRule   `toml:"answer"`
-	Transcript  Transcript   `toml:"transcript"`
+	CompactWhen []Cond `toml:"compact_when"`
+	// InterruptWhen holds between the first and the last key of an interrupt: the
+	// last is pressed only then, and the first again while it does not hold.
+	InterruptWhen []Cond       `toml:"interrupt_when"`
+	Composer      Composer     `toml:"composer"`
+	Rules         []Rule       `toml:"rule"`
+	Dialogs       []DialogRule `toml:"dialog"`
+	Answer        AnswerRule   `toml:"answer"`
+	Transcript    Transcript   `toml:"transcript"`
 }
 
 // Capabilities are coleo.Capabilities as they are written in a harness.toml.
