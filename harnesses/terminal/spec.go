@@ -114,8 +114,9 @@ type Composer struct {
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
 	Tab    string `toml:"tab"`    // what it shows for a tab, if not blanks
-	// TabGarbles says that rows behind a tab are drawn over each other: then only
-	// the beginning of a text with tabs is looked for.
+	// TabGarbles says that rows behind a tab are drawn over each other: then the
+	// beginning of a text with tabs is looked for, and its end at the beginning of
+	// the last row.
 	TabGarbles bool   `toml:"tab_garbles"`
 	Mode       string `toml:"mode"`   // a terminal mode that must be on
 	Cursor     string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
