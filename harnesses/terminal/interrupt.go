@@ -60,34 +60,53 @@ func (s *session) pressInterrupt(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, ms(s.rules().Timing.Interrupted))
 	defer cancel()
 	for limit.Err() == nil {
-		now, err := s.phase(limit)
+		now, v, err := s.phase(limit)
+		most := heardTimeout
 		switch {
-		case err != nil || now == phaseHalted:
+		case err != nil || now == phaseHalted || s.State().State == coleo.Dead:
 			return ctx.Err()
-		case now == phaseUnbegun:
-			s.await(limit, heardTimeout, func() bool { return s.phaseOf(s.frame, s.verdict) != now })
-			continue
+		case now == phaseAsking:
+			err = s.deny(limit, v, keys[0])
+		case now == phaseRunning:
+			err = s.typeIf(limit, s.during(now), keys[0])
+		case now == phaseHeard:
+			most, err = haltTimeout, s.typeIf(limit, s.during(now), keys[len(keys)-1])
 		}
-		key, most := keys[0], heardTimeout
-		if now == phaseHeard {
-			key, most = keys[len(keys)-1], haltTimeout
-		}
-		switch err := s.typeIf(limit, s.during(now), key); {
+		code := coleo.ErrorCode(err)
+		switch {
 		case err == nil:
-			s.await(limit, most, func() bool { return s.shown(now) })
-		case limit.Err() == nil && coleo.ErrorCode(err) != coleo.EBusy:
+			s.await(limit, most, func() bool { return s.shown(now, v.dialog) })
+		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale: // the screen has gone on
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// shown tells whether the screen shows that a key was read that was pressed in a
-// phase. Behind the last one the mark of the first goes before the turn ends. The
-// caller holds mu.
-func (s *session) shown(was phase) bool {
+// deny denies the dialog of a turn that is interrupted, by a key of the interrupt
+// where it knows no denial.
+func (s *session) deny(ctx context.Context, v verdict, key []byte) error {
+	same := s.showing(v.dialog.Fingerprint)
+	err := s.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
+	if coleo.ErrorCode(err) == coleo.EUnsupported {
+		return s.typeIf(ctx, same, key)
+	}
+	return err
+}
+
+// shown tells whether the screen shows what was waited for in a phase. The caller
+// holds mu.
+func (s *session) shown(was phase, asked *coleo.Dialog) bool {
 	now := s.phaseOf(s.frame, s.verdict)
-	return s.verdict.state != "" && (now == phaseHalted || now != was && now != phaseRunning)
+	switch {
+	case s.verdict.state == "":
+		return false
+	case was == phaseAsking && now == phaseAsking:
+		return s.verdict.dialog.Fingerprint != asked.Fingerprint
+	case was == phaseRunning || was == phaseUnbegun:
+		return now != was
+	}
+	return now == phaseHalted || now == phaseAsking // what it was told to stop ends later than it shows that
 }
 
 // phase is how far an interrupt has come.
@@ -118,14 +137,14 @@ func (s *session) phaseOf(f *frame, v verdict) phase {
 }
 
 // phase waits for a picture that a rule knows, and returns what it shows.
-func (s *session) phase(ctx context.Context) (now phase, err error) {
-	err = s.still(ctx, func(f *frame, v verdict) error {
-		if now = s.phaseOf(f, v); v.state == "" {
+func (s *session) phase(ctx context.Context) (now phase, v verdict, err error) {
+	err = s.still(ctx, func(f *frame, seen verdict) error {
+		if now, v = s.phaseOf(f, seen), seen; v.state == "" {
 			return passing{coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen", s.rules().Name)}
 		}
 		return nil
 	})
-	return now, err
+	return now, v, err
 }
 
 // during is the check that an interrupt is as far as it was.

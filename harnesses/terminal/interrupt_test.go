@@ -19,6 +19,8 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
 	type step struct{ typed, shows string }
 	for name, steps := range map[string][]step{
+		"a dialog is denied first":             {{"", asks}, {"2", busy}, {"2a", armed}, {"2ab", calm}},
+		"a dialog comes on the way":            {{"a", asks}, {"a2", calm}},
 		"each is read":                         {{"a", armed}, {"ab", busy}, {"ab", calm}},
 		"the first ends it":                    {{"a", calm}},
 		"the first is lost":                    {{"a", ""}, {"aa", armed}, {"aab", calm}},
@@ -30,6 +32,11 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 			st, s := setStageOf(t, spec, 60, 12, 0)
 			st.say(s, []byte(busy))
 			st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
+			if steps[0].typed == "" {
+				st.say(s, []byte(steps[0].shows))
+				st.await("it asks", func() bool { return s.State().State == coleo.WaitingApproval })
+				steps = steps[1:]
+			}
 			ended := make(chan error, 1)
 			go func() { ended <- s.Interrupt(t.Context()) }()
 			typed := func() string { raw, _ := os.ReadFile(st.typed); return string(raw) }

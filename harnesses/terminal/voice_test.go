@@ -67,6 +67,7 @@ changed = '^ *\d+ ([-+])'
 options = ["Yes", "No"]
 select = "digit"
 approve = '^Yes$'
+deny = '^No$'
 [[rule]]
 name = "busy"
 state = "processing"
