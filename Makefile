@@ -33,9 +33,10 @@ build: web/dist/xterm.mjs
 	$(GO) build -tags lean -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
-# uses the agent CLIs' own logins and models instead, which may cost money.
+# on this very command line uses the agent CLIs' own logins and models instead,
+# which may cost money.
 up: build agents
-	COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo up --demo $(if $(KEYS),--own-login)
+	COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo up --demo $(if $(KEYS),$(if $(filter command,$(origin KEYS)),--own-login))
 	@echo '(these commands need: export COLEO_DIR=$(CURDIR)/.coleo PATH=$(CURDIR)/bin:$$PATH)'
 
 down:
@@ -180,12 +181,12 @@ ESCAPES ?= 200
 ORPHANS ?= 50
 REUSES ?= 300
 COLEO_KILLS ?= 1000
-KEYS ?= 1000
+ECHOES ?= 1000
 HOLDER_FUZZTIME ?= 60s
 soak: build
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo
 	cd cmd/coleo && $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|Flood|ThroughAnUpgrade)' \
-	  -kills $(COLEO_KILLS) -floods 10 -keys $(KEYS) -echo 50ms $(if $(OLD),-old $(OLD))
+	  -kills $(COLEO_KILLS) -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
