@@ -79,17 +79,21 @@ test: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
-# Long runs with real agent CLIs: what is sent at dialogs, and prompts of all
-# kinds; then all checks on all of them.
+# Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
+# and turns whose end is held against what the model has sent, so many for each
+# agent CLI; then all checks on all of them.
 SAFETY  ?= claude-code,opencode,codex,gemini,aider
 SENDS   ?= 300
 PROMPTS ?= 500
+TURNS   ?= 60
 safety: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 3h -count=1 -v -run 'Nothing|Prompts' ./conformance \
-	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS)
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn' ./conformance \
+	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS) -turns $(TURNS)
 
+# 1,000 sends for each agent CLI, 10,000 prompts and 1,000 turns of all five
+# together: some hours.
 safety-full:
-	$(MAKE) safety SENDS=1000 PROMPTS=10000
+	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200
 
 conformance: build agents-more
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance
