@@ -16,7 +16,7 @@
 //     witnesses than the screen: voice, inband, listen, reports
 //   - typing: deliver and keys; holds says what the composer shows, again presses
 //     submit once more, overtake and prove look for what was not seen; respond
-//     answers dialogs and interrupts
+//     answers dialogs, interrupt stops a turn
 //   - answers and usage: answer, transcript, transcript_rule, usage
 //   - across restarts: keeper, snapshots, rebuild, owed; the past: archive
 //   - recordings without a process: recording, replay
