@@ -142,3 +142,6 @@ func splice(from, to, most int) (int, error) {
 	n, err := unix.Splice(from, nil, to, nil, most, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
 	return max(int(n), 0), err
 }
+
+// yield lets others run first.
+func yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

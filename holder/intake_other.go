@@ -3,6 +3,7 @@
 package holder
 
 import (
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -44,3 +45,6 @@ func (in *intake) flush(j *Journal, now time.Time) error {
 }
 
 func (in *intake) close() {}
+
+// yield lets others run first.
+func yield() { runtime.Gosched() }
