@@ -248,7 +248,7 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top}, "option": {d.Option, &d.option},
-		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed}, "choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 	})
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
@@ -256,7 +256,10 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if len(d.Cut) > 0 {
 		c.conds(at+"cut", d.Name, d.Cut)
 	}
-	if d.title == nil {
+	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
+		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
+	}
+	if d.title == nil && !d.Block {
 		c.fail(path, "dialog %q needs a title", d.Name)
 	}
 }

@@ -151,7 +151,8 @@ type DialogRule struct {
 	Kind     string   `toml:"kind"`
 	When     []Cond   `toml:"when"`
 	Strip    string   `toml:"strip"`     // cut off each row first
-	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any
+	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any. It may go on below where a terminal is narrow
+	Block    bool     `toml:"block"`     // instead of Title: it is the whole paragraph above the numbered options, whatever it says
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
 	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
@@ -159,6 +160,8 @@ type DialogRule struct {
 	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label
 	Options  []string `toml:"options"`   // when they are always the same
+	Choice   string   `toml:"choice"`    // of each option, when they stand behind the title: its groups together are the label
+	Chosen   string   `toml:"chosen"`    // of what stands behind those: its group is the label of the one that is marked
 	End      string   `toml:"end"`       // of the row behind options or subject
 	Default  int      `toml:"default"`   // 0-based, when Option cannot tell
 	Mark     string   `toml:"mark"`      // "background" when that alone shows which of Options is marked
@@ -169,6 +172,7 @@ type DialogRule struct {
 	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
 
 	strip, title, top, option, end *regexp.Regexp
+	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 }
