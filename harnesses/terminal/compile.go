@@ -259,7 +259,10 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
 		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
 	}
-	if d.title == nil && !d.Block {
+	if d.Heading && d.top == nil {
+		c.fail(at+"heading", "dialog %q: heading needs a top", d.Name)
+	}
+	if d.title == nil && !d.Block && !d.Heading {
 		c.fail(path, "dialog %q needs a title", d.Name)
 	}
 }

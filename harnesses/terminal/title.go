@@ -13,6 +13,9 @@ func (d *DialogRule) findTitle(w wrapped, out *coleo.Dialog) (first, last int) {
 	if d.Block {
 		return d.findBlock(w, out)
 	}
+	if d.Heading {
+		return d.findHeading(w, out)
+	}
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		text := w.rows[i]
 		for last := i; ; last++ {
@@ -46,6 +49,22 @@ func (d *DialogRule) findBlock(w wrapped, out *coleo.Dialog) (first, last int) {
 	slices.Reverse(text)
 	out.Title = strings.Join(text, " ")
 	return at, max(at, above-1)
+}
+
+// findHeading reads the first row below the top, of which there may be several
+// on the screen: the lowest counts.
+func (d *DialogRule) findHeading(w wrapped, out *coleo.Dialog) (first, last int) {
+	for i := len(w.rows) - 1; i >= 0; i-- {
+		if !d.top.MatchString(w.rows[i]) {
+			continue
+		}
+		for i < len(w.rows)-1 && strings.Trim(w.rows[i], frames) == "" {
+			i++
+		}
+		out.Title = strings.TrimSpace(w.rows[i])
+		return i, i
+	}
+	return -1, -1
 }
 
 func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
