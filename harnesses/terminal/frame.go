@@ -82,6 +82,7 @@ func newFrame(s coleo.Screen, c *Composer) *frame {
 	for i, line := range s.Lines {
 		f.rows[i] = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " ")
 	}
+	c.cutSide(f.rows)
 	f.composer = c.find(f)
 	return f
 }

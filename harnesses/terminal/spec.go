@@ -107,6 +107,7 @@ type Composer struct {
 	Head   string `toml:"head"`   // of rows between Top and the first row that are not its own
 	Tall   bool   `toml:"tall"`   // it may be taller than the screen: then it begins at the top, if the cursor is in it
 	Strip  string `toml:"strip"`  // cut off each row
+	Side   string `toml:"side"`   // of the screen's last row: where a sidebar begins, which no other rule sees
 	Drop   int    `toml:"drop"`   // rows at its end that hold no text
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
@@ -122,7 +123,7 @@ type Composer struct {
 	Trap       string `toml:"trap"`   // of a screen on which submit would do something else
 	Breaks     bool   `toml:"breaks"` // submit may become an empty row below the text: when that is seen it is pressed once more
 
-	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
+	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
 }
 
 // Cond is one thing that must be so, or with Not must not be so.
