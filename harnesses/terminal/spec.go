@@ -160,7 +160,7 @@ type DialogRule struct {
 	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
 	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label
-	Heading  bool     `toml:"heading"`   // instead of Title: it is the first row below Top
+	Heading  bool     `toml:"heading"`   // where no Title is found, it is the first row below Top
 	Options  []string `toml:"options"`   // when they are always the same
 	Choice   string   `toml:"choice"`    // of each option, when they stand behind the title: its groups together are the label
 	Chosen   string   `toml:"chosen"`    // of what stands behind those: its group is the label of the one that is marked

@@ -13,10 +13,7 @@ func (d *DialogRule) findTitle(w wrapped, out *coleo.Dialog) (first, last int) {
 	if d.Block {
 		return d.findBlock(w, out)
 	}
-	if d.Heading {
-		return d.findHeading(w, out)
-	}
-	for i := len(w.rows) - 1; i >= 0; i-- {
+	for i := len(w.rows) - 1; i >= 0 && d.title != nil; i-- {
 		text := w.rows[i]
 		for last := i; ; last++ {
 			if m := d.title.FindStringSubmatch(text); m != nil {
@@ -29,6 +26,9 @@ func (d *DialogRule) findTitle(w wrapped, out *coleo.Dialog) (first, last int) {
 			}
 			text = w.join(text, last)
 		}
+	}
+	if d.Heading {
+		return d.findHeading(w, out)
 	}
 	return -1, -1
 }
