@@ -56,6 +56,7 @@ func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown []string) {
 	w := wrapped{rows, f.rows, f.screen.Cols}
 	at, last := d.findTitle(w, out)
 	if at < 0 {
+		out.Truncated = d.Subject != "" // what it is about is out of sight
 		return out, nil
 	}
 	behind, clipped := d.parseOptions(w, last, out), false
