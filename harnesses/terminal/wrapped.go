@@ -42,7 +42,7 @@ func (w wrapped) end(i int) int {
 
 // join puts the next row's text behind what rows up to i hold.
 func (w wrapped) join(text string, i int) string {
-	if w.end(i) >= w.cols {
+	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped it
 	}
 	next := strings.TrimSpace(w.rows[i+1])
@@ -50,6 +50,9 @@ func (w wrapped) join(text string, i int) string {
 	last := text[strings.LastIndexByte(text, ' ')+1:]
 	if w.end(i) >= w.cols-fullMargin && utf8.RuneCountInString(last+first) > w.cols-wrapMargin {
 		return text + next // one word, longer than a row
+	}
+	if len(last) > 1 && strings.HasSuffix(last, "-") {
+		return text + next // one word, broken at its hyphen
 	}
 	return text + " " + next
 }
