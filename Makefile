@@ -33,9 +33,10 @@ build: web/dist/xterm.mjs
 	$(GO) build -tags lean -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
-# uses the agent CLIs' own logins and models instead, which may cost money.
+# on this very command line uses the agent CLIs' own logins and models instead,
+# which may cost money.
 up: build agents
-	COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo up --demo $(if $(KEYS),--own-login)
+	COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo up --demo $(if $(KEYS),$(if $(filter command,$(origin KEYS)),--own-login))
 	@echo '(these commands need: export COLEO_DIR=$(CURDIR)/.coleo PATH=$(CURDIR)/bin:$$PATH)'
 
 down:
@@ -78,17 +79,21 @@ test: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
-# Long runs with real agent CLIs: what is sent at dialogs, and prompts of all
-# kinds; then all checks on all of them.
+# Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
+# and turns whose end is held against what the model has sent, so many for each
+# agent CLI; then all checks on all of them.
 SAFETY  ?= claude-code,opencode,codex,gemini,aider
 SENDS   ?= 300
 PROMPTS ?= 500
+TURNS   ?= 60
 safety: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 3h -count=1 -v -run 'Nothing|Prompts' ./conformance \
-	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS)
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn' ./conformance \
+	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS) -turns $(TURNS)
 
+# 1,000 sends for each agent CLI, 10,000 prompts and 1,000 turns of all five
+# together: some hours.
 safety-full:
-	$(MAKE) safety SENDS=1000 PROMPTS=10000
+	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200
 
 conformance: build agents-more
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance
@@ -181,12 +186,12 @@ ESCAPES ?= 200
 ORPHANS ?= 50
 REUSES ?= 300
 COLEO_KILLS ?= 1000
-KEYS ?= 1000
+ECHOES ?= 1000
 HOLDER_FUZZTIME ?= 60s
 soak: build
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo
 	cd cmd/coleo && $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|Flood|ThroughAnUpgrade)' \
-	  -kills $(COLEO_KILLS) -floods 10 -keys $(KEYS) -echo 50ms $(if $(OLD),-old $(OLD))
+	  -kills $(COLEO_KILLS) -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)

@@ -46,6 +46,17 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 }
 
+// Occupied tells whether a holder or its guard lives in that folder, or whether
+// that cannot be told.
+func Occupied(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "hold.lock"))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+}
+
 // Settle returns when nobody writes to the journal of that folder any more, or
 // a live holder does. When a holder has just been killed, its guard still
 // brings in what the terminal held. It waits at most as long as that may take.

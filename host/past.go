@@ -117,7 +117,8 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 }
 
 // thin deletes the oldest generations before the present one, which has ended,
-// while all of those take more than one may keep.
+// while all of those take more than one may keep. One that somebody still lives
+// in, such as a holder that was never proven, is left alone.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -134,7 +135,7 @@ func (a *arm) thin() error {
 		if err != nil {
 			return err
 		}
-		if left -= size; left >= 0 {
+		if left -= size; left >= 0 || holder.Occupied(h.Dir) {
 			continue
 		}
 		if err := os.RemoveAll(h.Dir); err != nil {

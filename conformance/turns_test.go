@@ -1,0 +1,123 @@
+package conformance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+var safetyTurns = flag.Int("turns", 8, "turns whose end is held against the model's record, for each agent CLI")
+
+// turnTimeout bounds one turn; the model speaks for 3 s at most.
+const turnTimeout = time.Minute
+
+// ofTurns are the ways in which the model answers: at once, word for word, with
+// pauses in which the screen may stand still, and after a while.
+var ofTurns = []modelserver.Rule{
+	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
+	{Name: "slowly", When: modelserver.When{Contains: "slowly"}, Reply: []modelserver.Step{{Text: strings.Repeat("one more word of it ", 16), Pace: 20}}},
+	{Name: "pausing", When: modelserver.When{Contains: "pausing"}, Reply: []modelserver.Step{{Text: "This begins well."}, {Pause: 1500}, {Text: "\n\nAnd goes on."}, {Pause: 1200}, {Text: "\n\nUntil it ends."}}},
+	{Name: "late", When: modelserver.When{Contains: "late"}, Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
+}
+
+// turn is a prompt, and when its agent CLI became idle after it.
+type turn struct {
+	nonce string
+	sent  time.Time
+	idle  []time.Time
+}
+
+// The truth is the model's record: a turn ends when the last byte of its last
+// reply is out. Who is idle before that, or becomes it twice, was misread.
+func TestEveryTurnEndsOnceAndNotBeforeItsModelHasSpoken(t *testing.T) {
+	for name := range strings.SplitSeq(*safetyOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			trial := safetyTrial(t, name)
+			if err := trial.Model.SetScript(modelserver.Script{Rules: ofTurns}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			seen := followIdle(ctx, trial.Session)
+			var turns []turn
+			for n := range *safetyTurns {
+				turns = append(turns, takeTurn(t, trial, ofTurns[n%len(ofTurns)].Name))
+			}
+			cancel()
+			early, flaps := judgeTurns(t, trial, turns, seen())
+			t.Logf("%d turns, %d times idle too early, %d flaps", len(turns), early, flaps)
+		})
+	}
+}
+
+// followIdle notes each time at which the session became idle after now, until
+// ctx ends; what it returns waits for that and tells them.
+func followIdle(ctx context.Context, s coleo.Session) func() []time.Time {
+	var at []time.Time
+	var done sync.WaitGroup
+	since := time.Now()
+	done.Go(func() {
+		for c, err := range s.Changes(ctx, 0) {
+			if err != nil {
+				return
+			}
+			if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.Time.After(since) {
+				at = append(at, c.Time)
+			}
+		}
+	})
+	return func() []time.Time { done.Wait(); return at }
+}
+
+func takeTurn(t *testing.T, trial *Trial, how string) turn {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), turnTimeout)
+	defer cancel()
+	next := turn{nonce: Nonce(), sent: time.Now()}
+	prompt := fmt.Sprintf("Say it %s, %s.", how, next.nonce)
+	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		t.Fatalf("%q: %v%s", prompt, err, screenOf(err))
+	}
+	if r, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil || r.State != coleo.Idle {
+		t.Fatalf("%q: reads %s, %v; want idle", prompt, r.State, err)
+	}
+	return next
+}
+
+// judgeTurns holds the times of idleness against what the model has sent.
+func judgeTurns(t *testing.T, trial *Trial, turns []turn, idle []time.Time) (early, flaps int) {
+	t.Helper()
+	requests := trial.Model.Record()
+	for i := range turns {
+		next := &turns[i]
+		for _, at := range idle {
+			if at.After(next.sent) && (i+1 == len(turns) || at.Before(turns[i+1].sent)) {
+				next.idle = append(next.idle, at)
+			}
+		}
+		asked := slices.DeleteFunc(slices.Clone(requests), func(q modelserver.Request) bool {
+			return q.Side != "" || !strings.Contains(q.Prompt, next.nonce)
+		})
+		if len(asked) == 0 || len(next.idle) == 0 {
+			t.Errorf("turn %d: the model was asked %d times, and it became idle %d times", i, len(asked), len(next.idle))
+			continue
+		}
+		if end := asked[len(asked)-1].Last; next.idle[0].Before(end) {
+			early++
+			t.Errorf("turn %d (%s) was idle %s before its model had spoken", i, asked[0].Rule, end.Sub(next.idle[0]))
+		}
+		if len(next.idle) > 1 {
+			flaps++
+			t.Errorf("turn %d (%s) became idle %d times: at %s and %s", i, asked[0].Rule, len(next.idle), next.idle[0], next.idle[1])
+		}
+	}
+	return early, flaps
+}

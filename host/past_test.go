@@ -1,0 +1,57 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/store"
+)
+
+func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
+	t.Parallel()
+	a := &arm{host: &Host{Config: Config{Dir: t.TempDir(), Keep: 1}}}
+	a.record = store.ArmRecord{ID: "ada", Name: "ada", Handle: &coleo.Handle{Arm: "ada", Generation: 3}}
+	for n := 1; n <= 2; n++ {
+		j, err := holder.CreateJournal(holder.JournalDir(a.dirOf(n)))
+		if err == nil {
+			_, err = j.Append([]byte("some output"), time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// As the holder of the first start, which was never proven, does.
+	lock, err := os.Create(filepath.Join(a.dirOf(1), "hold.lock"))
+	if err == nil {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	thinned := func(want ...int) {
+		t.Helper()
+		if err := a.thin(); err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, h := range a.earlier(*a.record.Handle) {
+			got = append(got, h.Generation)
+		}
+		if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
+			t.Errorf("starts %v are kept, want %v", got, want)
+		}
+	}
+	thinned(1)
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	thinned()
+}
