@@ -184,7 +184,7 @@ func (s *server) begin(w *Write) (n int, r response) {
 		return 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
 	if late := time.Since(time.UnixMilli(w.Until)); w.Until != 0 && late > 0 {
-		return 0, refuse(coleo.EStale, "not typed: the order for it is %s too old", late.Round(time.Millisecond))
+		return 0, refuse(coleo.ETimeout, "not typed: the order for it came %s too late", late.Round(time.Millisecond))
 	}
 	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
 		return 0, response{Wrote: &Wrote{End: end}}

@@ -186,6 +186,27 @@ func TestAConditionalWriteIsRefusedWhenThereIsNewerOutput(t *testing.T) {
 	}
 }
 
+// Whose order came too late hears the same as when nobody answers: not in time.
+func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "stty -echo; echo ready; read x; echo got-$x; read y")
+	c := dial(t, l)
+	output(t, c, 0, "ready")
+	for _, only := range []bool{false, true} {
+		late := Write{ID: "late", Kind: WriteKeys, OnlyIfEnd: only, Until: time.Now().Add(-time.Second).UnixMilli(), Data: []byte("no\r")}
+		_, err := c.ask(request{Op: askWrite, Write: &late}, answerTimeout)
+		if coleo.ErrorCode(err) != coleo.ETimeout || !strings.HasPrefix(err.Error(), "not typed: ") {
+			t.Errorf("a write that comes too late: %v (%s), want %s", err, coleo.ErrorCode(err), coleo.ETimeout)
+		}
+	}
+	if w, err := c.Write(Write{ID: "late", Kind: WriteKeys, Data: []byte("yes\r")}); err != nil || !w.Applied {
+		t.Fatalf("in time it is %+v, %v; want it applied", w, err)
+	}
+	if got := output(t, c, 0, "got-"); strings.Contains(got, "got-no") {
+		t.Errorf("the late keys arrived:\n%s", got)
+	}
+}
+
 func TestTheEndOfTheProgramIsTold(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "echo bye; exit 7")

@@ -73,6 +73,9 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	if s.Capabilities.Compact {
 		c.conds("compact_when", "compact_when", s.CompactWhen)
 	}
+	if len(s.InterruptWhen) > 0 {
+		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
+	}
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin}, "end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})
@@ -253,8 +256,10 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}
-	if len(d.Cut) > 0 {
-		c.conds(at+"cut", d.Name, d.Cut)
+	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
+		if len(list) > 0 {
+			c.conds(at+key, d.Name, list)
+		}
 	}
 	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
 		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)

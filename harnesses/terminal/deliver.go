@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// knownTimeout is how long keys wait for a screen that no rule knows: it may be
-	// redrawn just now, for another size.
-	knownTimeout = time.Second
 	// heldTimeout bounds how long a composer may take to show a paste, beside
 	// what a long one takes.
 	heldTimeout = 10 * time.Second
@@ -154,7 +151,7 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 	case v.state == "":
 		e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", s.rules().Name)
 		e.Screen = &f.screen
-		return e
+		return passing{e}
 	case f.composer == nil:
 		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", s.rules().Title)
 	case s.reading.State == coleo.Initializing:
@@ -176,13 +173,11 @@ func (s *session) emptyComposer(ctx context.Context) error {
 		return err
 	}
 	for range clearTries {
-		if err := s.present(ctx); err != nil {
-			return err
-		}
-		s.await(ctx, knownTimeout, func() bool { return s.verdict.state != "" })
-		s.mu.Lock()
-		err, empty := s.mayPrompt(s.frame, s.verdict), s.frame.composer != nil && s.frame.composer.empty
-		s.mu.Unlock()
+		empty := false
+		err := s.still(ctx, func(f *frame, v verdict) error {
+			empty = f.composer != nil && f.composer.empty
+			return s.mayPrompt(f, v)
+		})
 		if err != nil || empty {
 			return err
 		}

@@ -12,11 +12,11 @@
 //   - the description: spec, compile, base, reload; its launch: launch, join,
 //     hookspec, trust
 //   - a live session: harness, session, changes, pace
-//   - reading: reader, look, frame, verdict, mark, hue, memo, subject; other
+//   - reading: reader, look, frame, verdict, appear, mark, hue, memo, subject; other
 //     witnesses than the screen: voice, inband, listen, reports
 //   - typing: deliver and keys; holds says what the composer shows, again presses
 //     submit once more, overtake and prove look for what was not seen; respond
-//     answers dialogs and interrupts
+//     answers dialogs, interrupt stops a turn
 //   - answers and usage: answer, transcript, transcript_rule, usage
 //   - across restarts: keeper, snapshots, rebuild, owed; the past: archive
 //   - recordings without a process: recording, replay

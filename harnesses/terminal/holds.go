@@ -3,6 +3,7 @@ package terminal
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // holds tells whether the composer shows the end of a text, or the note that
@@ -24,13 +25,62 @@ func (c *Composer) endsLike(shown, text string) bool {
 	}
 	tail := lastRunes(squeeze(text), tailRunes)
 	whole := strings.HasSuffix(squeeze(shown), tail) && (tail != "" || shown != "")
-	return whole || c.TabGarbles && strings.Contains(text, "\t") && beginsLike(shown, text)
+	return whole || c.garbles(text) && beginsLike(shown, text) && endsBelow(shown, text)
+}
+
+// garbles tells whether a text may be shown in another order than its own.
+func (c *Composer) garbles(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
+
+// tabOver is how many columns wider a tab is drawn than it was counted: what is
+// drawn that far beyond the edge is drawn over.
+const tabOver = 3
+
+// endsBelow tells whether the last row that is shown is where a text ends that is
+// drawn with tabs wider than they were counted. That row is drawn last: it begins
+// with the words that it was meant to hold, before what has run over from the one
+// above. Of its own end, what runs over is lost: a word, and all behind it.
+func endsBelow(shown, text string) bool {
+	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
+	if last == "" {
+		return false
+	}
+	if i := strings.LastIndex(squeeze(text), last); i >= 0 {
+		row, lost := behindSqueezed(text, i), behindSqueezed(text, i+len(last))
+		if _, over, _ := strings.Cut(strings.TrimSpace(lost), " "); columns(over) <= tabOver*strings.Count(row, "\t") {
+			return true
+		}
+	}
+	words := strings.Fields(text)
+	end := ""
+	for i := len(words) - 1; i >= 0 && len(end) <= len(last); i-- {
+		if end = squeeze(words[i]) + end; end != "" && strings.HasPrefix(last, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // beginsLike tells whether what is shown begins as a text does.
 func beginsLike(shown, text string) bool {
 	head := firstRunes(squeeze(text), tailRunes)
 	return head != "" && strings.HasPrefix(squeeze(shown), head)
+}
+
+// columns is how many a text takes that is drawn with tabs as blanks.
+func columns(text string) int {
+	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
+}
+
+// behindSqueezed returns what of a text is behind the first n bytes that squeeze
+// leaves of it.
+func behindSqueezed(text string, n int) string {
+	for i, r := range text {
+		if n <= 0 {
+			return text[i:]
+		}
+		n -= len(squeeze(string(r)))
+	}
+	return ""
 }
 
 // overflows tells whether a composer that is taller than the screen shows the
@@ -40,7 +90,7 @@ func (f *frame) overflows(text string, c *Composer) bool {
 	if !c.Tall || f.composer != nil || !f.screen.CursorVisible || y < 0 || y >= len(f.rows) || len([]rune(text)) < tailRunes {
 		return false
 	}
-	return c.endsLike(strings.Join(f.rows[:y+1], ""), text)
+	return c.endsLike(strings.Join(f.rows[:y+1], "\n"), text)
 }
 
 // taken tells whether the composer no longer holds the text: it is empty, or
@@ -49,7 +99,8 @@ func (f *frame) taken(text string, c *Composer) bool {
 	if f.composer == nil {
 		return !f.overflows(text, c)
 	}
-	return f.composer.empty || !c.endsLike(f.composer.text, text)
+	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text)
+	return f.composer.empty || !left
 }
 
 // echoes tells whether the transcript above the composer shows how the text

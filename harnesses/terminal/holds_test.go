@@ -1,6 +1,9 @@
 package terminal
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The shown text is what Gemini CLI 0.61.0 draws.
 func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
@@ -16,11 +19,21 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	if (&Composer{}).endsLike(shown, text) {
 		t.Error("it is taken for whole where tabs are drawn as they are")
 	}
+	// A row that is drawn further than it was counted loses its end.
+	if one := "say    x    x    x    x and so on and on it goes, as"; !garbles.endsLike(one, "say\tx\tx\tx\tx and so on and on it goes, as said") {
+		t.Error("one row that runs over is not seen")
+	}
+	const wrapped = "noncec6a8445311 'so' \\n \\n <b> <b> <b> 'so' 100%    x \"quoted\" `code` \"quoted\" \"quoted\" \"quoted\" 100% \\n 'so'"
+	if !garbles.endsLike(wrapped, strings.Replace(wrapped, "    ", "\t", 1)+" \"quoted\"") {
+		t.Error("one row whose last word runs over is not seen")
+	}
 	for what, tt := range map[string][2]string{
-		"another text":       {"something else that is long enough", "say\tx one two"},
-		"nothing":            {"", "say\tx"},
-		"without a tab":      {"say one two three four five six", "say one two three four five six seven"},
-		"not even the start": {"say    x one", "say\tx one two three four five six"},
+		"another text":             {"something else that is long enough", "say\tx one two"},
+		"nothing":                  {"", "say\tx"},
+		"without a tab":            {"say one two three four five six", "say one two three four five six seven"},
+		"more lost than tabs take": {"say    x and so on and on it goes, as", "say\tx and so on and on it goes, as said before"},
+		"without its end":          {strings.TrimSuffix(shown, "$HOME quoted\"    x    x") + "100% quoted\"    x    x", text},
+		"not even the start":       {"say    x one", "say\tx one two three four five six"},
 	} {
 		if garbles.endsLike(tt[0], tt[1]) {
 			t.Errorf("%s: it is taken for the text", what)

@@ -1,7 +1,9 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +19,9 @@ const (
 	typeWindow = 3 * time.Second
 	// typeRetry is how long one of those tries waits for the screen to catch up.
 	typeRetry = 30 * time.Millisecond
+	// knownTimeout is how long keys wait for a screen that no rule knows: it may be
+	// redrawn just now, for another size.
+	knownTimeout = time.Second
 )
 
 // keySequence turns names of keys into what they send. Blanks separate the
@@ -54,61 +59,114 @@ func (s *session) press(ctx context.Context, names string) error {
 				return err
 			}
 		}
-		if _, err := s.client.Write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: key}); err != nil {
+		if _, err := s.write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: key}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// write sends keys to the program. What comes behind those that may answer a
+// dialog may be the next dialog with the same words.
+func (s *session) write(w holder.Write) (holder.Wrote, error) {
+	s.mu.Lock()
+	was := s.dialogs.keyed
+	s.dialogs.keyed = was || s.dialogs.open != "" && !moves(w.Data)
+	s.mu.Unlock()
+	wrote, err := s.client.Write(w)
+	if err == nil && !wrote.Applied && !wrote.Duplicate && !was {
+		s.mu.Lock()
+		s.dialogs.keyed = false
+		s.mu.Unlock()
+	}
+	return wrote, err
+}
+
+// moves tells whether a key does no more than move the mark of a list.
+func moves(key []byte) bool {
+	for _, name := range []string{"UP", "DOWN", "LEFT", "RIGHT"} {
+		if k, _ := pty.Key(name); bytes.Equal(k, key) {
+			return true
+		}
+	}
+	return false
+}
+
 // check says whether the picture is still the one that keys are meant for.
 type check func(f *frame, v verdict) error
 
+// passing is what a check says of a picture that may be one of a screen that is
+// just being redrawn.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
 // typeIf types bytes only while check holds on the newest picture: the holder
 // refuses them when there is output that this picture does not show yet, and
-// then the newer picture is checked again. Half a picture proves nothing, for
-// or against.
+// then the newer picture is checked again.
 func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, typeWindow)
+	ctx, cancel := context.WithTimeoutCause(ctx, typeWindow,
+		coleo.Errorf(coleo.EBusy, "the screen never held still for %s: nothing was typed", typeWindow))
 	defer cancel()
-	id, began := newUUID(), time.Now()
+	w := holder.Write{ID: newUUID(), Kind: holder.WriteKeys, OnlyIfEnd: true, Data: data}
+	for {
+		var open bool
+		var looked chan struct{}
+		err := s.still(ctx, func(f *frame, v verdict) error {
+			w.SeenOffset, open, looked = s.end, s.screen.Frame().Open, s.looked
+			return ok(f, v)
+		})
+		if err != nil {
+			return err
+		}
+		if !open {
+			if wrote, err := s.write(w); err != nil || wrote.Applied || wrote.Duplicate {
+				return err
+			}
+		}
+		if err := wait(ctx, looked); err != nil {
+			return err
+		}
+	}
+}
+
+// still makes a check on the newest whole picture: half of one proves nothing,
+// for or against. It waits, knownTimeout at most, for a screen that is being
+// redrawn.
+func (s *session) still(ctx context.Context, ok check) error {
+	began := time.Now()
 	for {
 		s.mu.Lock()
 		now := time.Now()
 		s.lookLocked(now)
-		half, open, seen, looked := s.halfDone(now) > 0, s.screen.Frame().Open, s.end, s.looked
-		err := ok(s.frame, s.verdict)
+		half, err, looked := s.halfDone(now) > 0, ok(s.frame, s.verdict), s.looked
 		s.mu.Unlock()
-		redrawn := coleo.ErrorCode(err) == coleo.EUnrecognised && now.Sub(began) < knownTimeout
-		if err != nil && !half && !redrawn {
-			return err
-		}
-		if err == nil && !half && !open {
-			w, err := s.client.Write(holder.Write{ID: id, Kind: holder.WriteKeys, SeenOffset: seen, OnlyIfEnd: true, Data: data})
-			if err != nil || w.Applied || w.Duplicate {
+		if !half {
+			var p passing
+			switch {
+			case !errors.As(err, &p):
 				return err
+			case now.Sub(began) >= knownTimeout:
+				return p.error
 			}
 		}
-		retry := time.NewTimer(typeRetry)
-		select {
-		case <-looked:
-		case <-retry.C:
-		case <-ctx.Done():
-			retry.Stop()
-			return coleo.Errorf(coleo.EBusy, "the screen never held still for %s: nothing was typed", typeWindow)
+		if err := wait(ctx, looked); err != nil {
+			return err
 		}
-		retry.Stop()
 	}
 }
 
-// still makes a check on the newest whole picture, without typing.
-func (s *session) still(ctx context.Context, ok check) error {
-	if err := s.present(ctx); err != nil {
-		return err
+// wait waits for the next look at the screen, typeRetry at most.
+func wait(ctx context.Context, looked <-chan struct{}) error {
+	retry := time.NewTimer(typeRetry)
+	defer retry.Stop()
+	select {
+	case <-looked:
+	case <-retry.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return ok(s.frame, s.verdict)
+	return nil
 }
 
 // await looks at each new picture until ok says so, and returns whether it did

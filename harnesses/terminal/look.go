@@ -1,10 +1,7 @@
 package terminal
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
-	"maps"
 	"time"
 
 	"coleo.dev"
@@ -24,16 +21,6 @@ const (
 	// unclosed is how long a synchronized update may stay open before what
 	// there is of it is looked at. Terminals wait as long.
 	unclosed = time.Second
-	// dialogSettle is how long a dialog must have said the same before it is
-	// told what it says: some agent CLIs draw the subject after the box. That
-	// there is one is told at once.
-	dialogSettle = 150 * time.Millisecond
-	// againSettle is the same for a dialog in the place of another one that had
-	// itself come in the place of this, within againWithin: some agent CLIs draw the
-	// first one once more behind a second thought, until their own server has heard
-	// of the answer. On a loaded machine OpenCode 1.18.33 did so for 200 ms.
-	againSettle = time.Second
-	againWithin = 3 * time.Second
 )
 
 // paint is how far the agent CLI is with painting its next picture.
@@ -71,9 +58,11 @@ func (r *reader) look(now time.Time) time.Duration {
 	}
 	if r.verdict.dialog != nil {
 		// What the hook adds comes later: it makes no other dialog of this one.
-		r.verdict.dialog.Fingerprint = r.dialogs.fingerprint(r.verdict.dialog, now)
+		r.verdict.dialog.Fingerprint = r.dialogs.shows(r.verdict.dialog, r.verdict.draft, now)
 		r.complete(&r.verdict)
-	} else if r.verdict.state != "" {
+	} else if r.verdict.state == "" {
+		r.dialogs.hidden()
+	} else {
 		r.dialogs.gone()
 	}
 	if r.verdict.state.Working() || r.verdict.dialog != nil {
@@ -101,7 +90,7 @@ func (r *reader) judge(now time.Time) time.Duration {
 		return again
 	}
 	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
-	if left := r.dialogs.settle - now.Sub(r.dialogs.since); next.Dialog != nil && left > 0 && !r.over {
+	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.over {
 		next.Dialog, again = nil, min(again, left)
 	}
 	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.late && most.state() == next.State) {
@@ -234,39 +223,3 @@ func sameDialog(a, b *coleo.Dialog) bool {
 	}
 	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated
 }
-
-// dialogCounter numbers the appearances of dialogs. Its epoch differs for
-// every session object, because after a restart nobody can prove that a dialog
-// is still the same appearance.
-type dialogCounter struct {
-	epoch string
-	n     int
-	open  string    // what the dialog on the screen says; "" without one
-	title string    // of the last one
-	since time.Time // of this appearance
-
-	settle time.Duration        // how long it must say the same before it is told
-	seen   map[string]time.Time // what dialogs have said, and when they were last seen
-}
-
-func newDialogCounter() dialogCounter {
-	var b [2]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return dialogCounter{epoch: hex.EncodeToString(b[:]), seen: map[string]time.Time{}}
-}
-
-func (c *dialogCounter) fingerprint(d *coleo.Dialog, now time.Time) coleo.Fingerprint {
-	if text := saying(d); text != c.open {
-		maps.DeleteFunc(c.seen, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
-		c.settle = dialogSettle
-		if _, again := c.seen[text]; again && c.open != "" && c.title != d.Title {
-			c.settle = againSettle
-		}
-		c.open, c.title, c.since = text, d.Title, now
-		c.n++
-	}
-	c.seen[c.open] = now
-	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", c.open, c.epoch, c.n))
-}
-
-func (c *dialogCounter) gone() { c.open = "" }

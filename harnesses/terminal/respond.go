@@ -19,25 +19,13 @@ const (
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	same := func(_ *frame, v verdict) error {
-		if v.dialog == nil {
-			return coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
-		}
-		if v.dialog.Fingerprint != dialog {
-			e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.dialog.Title)
-			e.Dialog = v.dialog
-			return e
-		}
-		return nil
-	}
-	if err := s.present(ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	v, age := s.verdict, time.Since(s.dialogs.since)
-	err := same(nil, v)
-	s.mu.Unlock()
-	if err != nil {
+	same := s.showing(dialog)
+	var v verdict
+	var age time.Duration
+	if err := s.still(ctx, func(f *frame, now verdict) error {
+		v, age = now, time.Since(s.dialogs.since)
+		return same(f, now)
+	}); err != nil {
 		return err
 	}
 	// Keys that come with a dialog's first picture are lost: it does not listen yet.
@@ -47,14 +35,49 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if err := s.choose(ctx, same, v, d); err != nil {
 		return err
 	}
-	gone := func() bool { return s.verdict.state != "" && fingerprintOf(s.verdict.dialog) != dialog }
+	gone := func() bool {
+		return s.verdict.state != "" && fingerprintOf(s.verdict.dialog) != dialog && !s.dialogs.doubt
+	}
 	if !s.await(ctx, goneTimeout, gone) && s.State().State != coleo.Dead {
+		s.another()
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered", v.dialog.Title, goneTimeout)
 	}
 	if d.Choice == coleo.Deny {
 		s.lapse()
 	}
 	return nil
+}
+
+// showing is the check that an appearance of a dialog is on the screen. One in
+// its place is told once it is settled: then its fingerprint holds.
+func (s *session) showing(dialog coleo.Fingerprint) check {
+	return func(_ *frame, v verdict) error {
+		if v.dialog == nil {
+			e := coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
+			if v.state == "" {
+				return passing{e}
+			}
+			return e
+		}
+		if v.dialog.Fingerprint == dialog {
+			return nil
+		}
+		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.dialog.Title)
+		e.Dialog = v.dialog
+		if s.dialogs.settling(time.Now()) > 0 {
+			return passing{e}
+		}
+		return e
+	}
+}
+
+// another makes the dialog on the screen another appearance: it was answered, and
+// what is there says the same.
+func (s *session) another() {
+	s.mu.Lock()
+	s.dialogs.gone()
+	s.mu.Unlock()
+	s.relook()
 }
 
 // choose types the keys of a decision.
@@ -130,19 +153,20 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 // moveTo moves the mark of a list to an option, sees it there, and only then
 // presses ENTER.
 func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
-	at := func() int {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.verdict.dialog == nil {
-			return -1
-		}
-		return s.verdict.dialog.Default
-	}
-	for now := at(); now != n; now = at() {
-		if err := s.still(ctx, same); err != nil {
+	for {
+		now := -1
+		err := s.still(ctx, func(f *frame, v verdict) error {
+			if v.dialog != nil {
+				now = v.dialog.Default
+			}
+			return same(f, v)
+		})
+		switch {
+		case err != nil:
 			return err
-		}
-		if now < 0 {
+		case now == n:
+			return s.enter(ctx, same, n)
+		case now < 0:
 			return coleo.Errorf(coleo.EUnsupported, "which option of the list is marked cannot be seen: nothing was chosen")
 		}
 		key := on
@@ -157,6 +181,10 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen", n+1)
 		}
 	}
+}
+
+// enter presses ENTER while the mark of a list is at an option.
+func (s *session) enter(ctx context.Context, same check, n int) error {
 	marked := func(f *frame, v verdict) error {
 		if err := same(f, v); err != nil {
 			return err
@@ -167,35 +195,4 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 		return nil
 	}
 	return s.typeKeys(ctx, marked, "ENTER")
-}
-
-// Interrupt stops the running turn. A dialog is denied: that ends its turn.
-// Without a turn there is nothing to do.
-func (s *session) Interrupt(ctx context.Context) error {
-	s.typing.Lock()
-	defer s.typing.Unlock()
-	if err := s.present(ctx); err != nil {
-		return err
-	}
-	reading := s.State()
-	if !s.rules().Capabilities.Interrupt {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.rules().Title)
-	}
-	if !reading.State.Working() && reading.State != coleo.WaitingApproval {
-		return nil
-	}
-	if err := s.press(ctx, s.rules().Keys.Interrupt); err != nil {
-		return err
-	}
-	s.lapse()
-	s.mu.Lock()
-	s.sent = time.Time{} // there may be no work to be seen any more
-	s.mu.Unlock()
-	stopped := func() bool {
-		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
-	}
-	if !s.await(ctx, ms(s.rules().Timing.Interrupted), stopped) {
-		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, ms(s.rules().Timing.Interrupted))
-	}
-	return nil
 }

@@ -143,7 +143,7 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 
 // Input types raw bytes.
 func (s *session) Input(_ context.Context, p []byte) error {
-	_, err := s.client.Write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
+	_, err := s.write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
 	return err
 }
 
@@ -286,26 +286,7 @@ func (s *session) lookLocked(now time.Time) time.Duration {
 
 // present brings the reading up to date with the newest whole picture.
 func (s *session) present(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		now := time.Now()
-		s.lookLocked(now)
-		wait, looked := s.halfDone(now), s.looked
-		s.mu.Unlock()
-		if wait == 0 {
-			return nil
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-looked:
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
-	}
+	return s.still(ctx, func(*frame, verdict) error { return nil })
 }
 
 func (s *session) wakeLookers() {

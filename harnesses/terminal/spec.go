@@ -30,12 +30,15 @@ type Spec struct {
 	// CompactWhen must hold before the compact command is submitted: agent CLIs
 	// complete commands from a menu, and the entry that is marked is the one that
 	// is carried out, whatever was typed.
-	CompactWhen []Cond       `toml:"compact_when"`
-	Composer    Composer     `toml:"composer"`
-	Rules       []Rule       `toml:"rule"`
-	Dialogs     []DialogRule `toml:"dialog"`
-	Answer      AnswerRule   `toml:"answer"`
-	Transcript  Transcript   `toml:"transcript"`
+	CompactWhen []Cond `toml:"compact_when"`
+	// InterruptWhen holds between the first and the last key of an interrupt: the
+	// last is pressed only then, and the first again while it does not hold.
+	InterruptWhen []Cond       `toml:"interrupt_when"`
+	Composer      Composer     `toml:"composer"`
+	Rules         []Rule       `toml:"rule"`
+	Dialogs       []DialogRule `toml:"dialog"`
+	Answer        AnswerRule   `toml:"answer"`
+	Transcript    Transcript   `toml:"transcript"`
 }
 
 // Capabilities are coleo.Capabilities as they are written in a harness.toml.
@@ -112,8 +115,9 @@ type Composer struct {
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
 	Tab    string `toml:"tab"`    // what it shows for a tab, if not blanks
-	// TabGarbles says that rows behind a tab are drawn over each other: then only
-	// the beginning of a text with tabs is looked for.
+	// TabGarbles says that rows behind a tab are drawn over each other: then the
+	// beginning of a text with tabs is looked for, and its end at the beginning of
+	// the last row.
 	TabGarbles bool   `toml:"tab_garbles"`
 	Mode       string `toml:"mode"`   // a terminal mode that must be on
 	Cursor     string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
@@ -157,6 +161,7 @@ type DialogRule struct {
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
 	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
+	Draft    []Cond   `toml:"draft"`     // while what it is about is not drawn yet: it is told later then, and as cut off
 	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
 	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label

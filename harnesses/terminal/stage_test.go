@@ -63,7 +63,13 @@ when = [{ where = "composer", pattern = ".*" }]
 // setStage starts the program with a bound on its journal, and its session.
 func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
-	spec, err := ParseSpec("stage.toml", []byte(stageSpec))
+	return setStageOf(t, stageSpec, cols, rows, keep)
+}
+
+// setStageOf is setStage by a description of the test's own.
+func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*stage, *session) {
+	t.Helper()
+	spec, err := ParseSpec("stage.toml", []byte(described))
 	if err != nil {
 		t.Fatal(err)
 	}

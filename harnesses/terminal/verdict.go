@@ -19,6 +19,8 @@ type verdict struct {
 	by     *DialogRule // who recognised the dialog
 	late   bool        // the rule says nothing of an agent CLI that still starts
 	shown  []string    // of a dialog whose subject is cut off: the rows that there are
+
+	draft bool // the dialog does not say yet what it is about
 }
 
 // read applies dialogs, then rules. It is pure: one picture, one verdict.
@@ -26,8 +28,12 @@ func (s *Spec) read(f *frame) verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
 		if ok, _, rows := f.matchAll(d.When); ok {
-			dialog, shown := d.parse(f)
-			return verdict{state: coleo.WaitingApproval, rule: d.Name, rows: rows, dialog: dialog, by: d, shown: shown}
+			v := verdict{state: coleo.WaitingApproval, rule: d.Name, rows: rows, by: d}
+			v.dialog, v.shown = d.parse(f)
+			if v.draft = d.isDraft(f); v.draft {
+				v.dialog.Truncated = true
+			}
+			return v
 		}
 	}
 	for _, r := range s.Rules {
@@ -97,6 +103,15 @@ func (d *DialogRule) cutsOff(f *frame, shown []string) bool {
 		return ok
 	}
 	return slices.ContainsFunc(shown, func(row string) bool { return strings.HasSuffix(strings.TrimRight(row, frames), "…") })
+}
+
+// isDraft tells whether the agent CLI has yet to draw what the dialog is about.
+func (d *DialogRule) isDraft(f *frame) bool {
+	if len(d.Draft) == 0 {
+		return false
+	}
+	ok, _, _ := f.matchAll(d.Draft)
+	return ok
 }
 
 // frames are the characters of rows that only draw a box or a scroll bar.

@@ -66,6 +66,8 @@ gutter = '^ *\d+ ([-+] )?'
 changed = '^ *\d+ ([-+])'
 options = ["Yes", "No"]
 select = "digit"
+approve = '^Yes$'
+deny = '^No$'
 [[rule]]
 name = "busy"
 state = "processing"
