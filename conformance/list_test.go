@@ -43,6 +43,9 @@ themselves: ` + "`go test ./conformance -run Documented -update`" + `.
 A harness is compatible when no check fails that must pass. A check is skipped
 when the harness does not claim the ability; what is claimed and fails is a
 failure. A session that is shared is replaced after a failure.
+
+The terminals are 120 columns wide and 40 rows high; ` + "`--size 80x24`" + ` gives them
+others, since what an agent CLI shows depends on it.
 `)
 	return b.String()
 }

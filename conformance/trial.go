@@ -26,6 +26,7 @@ type Config struct {
 	Probe    []string // command of the MCP server that writes its record to the file named by the last argument
 	Isolated bool     // there is no network but loopback
 	Keep     bool     // leave Dir's content
+	Size     Size     // of each terminal
 	Record   string   // folder for recordings of the sessions, which must exist; "" makes none
 	Log      func(line string)
 }
@@ -80,7 +81,7 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),
 		Workdir: t.Workdir, Path: t.config.Path, Binary: t.config.Binary, Environ: t.config.Environ,
 		Profile: coleo.ProfileHermetic, Home: t.home(), Endpoint: t.Model.URL(), Model: "mock-1",
-		PermissionMode: coleo.PermissionAsk,
+		PermissionMode: coleo.PermissionAsk, Cols: t.config.Size.Cols, Rows: t.config.Size.Rows,
 	}
 	if change != nil {
 		change(&c)

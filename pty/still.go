@@ -98,3 +98,21 @@ func cellsOf(line string) int {
 	x, _ := c.Cursor()
 	return x
 }
+
+// Cut returns the first cells of a line, without blanks behind the text. A wide
+// character of which half would be left is left out.
+func Cut(line string, cells int) string {
+	c := New(utf8.RuneCountInString(line)*2+1, 1)
+	_, _ = c.Write([]byte(line))
+	var out strings.Builder
+	for x := range cells {
+		switch cell := c.Cell(x, 0); {
+		case cell.Width == 0 || cell.Width > cells-x:
+		case cell.Text == "":
+			out.WriteByte(' ')
+		default:
+			out.WriteString(cell.Text)
+		}
+	}
+	return strings.TrimRight(out.String(), " ")
+}

@@ -72,6 +72,7 @@ type testFlags struct {
 	keep     bool
 	dir      string
 	binary   string
+	size     string
 	isolated bool
 }
 
@@ -93,6 +94,7 @@ Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not install
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave what the checks made")
 	c.Flags().StringVar(&f.dir, "dir", "", "folder for what the checks make (default: a temporary one)")
 	c.Flags().StringVar(&f.binary, "binary", "", "the agent CLI, instead of the one in PATH")
+	c.Flags().StringVar(&f.size, "size", "", "`COLSxROWS` of the terminals (default: 120x40)")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c
@@ -124,6 +126,9 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	}
 	checks, err := pickChecks(f)
 	if err != nil {
+		return err
+	}
+	if _, err := f.terminal(); err != nil {
 		return err
 	}
 	if !f.isolated && !netns.Isolated() {
@@ -167,15 +172,27 @@ func runChecks(c *cobra.Command, s setup, h coleo.Harness, f testFlags, checks [
 			return conformance.Report{}, fmt.Errorf("make a folder for recordings: %w", err)
 		}
 	}
+	size, err := f.terminal()
+	if err != nil {
+		return conformance.Report{}, err
+	}
 	report, err := conformance.Run(c.Context(), h, conformance.Config{
 		Dir: dir, Path: s.agentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
-		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record,
+		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size,
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
 	}, checks)
 	if err == nil && f.record != "" {
 		err = writeLabels(h, f.record)
 	}
 	return report, err
+}
+
+// terminal is the size that was asked for, the zero value without one.
+func (f testFlags) terminal() (conformance.Size, error) {
+	if f.size == "" {
+		return conformance.Size{}, nil
+	}
+	return conformance.ParseSize(f.size)
 }
 
 func pickChecks(f testFlags) ([]conformance.Check, error) {

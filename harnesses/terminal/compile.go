@@ -251,7 +251,7 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top}, "option": {d.Option, &d.option},
-		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed}, "choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 	})
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
@@ -261,7 +261,13 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 			c.conds(at+key, d.Name, list)
 		}
 	}
-	if d.title == nil {
+	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
+		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
+	}
+	if d.Heading && d.top == nil {
+		c.fail(at+"heading", "dialog %q: heading needs a top", d.Name)
+	}
+	if d.title == nil && !d.Block && !d.Heading {
 		c.fail(path, "dialog %q needs a title", d.Name)
 	}
 }
@@ -272,7 +278,7 @@ func (c *compiler) composer(b *Composer) {
 	}
 	c.regexps("composer.", map[string]pattern{
 		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
-		"strip": {b.Strip, &b.strip}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
+		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
 		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
 	})
 	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {

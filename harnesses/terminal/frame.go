@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"coleo.dev"
 	"coleo.dev/pty"
@@ -31,6 +32,7 @@ const pasteMode = string(pty.ModeBracketedPaste)
 //	screen            all rows
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
+//	cursor line       the same, with the rows above it that the terminal has wrapped
 //	title             the window title
 //	modes             the names of the terminal modes that are on, a row each;
 //	                  "bracketed_paste?" where nobody knows whether that one is
@@ -45,12 +47,12 @@ type region struct {
 	n    int
 }
 
-var regionForms = regexp.MustCompile(`^(screen|cursor|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
+var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
 
 func parseRegion(s string) (region, error) {
 	m := regionForms.FindStringSubmatch(s)
 	if m == nil {
-		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, title, modes, composer, below composer or above composer N", s)
+		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, title, modes, composer, below composer or above composer N", s)
 	}
 	if m[2] == "" {
 		return region{name: s}, nil
@@ -80,6 +82,7 @@ func newFrame(s coleo.Screen, c *Composer) *frame {
 	for i, line := range s.Lines {
 		f.rows[i] = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " ")
 	}
+	c.cutSide(f.rows)
 	f.composer = c.find(f)
 	return f
 }
@@ -93,6 +96,8 @@ func (f *frame) region(r region) ([]string, bool) {
 		return lastRows(f.rows, r.n), true
 	case "cursor":
 		return []string{f.cursorRow()}, true
+	case "cursor line":
+		return []string{f.cursorLine()}, true
 	case "title":
 		return []string{f.screen.Title}, true
 	case "modes":
@@ -116,6 +121,20 @@ func (f *frame) cursorRow() string {
 		return f.rows[y]
 	}
 	return ""
+}
+
+// cursorLine is the cursor's row behind the rows that go on in it: those that
+// are full to the edge, and draw no line.
+func (f *frame) cursorLine() string {
+	line := f.cursorRow()
+	for y := min(f.cursorY(), len(f.rows)) - 1; y >= 0; y-- {
+		row := f.rows[y]
+		if utf8.RuneCountInString(row) < f.screen.Cols || strings.Trim(row, frames) == "" {
+			break
+		}
+		line = row + line
+	}
+	return line
 }
 
 // cursorY is the cursor's row; the last one with text where nobody knows it.
@@ -179,6 +198,7 @@ func (c *Composer) find(f *frame) *composerView {
 		return nil
 	}
 	top := c.findTop(f, bottom)
+	bottom = c.nearest(f, top, bottom)
 	if top < 0 || top >= bottom {
 		return nil
 	}
@@ -201,6 +221,20 @@ func (c *Composer) findBottom(f *frame) int {
 		}
 	}
 	return -1
+}
+
+// nearest returns the first lower edge below an upper one that was found above
+// bottom: Gemini CLI 0.61.0 leaves an old one on a low screen, below its own.
+func (c *Composer) nearest(f *frame, top, bottom int) int {
+	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(f.rows[top-1]) {
+		return bottom
+	}
+	for i := top; i < bottom; i++ {
+		if c.bottom.MatchString(f.rows[i]) {
+			return i
+		}
+	}
+	return bottom
 }
 
 // findTop returns the composer's first row, -1 without one.

@@ -110,6 +110,7 @@ type Composer struct {
 	Head   string `toml:"head"`   // of rows between Top and the first row that are not its own
 	Tall   bool   `toml:"tall"`   // it may be taller than the screen: then it begins at the top, if the cursor is in it
 	Strip  string `toml:"strip"`  // cut off each row
+	Side   string `toml:"side"`   // of the screen's last row: where a sidebar begins, which no other rule sees
 	Drop   int    `toml:"drop"`   // rows at its end that hold no text
 	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`   // of its text when a paste is folded to a note
@@ -126,7 +127,7 @@ type Composer struct {
 	Trap       string `toml:"trap"`   // of a screen on which submit would do something else
 	Breaks     bool   `toml:"breaks"` // submit may become an empty row below the text: when that is seen it is pressed once more
 
-	bottom, top, row, first, head, strip, empty, held, refuse, never, trap *regexp.Regexp
+	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
 }
 
 // Cond is one thing that must be so, or with Not must not be so.
@@ -155,7 +156,8 @@ type DialogRule struct {
 	Kind     string   `toml:"kind"`
 	When     []Cond   `toml:"when"`
 	Strip    string   `toml:"strip"`     // cut off each row first
-	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any
+	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any. It may go on below where a terminal is narrow
+	Block    bool     `toml:"block"`     // instead of Title: it is the whole paragraph above the numbered options, whatever it says
 	Top      string   `toml:"top"`       // of the row above the dialog
 	Subject  string   `toml:"subject"`   // "above" or "below" the title
 	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
@@ -163,7 +165,10 @@ type DialogRule struct {
 	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
 	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
 	Option   string   `toml:"option"`    // of a row; groups mark, number, label
+	Heading  bool     `toml:"heading"`   // where no Title is found, it is the first row below Top
 	Options  []string `toml:"options"`   // when they are always the same
+	Choice   string   `toml:"choice"`    // of each option, when they stand behind the title: its groups together are the label
+	Chosen   string   `toml:"chosen"`    // of what stands behind those: its group is the label of the one that is marked
 	End      string   `toml:"end"`       // of the row behind options or subject
 	Default  int      `toml:"default"`   // 0-based, when Option cannot tell
 	Mark     string   `toml:"mark"`      // "background" when that alone shows which of Options is marked
@@ -174,6 +179,7 @@ type DialogRule struct {
 	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
 
 	strip, title, top, option, end *regexp.Regexp
+	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 }

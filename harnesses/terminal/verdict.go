@@ -59,34 +59,26 @@ func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown []string) {
 	if d.Mark == "background" {
 		out.Default = f.marked(d.Options)
 	}
-	at := d.findTitle(rows, out)
+	w := wrapped{rows, f.rows, f.screen.Cols}
+	at, last := d.findTitle(w, out)
 	if at < 0 {
+		out.Truncated = d.Subject != "" // what it is about is out of sight
 		return out, nil
 	}
-	behind, clipped := d.parseOptions(rows, at, out), false
+	behind, clipped := d.parseOptions(w, last, out), false
 	switch d.Subject {
 	case "above":
 		var top int
 		top, clipped = d.findTop(rows, at)
 		shown = rows[top:at]
 	case "below":
-		shown = rows[at+1 : behind]
+		shown = rows[last+1 : behind]
 	}
 	out.Subject = block(shown)
 	if out.Truncated = clipped || d.cutsOff(f, shown); out.Truncated {
 		return out, shown
 	}
 	return out, nil
-}
-
-func (d *DialogRule) findTitle(rows []string, out *coleo.Dialog) int {
-	for i := len(rows) - 1; i >= 0; i-- {
-		if m := d.title.FindStringSubmatch(rows[i]); m != nil {
-			out.Title = strings.TrimSpace(m[min(1, len(m)-1)])
-			return i
-		}
-	}
-	return -1
 }
 
 // findTop returns the first row of the subject above a title, and whether the
@@ -120,30 +112,6 @@ func (d *DialogRule) isDraft(f *frame) bool {
 	}
 	ok, _, _ := f.matchAll(d.Draft)
 	return ok
-}
-
-// parseOptions reads the options below the title and returns the row at which
-// they, or the dialog, end.
-func (d *DialogRule) parseOptions(rows []string, title int, out *coleo.Dialog) int {
-	first := len(rows)
-	for i := title + 1; i < len(rows); i++ {
-		if d.end != nil && d.end.MatchString(rows[i]) {
-			return min(first, i)
-		}
-		if d.option == nil {
-			continue
-		}
-		m := d.option.FindStringSubmatch(rows[i])
-		if m == nil {
-			continue
-		}
-		first = min(first, i)
-		if g := d.option.SubexpIndex("mark"); g >= 0 && strings.TrimSpace(m[g]) != "" {
-			out.Default = len(out.Options)
-		}
-		out.Options = append(out.Options, strings.TrimSpace(m[d.option.SubexpIndex("label")]))
-	}
-	return first
 }
 
 // frames are the characters of rows that only draw a box or a scroll bar.

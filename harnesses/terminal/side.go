@@ -1,0 +1,28 @@
+package terminal
+
+import (
+	"unicode/utf8"
+
+	"coleo.dev/pty"
+)
+
+// cutSide takes a sidebar at the right off the rows, if there is one.
+func (c *Composer) cutSide(rows []string) {
+	if c.side == nil {
+		return
+	}
+	last := lastRows(rows, 1)
+	if len(last) == 0 {
+		return
+	}
+	at := c.side.FindStringIndex(last[0])
+	if at == nil {
+		return
+	}
+	edge := utf8.RuneCountInString(last[0][:at[0]])
+	for i, row := range rows {
+		if len(row) > edge { // in bytes, of which a cell has one at least
+			rows[i] = pty.Cut(row, edge)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package terminal
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// wrapMargin is how many columns before the right edge a text may be wrapped:
+	// indents, frames and scroll bars take some.
+	wrapMargin = 8
+	// fullMargin is the same for a word that is longer than a row.
+	fullMargin = 2
+	// wrapRows bounds over how many rows a title or an option goes on.
+	wrapRows = 6
+)
+
+// wrapped joins the rows of a text that an agent CLI has wrapped in a terminal
+// that is too narrow for it.
+type wrapped struct {
+	rows  []string // as a dialog's rules see them
+	plain []string // as they are on the screen
+	cols  int
+}
+
+// goesOn tells whether the row behind i goes on with its text: there was no
+// room left in i for that one's first word.
+func (w wrapped) goesOn(i int) bool {
+	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
+		return false
+	}
+	word, _, _ := strings.Cut(strings.TrimSpace(w.rows[i+1]), " ")
+	return strings.Trim(word, frames) != "" && w.end(i)+1+utf8.RuneCountInString(word) > w.cols-wrapMargin
+}
+
+// end is the column behind the text of a row.
+func (w wrapped) end(i int) int {
+	text := strings.TrimSpace(w.rows[i])
+	at := max(0, strings.Index(w.plain[i], text))
+	return utf8.RuneCountInString(w.plain[i][:at]) + utf8.RuneCountInString(text)
+}
+
+// join puts the next row's text behind what rows up to i hold.
+func (w wrapped) join(text string, i int) string {
+	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
+		return text + w.rows[i+1] // the terminal itself has wrapped it
+	}
+	next := strings.TrimSpace(w.rows[i+1])
+	first, _, _ := strings.Cut(next, " ")
+	last := text[strings.LastIndexByte(text, ' ')+1:]
+	if w.end(i) >= w.cols-fullMargin && utf8.RuneCountInString(last+first) > w.cols-wrapMargin {
+		return text + next // one word, longer than a row
+	}
+	if len(last) > 1 && strings.HasSuffix(last, "-") {
+		return text + next // one word, broken at its hyphen
+	}
+	return text + " " + next
+}
+
+// indent is how many blanks a row begins with.
+func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
