@@ -209,6 +209,7 @@ func (c *compiler) conds(path, name string, list []Cond) {
 			c.fail(at+".where", "%q: %v", name, err)
 		}
 		list[i].where, list[i].pattern = where, c.regexp(at+".pattern", list[i].Pattern)
+		list[i].needs = needsOf(list[i].Pattern)
 		if list[i].pattern == nil {
 			c.fail(at, "%q: a condition needs a pattern", name)
 		}

@@ -12,8 +12,9 @@
 //   - the description: spec, compile, base, reload; its launch: launch, join,
 //     hookspec, trust
 //   - a live session: harness, session, changes, pace
-//   - reading: reader, look, frame, verdict, appear, title, wrapped, side, mark, hue, memo, subject; other
-//     witnesses than the screen: voice, inband, listen, reports
+//   - reading: reader, look, frame, verdict, appear, title, wrapped, side, mark,
+//     hue, memo, needs, subject; other witnesses than the screen: voice, inband,
+//     listen, reports
 //   - typing: deliver and keys; holds says what the composer shows, again presses
 //     submit once more, overtake and prove look for what was not seen; respond
 //     answers dialogs, interrupt stops a turn

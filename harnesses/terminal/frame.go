@@ -319,7 +319,10 @@ func (f *frame) match(c *Cond) (ok bool, detail string, rows []string) {
 
 // answer asks a condition of its region's rows, whose text is all of them.
 func (f *frame) answer(c *Cond, rows []string, text string) answer {
-	m := c.pattern.FindStringSubmatchIndex(text)
+	var m []int
+	if c.mayMatch(text) {
+		m = c.pattern.FindStringSubmatchIndex(text)
+	}
 	found := m != nil && (c.Colour == "" || f.inHue(c, rows, f.rowNumbers(c.where)))
 	switch {
 	case found == c.Not:

@@ -139,6 +139,7 @@ type Cond struct {
 
 	where   region
 	pattern *regexp.Regexp
+	needs   []string // words of which each text that pattern matches holds one
 }
 
 // Rule maps a picture to a state: the first one all of whose conditions hold
