@@ -8,12 +8,19 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"coleo.dev"
 )
 
-// pidBytes bounds what is read of a lock file: more than any pid has digits.
-const pidBytes = 32
+const (
+	// pidBytes bounds what is read of a lock file: more than any pid has digits.
+	pidBytes = 32
+	// lockTime is how long a lock is tried again that somebody holds: Held has it
+	// for a moment too. lockLook is how often.
+	lockTime = 100 * time.Millisecond
+	lockLook = 5 * time.Millisecond
+)
 
 // lock takes the file beside a database that only one process may hold. The
 // kernel drops it when the process ends, however it ends; the pid inside is
@@ -24,7 +31,12 @@ func lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock of %s: %w", path, err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for began := time.Now(); ; time.Sleep(lockLook) {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Since(began) > lockTime {
+			break
+		}
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		defer f.Close()
 		return nil, coleo.Errorf(coleo.EConflict, "open %s: %s has it open already", path, holderOf(f))
@@ -37,6 +49,17 @@ func lock(path string) (*os.File, error) {
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
 	return f, nil
+}
+
+// Held tells whether a process has the database at path open, be it one that has
+// been killed and is still being taken apart.
+func Held(path string) bool {
+	f, err := os.Open(path + ".lock")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 // unlock lets go of a lock file. Closing it is not enough: a child that another

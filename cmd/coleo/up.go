@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/store"
 )
 
 const (
@@ -113,24 +114,38 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 		if part.ready(ctx) {
 			continue
 		}
-		_, runs := s.runs(part.name)
-		if runs {
-			if err = s.await(ctx, part.name, nil, part.ready); errors.Is(err, errEnded) {
-				runs, err = false, nil
-			}
-		}
-		if !runs {
+		began, err := s.begin(ctx, part.name, part.args, part.ready)
+		if began {
 			started = append(started, part.title)
-			var ended <-chan struct{}
-			if _, ended, err = s.background(part.name, part.args...); err == nil {
-				err = s.await(ctx, part.name, ended, part.ready)
-			}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return started, nil
+}
+
+// begin starts one of our own verbs, unless it is starting already, and waits
+// until it is ready. One that is only being taken apart, or is killed meanwhile,
+// is waited for, and then another one is started.
+func (s setup) begin(ctx context.Context, name string, args []string, ready func(context.Context) bool) (began bool, err error) {
+	for err = errEnded; errors.Is(err, errEnded); {
+		var ended <-chan struct{}
+		if _, runs := s.runs(name); !runs && !s.held(name) {
+			if _, ended, err = s.background(name, args...); err != nil {
+				return began, err
+			}
+			began = true
+		}
+		err = s.await(ctx, name, ended, ready)
+	}
+	return began, err
+}
+
+// held tells whether somebody has the database of one of our own verbs.
+func (s setup) held(name string) bool {
+	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
+	return ok && store.Held(path)
 }
 
 // oneAtATime waits until no other process is starting something here.
@@ -210,17 +225,21 @@ var errEnded = errors.New("it has ended")
 
 // await waits until a background process is ready. One that has ended before
 // it was is an error, unless another one has come before it. Started is closed
-// at its end; nil: it ran already.
+// at its end; nil: it ran already. Its end, or the end of one that was in the way
+// of what was started, is errEnded.
 func (s setup) await(ctx context.Context, name string, started <-chan struct{}, ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(upTimeout)
 	var over time.Time // when it had ended; zero: it has not
+	rival := false     // another one was in its way
 	for !ready(ctx) {
 		_, runs := s.runs(name)
-		if started == nil && !runs {
+		held := !runs && (started == nil || !over.IsZero()) && s.held(name)
+		rival = rival || held
+		switch there := runs || held; {
+		case !there && (started == nil || rival):
 			return errEnded
-		}
-		if !over.IsZero() && !runs && time.Since(over) > rivalTime {
+		case !there && !over.IsZero() && time.Since(over) > rivalTime:
 			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
 		}
 		if name != "serve" {

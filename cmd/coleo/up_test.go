@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"coleo.dev"
 )
@@ -161,4 +163,25 @@ func TestUpSaysAtOnceWhyServeCannotStart(t *testing.T) {
 		t.Errorf("up = %+v", e)
 	}
 	w.write("config/config.toml", config)
+}
+
+// A process that is killed has its files a while longer, and one that starts has
+// the database before it leaves word: neither may keep the next one from coming.
+func TestUpWaitsForWhoStillHasTheDatabase(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"serve", "host"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			w.check(os.MkdirAll(w.path("state"), 0o700))
+			lock, err := os.Create(w.path("state/" + name + ".db.lock"))
+			w.check(err)
+			w.check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+			held := time.AfterFunc(2*rivalTime, func() { _ = lock.Close() })
+			defer held.Stop()
+			if r := w.run("up"); r.code != 0 || held.Stop() {
+				t.Errorf("up while somebody has %s.db: %v", name, r)
+			}
+		})
+	}
 }
