@@ -23,9 +23,19 @@ const turnTimeout = time.Minute
 // pauses in which the screen may stand still, and after a while.
 var ofTurns = []modelserver.Rule{
 	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
-	{Name: "slowly", When: modelserver.When{Contains: "slowly"}, Reply: []modelserver.Step{{Text: strings.Repeat("one more word of it ", 16), Pace: 20}}},
+	{Name: "slowly", When: modelserver.When{Contains: "slowly"}, Reply: []modelserver.Step{{Text: counted(64), Pace: 20}}},
 	{Name: "pausing", When: modelserver.When{Contains: "pausing"}, Reply: []modelserver.Step{{Text: "This begins well."}, {Pause: 1500}, {Text: "\n\nAnd goes on."}, {Pause: 1200}, {Text: "\n\nUntil it ends."}}},
 	{Name: "late", When: modelserver.When{Contains: "late"}, Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
+}
+
+// counted is a text of so many words, no two alike: Gemini CLI asks what to do
+// about a model that repeats itself.
+func counted(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d", i*i+7)
+	}
+	return strings.Join(words, " ")
 }
 
 // turn is a prompt, and when its agent CLI became idle after it.
