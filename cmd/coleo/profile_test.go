@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,18 +51,28 @@ func (w *world) seedHome() map[string]string {
 	return w.hashes()
 }
 
+// hashes returns what is in the home folder, without what an agent CLI that
+// runs takes away meanwhile: Claude Code tries to clone its plugins there.
 func (w *world) hashes() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	w.check(filepath.WalkDir(w.home, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			out[path] = "folder"
-			return err
+		var raw []byte
+		if err == nil && !d.IsDir() {
+			raw, err = os.ReadFile(path)
 		}
-		raw, err := os.ReadFile(path)
-		sum := sha256.Sum256(raw)
-		out[path] = hex.EncodeToString(sum[:])
-		return err
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir():
+			out[path] = "folder"
+		default:
+			sum := sha256.Sum256(raw)
+			out[path] = hex.EncodeToString(sum[:])
+		}
+		return nil
 	}))
 	return out
 }
