@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -55,35 +54,51 @@ func TestEveryTurnEndsOnceAndNotBeforeItsModelHasSpoken(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			seen := followIdle(ctx, trial.Session)
+			defer cancel()
+			idle := followIdle(ctx, trial.Session)
 			var turns []turn
 			for n := range *safetyTurns {
 				turns = append(turns, takeTurn(t, trial, ofTurns[n%len(ofTurns)].Name))
 			}
-			cancel()
-			early, flaps := judgeTurns(t, trial, turns, seen())
+			early, flaps := judgeTurns(t, trial, turns, upTo(turns[len(turns)-1].sent, idle))
 			t.Logf("%d turns, %d times idle too early, %d flaps", len(turns), early, flaps)
 		})
 	}
 }
 
-// followIdle notes each time at which the session became idle after now, until
-// ctx ends; what it returns waits for that and tells them.
-func followIdle(ctx context.Context, s coleo.Session) func() []time.Time {
-	var at []time.Time
-	var done sync.WaitGroup
+// followIdle tells each time at which the session becomes idle from now on, until
+// ctx or the session ends. It has room for more than any turns should bring.
+func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
+	seen := make(chan time.Time, 8**safetyTurns)
 	since := time.Now()
-	done.Go(func() {
+	go func() {
+		defer close(seen)
 		for c, err := range s.Changes(ctx, 0) {
 			if err != nil {
 				return
 			}
-			if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.Time.After(since) {
-				at = append(at, c.Time)
+			if c.Kind != coleo.ChangeState || c.Reading.State != coleo.Idle || c.Time.Before(since) {
+				continue
+			}
+			select {
+			case seen <- c.Time:
+			case <-ctx.Done():
+				return
 			}
 		}
-	})
-	return func() []time.Time { done.Wait(); return at }
+	}()
+	return seen
+}
+
+// upTo returns what was told up to the first time after the one given: who waits
+// for the end of a turn may hear of it sooner than who follows.
+func upTo(after time.Time, told <-chan time.Time) (list []time.Time) {
+	for at := range told {
+		if list = append(list, at); at.After(after) {
+			break
+		}
+	}
+	return list
 }
 
 func takeTurn(t *testing.T, trial *Trial, how string) turn {
