@@ -58,7 +58,7 @@ func ReadStill(p []byte) (coleo.Screen, bool) {
 	s.Lines = strings.Split(strings.TrimSuffix(string(p), "\n"), "\n")
 	for y, line := range s.Lines {
 		s.Lines[y] = strings.TrimRight(line, " ")
-		s.Cols = max(s.Cols, cellsOf(line))
+		s.Cols = max(s.Cols, Cells(line))
 	}
 	s.Rows = len(s.Lines)
 	if header != nil {
@@ -91,8 +91,11 @@ func readStillFooter(s *coleo.Screen, p []byte, at []int) {
 	s.Cursor[1], _ = strconv.Atoi(field(4))
 }
 
-// cellsOf returns how many cells a line of text takes on a screen.
-func cellsOf(line string) int {
+// Cells returns how many cells a line of text takes on a screen.
+func Cells(line string) int {
+	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return len(line)
+	}
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))
 	x, _ := c.Cursor()

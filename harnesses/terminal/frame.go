@@ -123,13 +123,14 @@ func (f *frame) cursorRow() string {
 	return ""
 }
 
-// cursorLine is the cursor's row behind the rows that go on in it: those that
-// are full to the edge, and draw no line.
+// cursorLine is the cursor's row behind the rows that go on in it: those in which
+// its first character had no room, and which draw no line.
 func (f *frame) cursorLine() string {
 	line := f.cursorRow()
 	for y := min(f.cursorY(), len(f.rows)) - 1; y >= 0; y-- {
 		row := f.rows[y]
-		if utf8.RuneCountInString(row) < f.screen.Cols || strings.Trim(row, frames) == "" {
+		_, first := utf8.DecodeRuneInString(line)
+		if pty.Cells(row)+max(1, pty.Cells(line[:first])) <= f.screen.Cols || strings.Trim(row, frames) == "" {
 			break
 		}
 		line = row + line

@@ -1,10 +1,6 @@
 package terminal
 
-import (
-	"unicode/utf8"
-
-	"coleo.dev/pty"
-)
+import "coleo.dev/pty"
 
 // cutSide takes a sidebar at the right off the rows, if there is one.
 func (c *Composer) cutSide(rows []string) {
@@ -19,7 +15,7 @@ func (c *Composer) cutSide(rows []string) {
 	if at == nil {
 		return
 	}
-	edge := utf8.RuneCountInString(last[0][:at[0]])
+	edge := pty.Cells(last[0][:at[0]])
 	for i, row := range rows {
 		if len(row) > edge { // in bytes, of which a cell has one at least
 			rows[i] = pty.Cut(row, edge)

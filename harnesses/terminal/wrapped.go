@@ -2,7 +2,8 @@ package terminal
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"coleo.dev/pty"
 )
 
 const (
@@ -30,14 +31,14 @@ func (w wrapped) goesOn(i int) bool {
 		return false
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(w.rows[i+1]), " ")
-	return strings.Trim(word, frames) != "" && w.end(i)+1+utf8.RuneCountInString(word) > w.cols-wrapMargin
+	return strings.Trim(word, frames) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
 }
 
 // end is the column behind the text of a row.
 func (w wrapped) end(i int) int {
 	text := strings.TrimSpace(w.rows[i])
 	at := max(0, strings.Index(w.plain[i], text))
-	return utf8.RuneCountInString(w.plain[i][:at]) + utf8.RuneCountInString(text)
+	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
 // join puts the next row's text behind what rows up to i hold.
@@ -48,7 +49,7 @@ func (w wrapped) join(text string, i int) string {
 	next := strings.TrimSpace(w.rows[i+1])
 	first, _, _ := strings.Cut(next, " ")
 	last := text[strings.LastIndexByte(text, ' ')+1:]
-	if w.end(i) >= w.cols-fullMargin && utf8.RuneCountInString(last+first) > w.cols-wrapMargin {
+	if w.end(i) >= w.cols-fullMargin && pty.Cells(last+first) > w.cols-wrapMargin {
 		return text + next // one word, longer than a row
 	}
 	if len(last) > 1 && strings.HasSuffix(last, "-") {

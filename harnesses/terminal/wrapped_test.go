@@ -38,6 +38,9 @@ func TestWhatANarrowTerminalWrapsIsOneText(t *testing.T) {
 		"a line that the terminal itself wraps": {"aider",
 			strings.Repeat("x", 59) + "\n\na-file.txt\nAllow edits to file that has not been added to the chat? (Y)\nes/(N)o/(D)on't ask again [No]: ",
 			"Allow edits to file that has not been added to the chat?", "a-file.txt", []string{"Yes", "No", "Don't ask again"}},
+		"the same with wide characters": {"aider",
+			"Add x" + strings.Repeat("漢", 19) + " to the chat? (Y)\nes/(N)o/(D)on't ask again [Yes]: ",
+			"Add x" + strings.Repeat("漢", 19) + " to the chat?", "", []string{"Yes", "No", "Don't ask again"}},
 	} {
 		screen, ok := pty.ReadStill([]byte(c.picture))
 		if !ok {
