@@ -35,7 +35,7 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 		{"claude-code-sizes/2.1.197-60x20-imports", "Allow external CLAUDE.md file imports?", coleo.DialogTrust, []string{"Yes, allow external imports", "No, disable external imports"}, false},
 		{"codex-sizes/0.169.0-60x20-hooks", "Hooks need review", coleo.DialogTrust, []string{"Review hooks", "Trust all and continue", "Continue without trusting (hooks won't run)"}, false},
 		{"codex-sizes/0.169.0-60x20-update", "Update available · 0.169.0 → 9.9.9", coleo.DialogUpdate, []string{"Update now (runs `npm install -g @openai/codex`)", "Skip", "Skip until next version"}, false},
-		{"codex-sizes/0.169.0-60x20-sign-in", "Sign in another way", coleo.DialogLogin, []string{"Use an OpenAI API key", "Use Amazon Bedrock"}, false},
+		{"codex-sizes/0.169.0-60x20-api-key", "Sign in another way", coleo.DialogLogin, []string{"Use an OpenAI API key", "Use Amazon Bedrock"}, false},
 		{"gemini-sizes/0.61.0-60x20-trust-settings", "Do you trust the files in this folder?", coleo.DialogTrust,
 			[]string{"Trust folder (a-folder-with-quite-a-long-name-th…", "Trust parent folder (w)", "Don't trust"}, true},
 		{"gemini-sizes/0.61.0-60x20-sign-in", "When using Vertex AI, you must specify either:", coleo.DialogLogin, nil, false},
