@@ -32,7 +32,7 @@ const lostPerMille = 5
 
 func safetyTrial(t *testing.T, name string) *Trial {
 	t.Helper()
-	reg, err := registry.New("", []string{os.Args[0], asHolder})
+	reg, err := registry.New("", holdCommand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,17 +174,19 @@ func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := rand.New(rand.NewPCG(1, 2))
-			lost := 0
+			lost, proofs := 0, map[coleo.Proof]int{}
 			for n := range *safetyPrompts {
 				prompt := promptOf(n, r)
 				if n%100 == 99 {
 					prompt += strings.Repeat(" very long", maxPrompt/10)
 				}
-				switch err := sendAndSee(t, trial, prompt); coleo.ErrorCode(err) {
+				proof, err := sendAndSee(t, trial, prompt)
+				switch coleo.ErrorCode(err) {
 				case "":
+					proofs[proof]++
 				case coleo.EPromptLost:
 					lost++
-					t.Logf("prompt %d (%.200q) was reported lost: %v%s", n, prompt, err, screenOf(err))
+					t.Logf("prompt %d (%.200q) was reported lost, the model was asked it %d times: %v%s", n, prompt, asked(trial.Model, prompt), err, screenOf(err))
 				case coleo.EInvalid:
 					t.Logf("prompt %d was refused: %v", n, err)
 				default:
@@ -194,12 +196,12 @@ func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 			if lost*1000 > lostPerMille**safetyPrompts {
 				t.Errorf("%d of %d prompts were reported lost", lost, *safetyPrompts)
 			}
-			t.Logf("%d prompts, %d reported lost", *safetyPrompts, lost)
+			t.Logf("%d prompts, %d reported lost, proven by %v", *safetyPrompts, lost, proofs)
 		})
 	}
 }
 
-func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
+func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stands still over 100 kB in one line
 	defer cancel()
@@ -210,20 +212,20 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 		}
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
 	if err == nil && reading.State == coleo.WaitingApproval { // whether a conversation that has grown long shall be sent
 		err = trial.decided(ctx, reading.Dialog, receipt, coleo.Approve)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	// Some agent CLIs make blanks of a tab.
 	if asked(trial.Model, prompt) == 0 && asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
-		return fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
+		return "", fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
-	return nil
+	return receipt.Proof, nil
 }
 
 // screenOf is the screen that an error brings.

@@ -103,17 +103,6 @@ func (f *frame) taken(text string, c *Composer) bool {
 	return f.composer.empty || !left
 }
 
-// echoes tells whether the transcript above the composer shows how the text
-// begins, or how it ends: of a long one the beginning has scrolled away.
-func (f *frame) echoes(text string) bool {
-	if f.composer == nil {
-		return false
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	above, text := squeeze(strings.Join(f.rows[:f.composer.top], "")), squeeze(text)
-	return strings.Contains(above, firstRunes(squeeze(line), tailRunes)) || strings.Contains(above, lastRunes(text, tailRunes))
-}
-
 // squeeze drops all blanks: where a screen breaks a line is its own affair. It
 // drops marks, joiners and pictures too: how wide those are is much disputed, and
 // some agent CLIs paint over the ones that they think narrower than they are.

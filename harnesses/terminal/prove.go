@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"coleo.dev"
@@ -51,22 +50,4 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 		s.typing.Unlock()
 	}
 	return proof, ctx.Err()
-}
-
-// behind are the rows above the composer, all where there is none.
-func (f *frame) behind() []string {
-	if f.composer == nil {
-		return f.rows
-	}
-	return f.rows[:f.composer.top]
-}
-
-// echoed counts how often rows show how a prompt begins.
-func echoed(rows []string, prompt string) int {
-	line, _, _ := strings.Cut(prompt, "\n")
-	begin := firstRunes(squeeze(line), tailRunes)
-	if begin == "" {
-		return 0
-	}
-	return strings.Count(squeeze(strings.Join(rows, "")), begin)
 }
