@@ -38,6 +38,7 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 		{"codex-sizes/0.169.0-60x20-api-key", "Sign in another way", coleo.DialogLogin, []string{"Use an OpenAI API key", "Use Amazon Bedrock"}, false},
 		{"codex-sizes/0.169.0-60x20-api-key", "Use your own OpenAI API key for usage-based billing", coleo.DialogLogin, nil, false},
 		{"codex-sizes/0.145.0-60x20-trust", "Do you trust the contents of this directory?", coleo.DialogTrust, []string{"Yes, continue", "No, quit"}, false},
+		{"codex-sizes/0.157.0-60x20-trust", "Folder access", coleo.DialogTrust, []string{"Trust and continue", "Quit"}, false},
 		{"aider-sizes/0.86.2-60x20-start", "No git repo found, create one to track aider's changes (recommended)?", coleo.DialogPermission, []string{"Yes", "No"}, true},
 		{"aider-sizes/0.86.2-60x20-start", "Open documentation URL for more info?", coleo.DialogOther, []string{"Yes", "No", "Don't ask again"}, false},
 		{"gemini-sizes/0.61.0-60x20-trust-settings", "Do you trust the files in this folder?", coleo.DialogTrust,
