@@ -12,11 +12,11 @@ func (f *frame) holds(text string, c *Composer) bool {
 	if f.composer == nil {
 		return false
 	}
-	if c.held != nil && c.held.MatchString(f.composer.text) {
-		return true
-	}
-	return c.endsLike(f.composer.text, text)
+	return c.folds(f.composer.text) || c.endsLike(f.composer.text, text)
 }
+
+// folds tells whether what is shown is the note that stands for a large paste.
+func (c *Composer) folds(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
 
 // endsLike tells whether what is shown ends as a text does.
 func (c *Composer) endsLike(shown, text string) bool {
@@ -99,7 +99,7 @@ func (f *frame) taken(text string, c *Composer) bool {
 	if f.composer == nil {
 		return !f.overflows(text, c)
 	}
-	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text)
+	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text) || c.folds(f.composer.text)
 	return f.composer.empty || !left
 }
 

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,19 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	} {
 		if garbles.endsLike(tt[0], tt[1]) {
 			t.Errorf("%s: it is taken for the text", what)
+		}
+	}
+}
+
+// A paste that is folded to a note has not been taken while the note is there.
+func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
+	t.Parallel()
+	c := &Composer{held: regexp.MustCompile(`\[Pasted Content \d+ chars\]`)}
+	text := strings.Repeat("many words ", 200)
+	for shown, want := range map[string]bool{"[Pasted Content 2200 chars]": false, "": true, "the next one": true} {
+		f := &frame{composer: &composerView{text: shown, empty: shown == ""}}
+		if got := f.taken(text, c); got != want {
+			t.Errorf("with %q in the composer it counts as taken: %t, want %t", shown, got, want)
 		}
 	}
 }
