@@ -216,7 +216,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	s.mu.Lock()
 	busy, worked, offset := s.reading.State.Working(), s.worked, s.end
 	s.mu.Unlock()
-	was := submission{text: text, at: r.Time}
+	was, before := submission{text: text, at: r.Time}, 0
 	still := func(f *frame, v verdict) error {
 		tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
 		if err := s.mayPrompt(f, v); err != nil && !tall {
@@ -230,7 +230,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 				return err
 			}
 		}
-		r.Offset, r.Cursor, worked = s.end, s.log.Cursor(), s.worked
+		r.Offset, r.Cursor, worked, before = s.end, s.log.Cursor(), s.worked, s.echoed(text)
 		if was.worked, was.rows = worked, 0; f.composer != nil {
 			was.rows = f.composer.bottom - f.composer.top
 		}
@@ -247,7 +247,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	reported := false
 	taken := func() bool {
 		reported = s.reports.turn(text, r.Time) != nil
-		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
+		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text) || s.echoedSince(text, before)) || s.verdict.dialog != nil
 	}
 	nothing := s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, taken)
 	if (nothing || !s.await(ctx, startTimeout+digesting(text), taken)) && !reported {

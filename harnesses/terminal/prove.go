@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/pty"
 )
 
 // proveTimeout bounds how long an agent CLI that is at work may take to show the
@@ -28,15 +29,14 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	then, err := screenAt(s.Handle(), r.Time)
 	known, before := err == nil, 0 // else what it showed is not kept: only the hook can tell
 	if known {
-		f := newFrame(then.View(), &s.rules().Composer)
-		before = echoed(append(then.History(historyRows), f.behind()...), text)
+		before = echoed(newFrame(then.View(), &s.rules().Composer).since(then), text)
 	}
 	var proof coleo.Proof
 	seen := func() bool {
 		switch {
 		case s.reports.turn(text, r.Time) != nil:
 			proof = coleo.ProofReported
-		case known && s.frame.taken(text, &s.rules().Composer) && echoed(append(s.screen.History(historyRows), s.frame.behind()...), text) > before:
+		case known && s.frame.taken(text, &s.rules().Composer) && s.echoed(text) > before:
 			proof = coleo.ProofStarted
 		}
 		return proof != ""
@@ -53,12 +53,24 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return proof, ctx.Err()
 }
 
-// behind are the rows above the composer, all where there is none.
-func (f *frame) behind() []string {
-	if f.composer == nil {
-		return f.rows
+// echoed counts how often the transcript shows how a prompt begins, in what has
+// scrolled off too. The caller holds mu.
+func (s *session) echoed(prompt string) int { return echoed(s.frame.since(s.screen), prompt) }
+
+// echoedSince tells whether it does so more often than it did, on the newest whole
+// picture: with rows of an older one what has scrolled off may be counted twice.
+func (s *session) echoedSince(prompt string, before int) bool {
+	return s.paint.begun.IsZero() && s.echoed(prompt) > before
+}
+
+// since are the rows above the composer, all where there is none, behind those
+// that have scrolled off.
+func (f *frame) since(screen *pty.Core) []string {
+	rows := f.rows
+	if f.composer != nil {
+		rows = rows[:f.composer.top]
 	}
-	return f.rows[:f.composer.top]
+	return append(screen.History(historyRows), rows...)
 }
 
 // echoed counts how often rows show how a prompt begins.
