@@ -30,7 +30,7 @@ const (
 
 // SendPrompt types a prompt and returns when the agent CLI has taken it.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
-	text, err := s.asText(plainEnd(p.Text))
+	text, err := s.asText(plain(p.Text))
 	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
 		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
 	}
@@ -113,29 +113,6 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 // digesting is how long an agent CLI may stand still over a text.
 func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
-}
-
-// plainEnd is a prompt with one kind of line end, and without blanks behind it.
-func plainEnd(prompt string) string {
-	return strings.TrimRight(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n ")
-}
-
-// asText returns a prompt in the form that the composer takes as text, and says
-// no to what none would.
-func (s *session) asText(prompt string) (string, error) {
-	c := &s.rules().Composer
-	begin := strings.TrimLeft(prompt, " \t\r\n") // as an agent CLI may see it that cuts blanks off
-	switch {
-	case begin == "":
-		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
-	case c.never != nil && c.never.MatchString(begin):
-		return "", coleo.Errorf(coleo.EInvalid, "%s would do something else with this prompt than take it as text: word it another way", s.rules().Title)
-	case c.refuse == nil || !c.refuse.MatchString(begin):
-		return prompt, nil
-	case c.Lead != "":
-		return c.Lead + begin, nil
-	}
-	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, begin[:1])
 }
 
 // mayPrompt is the check before text is typed: the composer is on this very

@@ -19,7 +19,7 @@ var _ coleo.Prover = (*session)(nil)
 // the hook has named it since, or when the composer does not hold it and the
 // transcript shows it once more often than it did then.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
-	text, err := s.asText(plainEnd(r.Text))
+	text, err := s.asText(plain(r.Text))
 	if err != nil {
 		return "", nil // nobody can have typed it
 	}
