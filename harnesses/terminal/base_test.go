@@ -109,3 +109,18 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 		}
 	}
 }
+
+// Claude Code 2.1.329 and Gemini CLI 0.61.0 make a new row of ENTER behind a
+// backslash; Codex 0.169.0 and OpenCode 1.18.33 do not.
+func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
+	t.Parallel()
+	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false, "opencode": false} {
+		s := &session{}
+		s.described.Store(builtinSpec(t, harness+"-"))
+		for prompt, want := range map[string]bool{"a folder\\": refused, "two\nrows\\\n": refused, "a\\b": false, "a\\\nb": false} {
+			if _, err := s.asText(plain(prompt)); (coleo.ErrorCode(err) == coleo.EInvalid) != want {
+				t.Errorf("%s: %q: %v; want refused: %t", harness, prompt, err, want)
+			}
+		}
+	}
+}
