@@ -45,7 +45,7 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	if err := os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(dir, []string{os.Args[0], asHolder})
+	reg, err := registry.New(dir, holdCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,20 +7,23 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"coleo.dev"
 	"coleo.dev/conformance/mcpserver"
 	"coleo.dev/conformance/netns"
 	"coleo.dev/holder"
+	"coleo.dev/hook"
 	"coleo.dev/registry"
 )
 
-// The test binary is also the holder, the MCP server of the checks, the fake
-// agent CLI and, in a network namespace of its own, the suite itself.
+// The test binary is also the holder and the hook program, called as coleo is, the
+// MCP server of the checks, the fake agent CLI and, in a network namespace of its
+// own, the suite itself.
 const (
 	asFake     = "fakeagent" // the name it is called by
-	asHolder   = "coleo-test-hold"
+	asHolder   = "hold"
 	asProbe    = "coleo-test-probe"
 	asIsolated = "COLEO_TEST_ISOLATED"
 )
@@ -31,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(playFake(os.Args[1:]))
 	case len(os.Args) > 1 && os.Args[1] == asHolder:
 		exitIf(holder.Serve(os.Stdin, os.Stdout))
+	case len(os.Args) > 1 && os.Args[1] == hook.Verb:
+		playHook()
 	case len(os.Args) > 2 && os.Args[1] == asProbe:
 		exitIf(mcpserver.Run(context.Background(), os.Stdin, os.Stdout, os.Args[2]))
 	case os.Getenv(asIsolated) != "":
@@ -42,6 +47,18 @@ func TestMain(m *testing.M) {
 	// Without its second of sleep at the end, of each program that a test ends.
 	environ := append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(netns.RunAgain(environ, asIsolated+"=1"))
+}
+
+// holdCommand becomes a holder. By its form a harness knows that the program is
+// the hook too.
+func holdCommand() []string { return []string{os.Args[0], asHolder, "--stdin"} }
+
+// playHook is the hook program. It becomes another one at its end, because the
+// race detector would make it sleep for a second there, and the agent CLI wait.
+func playHook() {
+	hook.Run(os.Args[2:], os.Stdin)
+	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
+	os.Exit(0)
 }
 
 func exitIf(err error) {
@@ -80,7 +97,7 @@ func TestHarnessesAreCompatible(t *testing.T) {
 	if !netns.Isolated() {
 		t.Fatal("these tests must not run where there is a network")
 	}
-	reg, err := registry.New("", []string{os.Args[0], asHolder})
+	reg, err := registry.New("", holdCommand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +154,7 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "hasty.toml"), []byte("base = \"gemini\"\nname = \"hasty\"\n[timing]\npaste_gap_ms = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(dir, []string{os.Args[0], asHolder})
+	reg, err := registry.New(dir, holdCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,12 +27,16 @@ var (
 // sendsPerDialog is how many are sent at one dialog before it is denied.
 const sendsPerDialog = 10
 
+// conversation is how many prompts one agent CLI gets before it is started anew:
+// more than people send, and Aider counts the tokens of all of them for each.
+const conversation = 250
+
 // lostPerMille bounds the prompts that may be reported lost.
 const lostPerMille = 5
 
 func safetyTrial(t *testing.T, name string) *Trial {
 	t.Helper()
-	reg, err := registry.New("", []string{os.Args[0], asHolder})
+	reg, err := registry.New("", holdCommand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +154,7 @@ func promptOf(n int, r *rand.Rand) string {
 	case 3:
 		return fill([]string{"漢字", "かな", "한글", " ", "，"}, 1+r.IntN(900))
 	case 4:
-		return fill([]string{"👩‍👧", "🇫🇮", "⚠️", " ok", "é"}, 1+r.IntN(300))
+		return fill([]string{"👩‍👧", "🇫🇮", "⚠️", " ok", "é", "❤️", "1️⃣", "👍🏽 ", "🏳️‍🌈", "⭐️", "z"}, 1+r.IntN(300))
 	case 5:
 		return leads[r.IntN(len(leads))] + nonce + " behind a sign"
 	case 6:
@@ -168,38 +172,52 @@ const maxPrompt = 100_000 // bytes
 func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		t.Run(name, func(t *testing.T) {
-			trial := safetyTrial(t, name)
-			short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
-			if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
-				t.Fatal(err)
-			}
 			r := rand.New(rand.NewPCG(1, 2))
-			lost := 0
-			for n := range *safetyPrompts {
-				prompt := promptOf(n, r)
-				if n%100 == 99 {
-					prompt += strings.Repeat(" very long", maxPrompt/10)
-				}
-				switch err := sendAndSee(t, trial, prompt); coleo.ErrorCode(err) {
-				case "":
-				case coleo.EPromptLost:
-					lost++
-					t.Logf("prompt %d (%.200q) was reported lost: %v%s", n, prompt, err, screenOf(err))
-				case coleo.EInvalid:
-					t.Logf("prompt %d was refused: %v", n, err)
-				default:
-					t.Fatalf("prompt %d (%.60q): %v", n, prompt, err)
-				}
+			lost, proofs := 0, map[coleo.Proof]int{}
+			for from := 0; from < *safetyPrompts; from += conversation {
+				t.Run(fmt.Sprintf("from %d", from), func(t *testing.T) {
+					lost += converse(t, name, from, min(from+conversation, *safetyPrompts), r, proofs)
+				})
 			}
 			if lost*1000 > lostPerMille**safetyPrompts {
 				t.Errorf("%d of %d prompts were reported lost", lost, *safetyPrompts)
 			}
-			t.Logf("%d prompts, %d reported lost", *safetyPrompts, lost)
+			t.Logf("%d prompts, %d reported lost, proven by %v", *safetyPrompts, lost, proofs)
 		})
 	}
 }
 
-func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
+// converse sends the prompts of one conversation, counts how they were proven and
+// returns how many were reported lost.
+func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[coleo.Proof]int) (lost int) {
+	t.Helper()
+	trial := safetyTrial(t, name)
+	short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
+	if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
+		t.Fatal(err)
+	}
+	for n := from; n < to; n++ {
+		prompt := promptOf(n, r)
+		if n%100 == 99 {
+			prompt += strings.Repeat(" very long", maxPrompt/10)
+		}
+		proof, err := sendAndSee(t, trial, prompt)
+		switch coleo.ErrorCode(err) {
+		case "":
+			proofs[proof]++
+		case coleo.EPromptLost:
+			lost++
+			t.Logf("prompt %d (%.200q) was reported lost, the model was asked it %d times: %v%s", n, prompt, asked(trial.Model, prompt), err, screenOf(err))
+		case coleo.EInvalid:
+			t.Logf("prompt %d was refused: %v", n, err)
+		default:
+			t.Fatalf("prompt %d (%.60q): %v", n, prompt, err)
+		}
+	}
+	return lost
+}
+
+func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stands still over 100 kB in one line
 	defer cancel()
@@ -210,20 +228,20 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) error {
 		}
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
 	if err == nil && reading.State == coleo.WaitingApproval { // whether a conversation that has grown long shall be sent
 		err = trial.decided(ctx, reading.Dialog, receipt, coleo.Approve)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	// Some agent CLIs make blanks of a tab.
 	if asked(trial.Model, prompt) == 0 && asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
-		return fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
+		return "", fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
-	return nil
+	return receipt.Proof, nil
 }
 
 // screenOf is the screen that an error brings.

@@ -154,18 +154,32 @@ func because(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidence says what was read, what was on the screen and what the model was
-// asked.
+// evidenceRequests is how many of the model's requests are told of a failure: the
+// turn in question and the one before it.
+const evidenceRequests = 20
+
+// evidence says what was read, by which witnesses, what was on the screen and what
+// the model was asked last.
 func (t *Trial) evidence() string {
 	if t.Session == nil {
 		return ""
 	}
 	r := t.Session.State()
 	out := fmt.Sprintf("\nread: %s by rule %q", r.State, r.Rule)
+	if x, ok := t.Session.(coleo.Explainer); ok {
+		for _, w := range x.Explain().Witnesses {
+			out += fmt.Sprintf("\nwitness: %s %s %q at %s, lapsed: %t", w.Name, w.State, w.Rule, w.Time.Format("15:04:05.000"), w.Lapsed)
+		}
+	}
 	if term, ok := t.Session.(coleo.Terminal); ok {
 		out += "\nscreen:\n" + strings.TrimRight(strings.Join(term.Screen().Lines, "\n"), "\n")
 	}
-	for _, q := range t.requests() {
+	asked := t.requests()
+	if n := len(asked) - evidenceRequests; n > 0 {
+		out += fmt.Sprintf("\nmodel: %d earlier requests", n)
+		asked = asked[n:]
+	}
+	for _, q := range asked {
 		out += fmt.Sprintf("\nmodel: %s %s %q -> %d %s", q.Method, q.Path, cut(q.Prompt), q.Status, q.Rule)
 	}
 	return out

@@ -1,6 +1,7 @@
 package pty
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 )
@@ -45,6 +46,9 @@ func (p *painter) escape(format string, args ...any) {
 	p.out = fmt.Appendf(p.out, format, args...)
 	p.before = joinState{}
 }
+
+// nowhere is where the cursor is behind what other terminals may draw wider.
+const nowhere = -1
 
 func (p *painter) moveTo(x, y int) {
 	if p.x != x || p.y != y {
@@ -120,15 +124,17 @@ func (p *painter) cell(x, y int, in cell) int {
 	}
 	text := p.c.appendCell(nil, in.ch)
 	for i, r := range string(text) {
-		after, joined := p.before.next(p.c.props.of(r))
+		after, joined := p.c.props.next(p.before, r)
 		if i == 0 && joined { // with what stands left of it
 			p.escape("\x1b[%d;%dH", y+1, x+1)
-			after, _ = p.before.next(p.c.props.of(r))
+			after, _ = p.c.props.next(p.before, r)
 		}
 		p.before = after
 	}
 	p.out = append(p.out, text...)
-	p.x += width
+	if p.x += width; p.c.props.narrow && bytes.ContainsRune(text, emojiSelector) {
+		p.x = nowhere
+	}
 	return width
 }
 

@@ -5,7 +5,7 @@ const maxCluster = 64
 
 // print puts r at the cursor.
 func (c *Core) print(r rune) {
-	after, joined := c.before.next(c.props.of(r))
+	after, joined := c.props.next(c.before, r)
 	was := 0 // cells that r shares
 	if joined {
 		was = int(c.before.width)
@@ -51,7 +51,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster left of the cursor, which gets wider by grow.
+// join adds r to the cluster left of the cursor, which gets wider by
+// grow, or narrower by a cell.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -66,6 +67,11 @@ func (c *Core) join(r rune, grow int) {
 	if len(text) < maxCluster {
 		text = append(text, string(r)...)
 		lead.ch = lead.ch&wide | cluster | c.clusterID(string(text))
+	}
+	if grow < 0 && at == b.x-2 {
+		lead.ch &^= wide
+		cells[at+1] = cell{style: c.pen}
+		b.x--
 	}
 	for ; grow > 0 && b.x < c.cols; grow-- {
 		line.split(b.x+1, cell{style: c.pen})

@@ -45,7 +45,7 @@ func (c *Core) standsAlone(ch uint32) bool {
 	state := joinState{}
 	for range 2 {
 		for i, r := range text {
-			next, joined := state.next(c.props.of(r))
+			next, joined := c.props.next(state, r)
 			if joined && i == 0 {
 				return false
 			}

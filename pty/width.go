@@ -46,6 +46,7 @@ type propertyRange struct {
 type properties struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
+	narrow bool // an emoji with its selector takes one cell
 }
 
 var loadProperties = sync.OnceValue(func() *properties {
@@ -69,6 +70,34 @@ var loadProperties = sync.OnceValue(func() *properties {
 	}
 	return p
 })
+
+// emojiSelector, U+FE0F, makes an emoji of the character before it.
+const emojiSelector = 0xfe0f
+
+var narrowProperties = sync.OnceValue(func() *properties {
+	p := *loadProperties()
+	p.narrow = true
+	return &p
+})
+
+// NarrowEmoji has a character with U+FE0F take one cell from now on, and not two,
+// with all that is joined to it. It is for programs that draw the second cell
+// themselves as a blank: on a terminal that has moved on by two already, all behind
+// it is a cell too far to the right (Codex 0.169.0). Restore does not keep it.
+func (c *Core) NarrowEmoji() { c.props = narrowProperties() }
+
+// next is the state after r, and whether r joins.
+func (p *properties) next(s joinState, r rune) (joinState, bool) {
+	after, joined := s.next(p.of(r))
+	switch {
+	case !joined || !p.narrow:
+	case r == emojiSelector:
+		after.width = 1
+	case after.kind == kindPictograph:
+		after.width = s.width
+	}
+	return after, joined
+}
 
 // of is the kind of r and whether it is wide; r is a Unicode character.
 func (p *properties) of(r rune) uint8 {

@@ -59,3 +59,34 @@ func TestClustersAreBounded(t *testing.T) {
 		t.Errorf("cursor at %d", x)
 	}
 }
+
+// What Codex 0.169.0 draws, in its composer and in its transcript, is where it
+// means it to be; and so it is on a terminal that the screen is painted on.
+func TestNarrowEmoji(t *testing.T) {
+	t.Parallel()
+	c := New(20, 2)
+	c.NarrowEmoji()
+	_, _ = c.Write([]byte("1\ufe0f\u20e3\x1b[39;49m \x1b[mé ❤\ufe0f\x1b[39;49m \x1b[mr\x1b[2;1H1\ufe0f\u20e3\x1b[2;3Hé ❤\ufe0f\x1b[2;7Hr"))
+	for y := range 2 {
+		if x, want := c.Row(y), "1\ufe0f\u20e3 é ❤\ufe0f r"; x != want {
+			t.Errorf("row %d shows %q, want %q", y, x, want)
+		}
+	}
+	for in, want := range map[string]int{"⭐\ufe0f": 1, "🏳\ufe0f\u200d🌈": 1, "⭐": 2, "👍🏽": 2, "🇫🇮": 2, "👩\u200d👧": 2, "漢\ufe0f": 1} {
+		one := New(9, 1)
+		one.NarrowEmoji()
+		_, _ = one.Write([]byte(in))
+		if x, _ := one.Cursor(); x != want || one.Row(0) != in {
+			t.Errorf("%q takes %d cells and shows %q, want %d cells", in, x, one.Row(0), want)
+		}
+	}
+	painted := New(20, 2)
+	_, _ = painted.Write(c.Paint())
+	for y := range 2 {
+		for x, want := range map[int]string{2: "é", 6: "r"} {
+			if got := painted.Cell(x, y).Text; got != want {
+				t.Errorf("painted, the cell at %d, %d shows %q, want %q", x, y, got, want)
+			}
+		}
+	}
+}

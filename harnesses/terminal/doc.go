@@ -16,7 +16,7 @@
 //     hue, memo, needs, subject; other witnesses than the screen: voice, inband,
 //     listen, reports
 //   - typing: astext, deliver and keys; holds says what the composer shows, again presses
-//     submit once more, overtake and prove look for what was not seen; respond
+//     submit once more, overtake, echo and prove look for what was not seen; respond
 //     answers dialogs, interrupt stops a turn
 //   - answers and usage: answer, transcript, transcript_rule, usage
 //   - across restarts: keeper, snapshots, rebuild, owed; the past: archive

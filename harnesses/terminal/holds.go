@@ -13,11 +13,11 @@ func (f *frame) holds(text string, c *Composer) bool {
 	if f.composer == nil {
 		return false
 	}
-	if c.held != nil && c.held.MatchString(f.composer.text) {
-		return true
-	}
-	return c.endsLike(f.composer.text, text)
+	return c.folds(f.composer.text) || c.endsLike(f.composer.text, text)
 }
+
+// folds tells whether what is shown is the note that stands for a large paste.
+func (c *Composer) folds(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
 
 // endsLike tells whether what is shown ends as a text does.
 func (c *Composer) endsLike(shown, text string) bool {
@@ -125,19 +125,8 @@ func (f *frame) taken(text string, c *Composer) bool {
 	if f.composer == nil {
 		return !f.overflows(text, c)
 	}
-	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text)
+	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text) || c.folds(f.composer.text)
 	return f.composer.empty || !left
-}
-
-// echoes tells whether the transcript above the composer shows how the text
-// begins, or how it ends: of a long one the beginning has scrolled away.
-func (f *frame) echoes(text string) bool {
-	if f.composer == nil {
-		return false
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	above, text := squeeze(strings.Join(f.rows[:f.composer.top], "")), squeeze(text)
-	return strings.Contains(above, firstRunes(squeeze(line), tailRunes)) || strings.Contains(above, lastRunes(text, tailRunes))
 }
 
 // squeeze drops all blanks: where a screen breaks a line is its own affair. It

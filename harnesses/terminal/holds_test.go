@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -59,6 +60,19 @@ func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
 	} {
 		if got := (&Composer{}).endsLike(tt.shown, text); got != tt.want {
 			t.Errorf("%q is seen in %q: %t, want %t", text, tt.shown, got, tt.want)
+		}
+	}
+}
+
+// A paste that is folded to a note has not been taken while the note is there.
+func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
+	t.Parallel()
+	c := &Composer{held: regexp.MustCompile(`\[Pasted Content \d+ chars\]`)}
+	text := strings.Repeat("many words ", 200)
+	for shown, want := range map[string]bool{"[Pasted Content 2200 chars]": false, "": true, "the next one": true} {
+		f := &frame{composer: &composerView{text: shown, empty: shown == ""}}
+		if got := f.taken(text, c); got != want {
+			t.Errorf("with %q in the composer it counts as taken: %t, want %t", shown, got, want)
 		}
 	}
 }

@@ -2,11 +2,9 @@ package terminal
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/pty"
 )
 
 // proveTimeout bounds how long an agent CLI that is at work may take to show the
@@ -51,34 +49,4 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 		s.typing.Unlock()
 	}
 	return proof, ctx.Err()
-}
-
-// echoed counts how often the transcript shows how a prompt begins, in what has
-// scrolled off too. The caller holds mu.
-func (s *session) echoed(prompt string) int { return echoed(s.frame.since(s.screen), prompt) }
-
-// echoedSince tells whether it does so more often than it did, on the newest whole
-// picture: with rows of an older one what has scrolled off may be counted twice.
-func (s *session) echoedSince(prompt string, before int) bool {
-	return s.paint.begun.IsZero() && s.echoed(prompt) > before
-}
-
-// since are the rows above the composer, all where there is none, behind those
-// that have scrolled off.
-func (f *frame) since(screen *pty.Core) []string {
-	rows := f.rows
-	if f.composer != nil {
-		rows = rows[:f.composer.top]
-	}
-	return append(screen.History(historyRows), rows...)
-}
-
-// echoed counts how often rows show how a prompt begins.
-func echoed(rows []string, prompt string) int {
-	line, _, _ := strings.Cut(prompt, "\n")
-	begin := firstRunes(squeeze(line), tailRunes)
-	if begin == "" {
-		return 0
-	}
-	return strings.Count(squeeze(strings.Join(rows, "")), begin)
 }

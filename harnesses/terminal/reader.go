@@ -55,9 +55,17 @@ func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change
 		inbands: inbands(), voices: voices(), reports: newReports(&spec.Hook),
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
+	r.asDrawn()
 	r.frame = newFrame(r.screen.View(), &spec.Composer)
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: r.reading})
 	return r
+}
+
+// asDrawn has the screen measure characters as the agent CLI does.
+func (r *reader) asDrawn() {
+	if r.spec.NarrowEmoji {
+		r.screen.NarrowEmoji()
+	}
 }
 
 // feed writes output to the screen up to the end of a frame and returns how
@@ -94,6 +102,7 @@ func (r *reader) hear(n pty.Notice, now time.Time) {
 // resume goes on from a snapshot, as if all output before it had been fed.
 func (r *reader) resume(s *snapshot, now time.Time) {
 	r.screen, r.end, r.pastes, r.said = s.screen, s.Offset, s.Pastes, s.Said
+	r.asDrawn()
 	for _, h := range s.Said {
 		r.heed(pty.Notice{Kind: h.Kind, Text: h.Text}, h.Time)
 	}

@@ -21,6 +21,9 @@ type Spec struct {
 	Missing       []string `toml:"missing"`   // what is not full about it, a sentence each
 	NoModel       bool     `toml:"no_model"`  // it asks no model
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
+	// NarrowEmoji says that it draws a text character that U+FE0F makes an emoji
+	// as one cell and a blank, see pty.Core.NarrowEmoji.
+	NarrowEmoji bool `toml:"narrow_emoji"`
 
 	Capabilities Capabilities `toml:"capabilities"`
 	Launch       Launch       `toml:"launch"`
