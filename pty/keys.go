@@ -59,19 +59,24 @@ func keyBytes(name string) string {
 }
 
 // Paste returns the bytes that enter text as a paste, between the markers of
-// mode 2004 if bracketed. What could end the paste early or act as a key is
-// taken out: the end marker, and all control characters except new line and
-// tab. Bytes that are not UTF-8 become U+FFFD.
+// mode 2004 if bracketed, without what Plain takes out.
 func Paste(text string, bracketed bool) []byte {
+	text = Plain(text)
+	if bracketed {
+		text = pasteStart + text + PasteEnd
+	}
+	return []byte(text)
+}
+
+// Plain is a text without what could end a paste early or act as a key: the end
+// marker, and all control characters except new line and tab. Bytes that are not
+// UTF-8 become U+FFFD.
+func Plain(text string) string {
 	text = strings.ReplaceAll(text, PasteEnd, "")
-	text = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
 	}, text)
-	if bracketed {
-		text = pasteStart + text + PasteEnd
-	}
-	return []byte(text)
 }

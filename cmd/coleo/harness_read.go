@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -127,12 +128,18 @@ type input struct {
 }
 
 func openInput(path string) (input, error) {
-	raw, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return input{}, coleo.Errorf(coleo.EInvalid, "open the recording: %w", err)
 	}
-	if raw, err = unpacked(raw); err != nil {
+	defer file.Close()
+	in, err := unpacking(file)
+	if err != nil {
 		return input{}, coleo.Errorf(coleo.EInvalid, "unpack %s: %w", path, err)
+	}
+	raw, err := io.ReadAll(in)
+	if err != nil {
+		return input{}, coleo.Errorf(coleo.EInvalid, "read %s: %w", path, err)
 	}
 	if s, ok := pty.ReadStill(raw); ok {
 		return input{still: s}, nil
@@ -144,16 +151,13 @@ func openInput(path string) (input, error) {
 	return input{cast: cast}, nil
 }
 
-// unpacked returns what is packed by gzip, and anything else as it is.
-func unpacked(raw []byte) ([]byte, error) {
-	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
-		return raw, nil
+// unpacking reads what is packed by gzip unpacked, and anything else as it is.
+func unpacking(in io.Reader) (io.Reader, error) {
+	r := bufio.NewReader(in)
+	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
+		return r, nil
 	}
-	r, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
+	return gzip.NewReader(r)
 }
 
 // read returns the reading at the moment that f names, and tells of each

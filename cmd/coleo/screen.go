@@ -95,7 +95,11 @@ func readRecording(path string) (*pty.Cast, error) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: make it readable", path, rootCause(err))
 	}
 	defer file.Close()
-	cast, err := pty.ReadCast(file)
+	in, err := unpacking(file)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: unpack it", path, err)
+	}
+	cast, err := pty.ReadCast(in)
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: mend that line, or cut the file before it", path, err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -32,6 +33,15 @@ func recorded(t *testing.T, text string) string {
 	return path
 }
 
+// packed is a text as gzip packs it.
+func packed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // a buffer takes all
+	_ = w.Close()
+	return b.String()
+}
+
 const (
 	castV2 = `{"version": 2, "width": 20, "height": 4}` + "\n" +
 		`[0.5, "o", "one\r\n"]` + "\n" + `[1.0, "i", "typed"]` + "\n" + `[1.5, "r", "30x5"]` + "\n" + `[2.0, "o", "two 漢🟢x"]` + "\n" + `[2.5, "m", "mark"]` + "\n"
@@ -48,6 +58,8 @@ func TestScreenRendersWhatItsContentSays(t *testing.T) {
 	}{
 		{"version 2", castV2, nil, "one\ntwo 漢🟢x\n"},
 		{"version 3", castV3, nil, "one\ntwo 漢🟢x\n"},
+		{"version 2, packed", packed(castV2), nil, "one\ntwo 漢🟢x\n"},
+		{"raw bytes, packed", packed("a\r\nb"), nil, "a\nb\n"},
 		{"raw bytes", "a\r\n\x1b[31mb\x1b[m\xff", nil, "a\nb\n"},
 		{"raw bytes that look like JSON", "{\"a\": 1}\r\nb", nil, "{\"a\": 1}\nb\n"},
 		{"version 2 at a moment", castV2, []string{"--at", "1.99"}, "one\n"},

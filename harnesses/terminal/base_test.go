@@ -97,10 +97,30 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 	}
 	s := &session{}
 	s.described.Store(spec)
-	for prompt, want := range map[string]string{"a": "a", " a": " a", "/a": " /a", "\n /a": " /a", "!a": "", "  !a": "", " \n": ""} {
-		got, err := s.asText(prompt)
+	for prompt, want := range map[string]string{"a": "a", " a": " a", "/a": " /a", "\n /a": " /a", "!a": "", "  !a": "", " \n": "",
+		"": "", "\x00\x1b": "", "\u200b\u00a0\ufeff": "", "\r\n\t\n": "", "\u0301": "",
+		"\u00a0/a": " /a", "\ufeff/a": " /a", "\v\u2028\u3000!a": "", // what JavaScript cuts off
+		"\x00/a": " /a", "\x1b[201~!a": "", "\x1b[20\x1b[201~1~a": "[201~a", "\u009b!a": "", // what a paste leaves out
+		"a\rb\r\nc": "a\nb\nc", "a\x1b[31mb\xff": "a[31mb\ufffd", "\u202eabc": "\u202eabc", "👍": "👍",
+	} {
+		got, err := s.asText(plain(prompt))
 		if got != want || (want == "") != (coleo.ErrorCode(err) == coleo.EInvalid) {
 			t.Errorf("%q is sent as %q, %v; want %q", prompt, got, err, want)
+		}
+	}
+}
+
+// Claude Code 2.1.329 and Gemini CLI 0.61.0 make a new row of ENTER behind a
+// backslash; Codex 0.169.0 and OpenCode 1.18.33 do not.
+func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
+	t.Parallel()
+	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false, "opencode": false} {
+		s := &session{}
+		s.described.Store(builtinSpec(t, harness+"-"))
+		for prompt, want := range map[string]bool{"a folder\\": refused, "two\nrows\\\n": refused, "a\\b": false, "a\\\nb": false} {
+			if _, err := s.asText(plain(prompt)); (coleo.ErrorCode(err) == coleo.EInvalid) != want {
+				t.Errorf("%s: %q: %v; want refused: %t", harness, prompt, err, want)
+			}
 		}
 	}
 }

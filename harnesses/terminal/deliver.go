@@ -30,7 +30,7 @@ const (
 
 // SendPrompt types a prompt and returns when the agent CLI has taken it.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
-	text, err := s.asText(plainEnd(p.Text))
+	text, err := s.asText(plain(p.Text))
 	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
 		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
 	}
@@ -115,29 +115,6 @@ func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 
-// plainEnd is a prompt with one kind of line end, and without blanks behind it.
-func plainEnd(prompt string) string {
-	return strings.TrimRight(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n ")
-}
-
-// asText returns a prompt in the form that the composer takes as text, and says
-// no to what none would.
-func (s *session) asText(prompt string) (string, error) {
-	c := &s.rules().Composer
-	begin := strings.TrimLeft(prompt, " \t\r\n") // as an agent CLI may see it that cuts blanks off
-	switch {
-	case begin == "":
-		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
-	case c.never != nil && c.never.MatchString(begin):
-		return "", coleo.Errorf(coleo.EInvalid, "%s would do something else with this prompt than take it as text: word it another way", s.rules().Title)
-	case c.refuse == nil || !c.refuse.MatchString(begin):
-		return prompt, nil
-	case c.Lead != "":
-		return c.Lead + begin, nil
-	}
-	return "", coleo.Errorf(coleo.EInvalid, "%s would take a prompt that begins with %q as a command: put a word before it", s.rules().Title, begin[:1])
-}
-
 // mayPrompt is the check before text is typed: the composer is on this very
 // picture, no dialog is, and the agent CLI takes prompts now.
 func (s *session) mayPrompt(f *frame, v verdict) error {
@@ -216,7 +193,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	s.mu.Lock()
 	busy, worked, offset := s.reading.State.Working(), s.worked, s.end
 	s.mu.Unlock()
-	was := submission{text: text, at: r.Time}
+	was, before := submission{text: text, at: r.Time}, 0
 	still := func(f *frame, v verdict) error {
 		tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
 		if err := s.mayPrompt(f, v); err != nil && !tall {
@@ -230,7 +207,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 				return err
 			}
 		}
-		r.Offset, r.Cursor, worked = s.end, s.log.Cursor(), s.worked
+		r.Offset, r.Cursor, worked, before = s.end, s.log.Cursor(), s.worked, s.echoed(text)
 		if was.worked, was.rows = worked, 0; f.composer != nil {
 			was.rows = f.composer.bottom - f.composer.top
 		}
@@ -247,7 +224,7 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	reported := false
 	taken := func() bool {
 		reported = s.reports.turn(text, r.Time) != nil
-		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text)) || s.verdict.dialog != nil
+		return s.frame.taken(text, &s.rules().Composer) && (reported || s.worked > worked || s.frame.echoes(text) || s.echoedSince(text, before)) || s.verdict.dialog != nil
 	}
 	nothing := s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, taken)
 	if (nothing || !s.await(ctx, startTimeout+digesting(text), taken)) && !reported {

@@ -15,7 +15,7 @@
 //   - reading: reader, look, frame, verdict, appear, title, wrapped, side, mark,
 //     hue, memo, needs, subject; other witnesses than the screen: voice, inband,
 //     listen, reports
-//   - typing: deliver and keys; holds says what the composer shows, again presses
+//   - typing: astext, deliver and keys; holds says what the composer shows, again presses
 //     submit once more, overtake, echo and prove look for what was not seen; respond
 //     answers dialogs, interrupt stops a turn
 //   - answers and usage: answer, transcript, transcript_rule, usage

@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 	"unicode"
+
+	"coleo.dev/pty"
 )
 
 // markup is what a transcript may leave out of a prompt: Claude Code 2.1.329
@@ -16,6 +18,21 @@ func (f *frame) echoes(text string) bool {
 		return false
 	}
 	return echoed(f.behind(), text) > 0 || occurrences(f.behind(), text, lastRunes) > 0
+}
+
+// echoed counts how often the transcript shows how a prompt begins, in what has
+// scrolled off too. The caller holds mu.
+func (s *session) echoed(prompt string) int { return echoed(s.frame.since(s.screen), prompt) }
+
+// echoedSince tells whether it does so more often than it did, on the newest whole
+// picture: with rows of an older one what has scrolled off may be counted twice.
+func (s *session) echoedSince(prompt string, before int) bool {
+	return s.paint.begun.IsZero() && s.echoed(prompt) > before
+}
+
+// since are the rows above the composer, behind those that have scrolled off.
+func (f *frame) since(screen *pty.Core) []string {
+	return append(screen.History(historyRows), f.behind()...)
 }
 
 // echoed counts how often rows show how a prompt begins.

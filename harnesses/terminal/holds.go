@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,8 +25,33 @@ func (c *Composer) endsLike(shown, text string) bool {
 		shown = strings.ReplaceAll(shown, c.Tab, "")
 	}
 	tail := lastRunes(squeeze(text), tailRunes)
-	whole := strings.HasSuffix(squeeze(shown), tail) && (tail != "" || shown != "")
+	whole := (strings.HasSuffix(squeeze(shown), tail) || endsComposed(shown, text)) && (tail != "" || shown != "")
 	return whole || c.garbles(text) && beginsLike(shown, text) && endsBelow(shown, text)
+}
+
+// anyLetter stands for a letter with marks, in what is looked for.
+const anyLetter = '\uffff'
+
+// endsComposed tells whether what is shown ends as a text does whose letters with
+// marks behind them may be shown as one: Claude Code 2.1.329 makes é of e and its
+// accent. Which letter it became is not asked.
+func endsComposed(shown, text string) bool {
+	var all []rune
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Mn, r) && len(all) > 0:
+			all[len(all)-1] = anyLetter
+		case squeeze(string(r)) != "":
+			all = append(all, r)
+		}
+	}
+	want, have := all[max(0, len(all)-tailRunes):], []rune(squeeze(shown))
+	if len(have) < len(want) {
+		return false
+	}
+	return slices.EqualFunc(want, have[len(have)-len(want):], func(w, h rune) bool {
+		return w == h || w == anyLetter && unicode.IsLetter(h)
+	})
 }
 
 // garbles tells whether a text may be shown in another order than its own.

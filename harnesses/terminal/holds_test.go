@@ -42,6 +42,28 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	}
 }
 
+// The shown texts are what Claude Code 2.1.329 draws.
+func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
+	t.Parallel()
+	for text, tt := range map[string]struct {
+		shown string
+		want  bool
+	}{
+		"cafe\u0301 end":         {"caf\u00e9 end", true},
+		"cafe\u0301 end ":        {"cafe\u0301 end", true},
+		"e\u0301\u0302\u0303 it": {"\u00e9\u0302\u0303 it", true},
+		"cafe\u0301 fin":         {"caf\u00e9 end", false},
+		"cafe\u0301":             {"caf", false},
+		"cafe\u0301s":            {"caf3s", false},
+		"some cafe":              {"some caf\u00e9", false},
+		"\u0301":                 {"", false},
+	} {
+		if got := (&Composer{}).endsLike(tt.shown, text); got != tt.want {
+			t.Errorf("%q is seen in %q: %t, want %t", text, tt.shown, got, tt.want)
+		}
+	}
+}
+
 // A paste that is folded to a note has not been taken while the note is there.
 func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 	t.Parallel()

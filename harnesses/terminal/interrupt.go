@@ -18,18 +18,19 @@ const (
 )
 
 // Interrupt stops the running turn. A dialog is denied: that ends its turn.
-// Without a turn there is nothing to do.
+// Without a turn there is nothing to do. On a screen that no rule knows no key is
+// pressed: the one that stops a turn may answer what is asked there, or end the
+// agent CLI. Errors: EUnsupported, EUnrecognised, EExited, ETimeout.
 func (s *session) Interrupt(ctx context.Context) error {
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	if err := s.present(ctx); err != nil {
-		return err
-	}
-	reading := s.State()
 	if !s.rules().Capabilities.Interrupt {
 		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", s.rules().Title)
 	}
-	if !reading.State.Working() && reading.State != coleo.WaitingApproval {
+	if err := s.still(ctx, s.mayInterrupt); err != nil {
+		return err
+	}
+	if reading := s.State(); !reading.State.Working() && reading.State != coleo.WaitingApproval {
 		return nil
 	}
 	if err := s.pressInterrupt(ctx); err != nil {
@@ -39,13 +40,43 @@ func (s *session) Interrupt(ctx context.Context) error {
 	s.mu.Lock()
 	s.sent = time.Time{} // there may be no work to be seen any more
 	s.mu.Unlock()
-	stopped := func() bool {
+	return s.stopped(ctx)
+}
+
+// mayInterrupt is the check that a rule knows the screen. Of an agent CLI that has
+// ended, or was never told to do anything, it need not be known.
+func (s *session) mayInterrupt(f *frame, v verdict) error {
+	begins := s.reading.State == coleo.Initializing && s.fresh
+	if v.state != "" || begins || s.reading.State == coleo.Dead {
+		return nil
+	}
+	e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: no key of the interrupt was pressed on it", s.rules().Name)
+	e.Screen = &f.screen
+	return passing{e}
+}
+
+// stopped waits until an interrupt is seen to have ended the turn.
+func (s *session) stopped(ctx context.Context) error {
+	limit := ms(s.rules().Timing.Interrupted)
+	calm := func() bool {
 		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
 	}
-	if !s.await(ctx, ms(s.rules().Timing.Interrupted), stopped) {
-		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, ms(s.rules().Timing.Interrupted))
+	if s.await(ctx, limit, calm) {
+		return nil
 	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.reading.State == coleo.Dead:
+		return coleo.Errorf(coleo.EExited, "the agent CLI ended when it was interrupted")
+	case s.verdict.state == "":
+		e := coleo.Errorf(coleo.EUnrecognised, "whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", s.rules().Title, limit)
+		e.Screen = &s.frame.screen
+		return e
+	}
+	return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, limit)
 }
 
 // pressInterrupt presses the keys of an interrupt. Where the harness says what
@@ -63,6 +94,8 @@ func (s *session) pressInterrupt(ctx context.Context) error {
 		now, v, err := s.phase(limit)
 		most := heardTimeout
 		switch {
+		case coleo.ErrorCode(err) == coleo.EUnrecognised:
+			return err
 		case err != nil || now == phaseHalted || s.State().State == coleo.Dead:
 			return ctx.Err()
 		case now == phaseAsking:
@@ -139,10 +172,8 @@ func (s *session) phaseOf(f *frame, v verdict) phase {
 // phase waits for a picture that a rule knows, and returns what it shows.
 func (s *session) phase(ctx context.Context) (now phase, v verdict, err error) {
 	err = s.still(ctx, func(f *frame, seen verdict) error {
-		if now, v = s.phaseOf(f, seen), seen; v.state == "" {
-			return passing{coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen", s.rules().Name)}
-		}
-		return nil
+		now, v = s.phaseOf(f, seen), seen
+		return s.mayInterrupt(f, seen)
 	})
 	return now, v, err
 }

@@ -1,7 +1,7 @@
 package terminal
 
 import (
-	"os"
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,13 +10,76 @@ import (
 
 const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
 
+// interruptSpec describes a program that is interrupted by keys.
+func interruptSpec(keys, first string) string {
+	return first + strings.Replace(benchSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
+		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
+}
+
+// The key that stops a turn may answer what is asked on a screen that no rule
+// knows, or end the agent CLI: none is pressed there, and that is said.
+func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
+	t.Parallel()
+	const unknown = "\x1b[2J\x1b[HReally leave? esc: yes"
+	twice := "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n"
+	for name, tt := range map[string]struct{ spec, shows, typed, then string }{
+		"one key":              {interruptSpec("a", ""), unknown, "", ""},
+		"two keys":             {interruptSpec("a b", twice), unknown, "", ""},
+		"nothing ran":          {interruptSpec("a", ""), calm, "", unknown},
+		"behind the first key": {interruptSpec("a b", twice), busy, "a", unknown},
+		"behind the last key":  {strings.Replace(interruptSpec("a", ""), "[timing]\n", "[timing]\ninterrupted_ms = 3000\n", 1), busy, "a", unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, s := setStageOf(t, tt.spec, 60, 12, 0)
+			st.say(s, []byte(calm))
+			st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+			if tt.shows != calm {
+				st.say(s, []byte(busy))
+				st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
+			}
+			if st.say(s, []byte(tt.shows)); tt.typed == "" && tt.then != "" {
+				st.say(s, []byte(tt.then))
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- s.Interrupt(t.Context()) }()
+			if tt.typed != "" {
+				st.await("it types "+tt.typed, func() bool { return st.typedSoFar() != "" || len(ended) > 0 })
+				st.say(s, []byte(tt.then))
+			}
+			var e *coleo.Error
+			if err := <-ended; !errors.As(err, &e) || e.Code != coleo.EUnrecognised || e.Screen == nil {
+				t.Errorf("the interrupt: %v; want %s with the screen", err, coleo.EUnrecognised)
+			}
+			if got := st.typedSoFar(); got != tt.typed {
+				t.Errorf("typed was %q, want %q", got, tt.typed)
+			}
+		})
+	}
+}
+
+// An agent CLI that an interrupt has ended did stop, but not as it was told to.
+func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, interruptSpec("a", ""), 60, 12, 0)
+	st.say(s, []byte(busy))
+	st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
+	ended := make(chan error, 1)
+	go func() { ended <- s.Interrupt(t.Context()) }()
+	st.await("it is pressed", func() bool { return st.typedSoFar() != "" || len(ended) > 0 })
+	if err := s.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; coleo.ErrorCode(err) != coleo.EExited {
+		t.Errorf("the interrupt: %v; want %s", err, coleo.EExited)
+	}
+}
+
 // An interrupt of two keys, a and b: the first may be lost, or be read as both,
 // and the second too.
 func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	t.Parallel()
-	spec := "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n" +
-		strings.Replace(benchSpec, "[keys]\n", "[keys]\ninterrupt = \"a b\"\n", 1) +
-		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
+	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
 	type step struct{ typed, shows string }
 	for name, steps := range map[string][]step{
 		"a dialog is denied first":             {{"", asks}, {"2", busy}, {"2a", armed}, {"2ab", calm}},
@@ -39,7 +102,7 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- s.Interrupt(t.Context()) }()
-			typed := func() string { raw, _ := os.ReadFile(st.typed); return string(raw) }
+			typed := st.typedSoFar
 			for _, next := range steps {
 				st.await("it types "+next.typed, func() bool { return len(typed()) >= len(next.typed) || len(ended) > 0 })
 				st.say(s, []byte(next.shows))

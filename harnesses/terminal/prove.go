@@ -17,7 +17,7 @@ var _ coleo.Prover = (*session)(nil)
 // the hook has named it since, or when the composer does not hold it and the
 // transcript shows it once more often than it did then.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
-	text, err := s.asText(plainEnd(r.Text))
+	text, err := s.asText(plain(r.Text))
 	if err != nil {
 		return "", nil // nobody can have typed it
 	}
@@ -27,15 +27,14 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	then, err := screenAt(s.Handle(), r.Time)
 	known, before := err == nil, 0 // else what it showed is not kept: only the hook can tell
 	if known {
-		f := newFrame(then.View(), &s.rules().Composer)
-		before = echoed(append(then.History(historyRows), f.behind()...), text)
+		before = echoed(newFrame(then.View(), &s.rules().Composer).since(then), text)
 	}
 	var proof coleo.Proof
 	seen := func() bool {
 		switch {
 		case s.reports.turn(text, r.Time) != nil:
 			proof = coleo.ProofReported
-		case known && s.frame.taken(text, &s.rules().Composer) && echoed(append(s.screen.History(historyRows), s.frame.behind()...), text) > before:
+		case known && s.frame.taken(text, &s.rules().Composer) && s.echoed(text) > before:
 			proof = coleo.ProofStarted
 		}
 		return proof != ""

@@ -101,13 +101,29 @@ func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Dec
 	}
 	switch v.by.Select {
 	case "digit":
-		return s.typeIf(ctx, same, []byte{byte('1' + n)})
+		digit, err := v.digit(n)
+		if err != nil {
+			return err
+		}
+		return s.typeIf(ctx, same, digit)
 	case "arrows":
 		return s.moveTo(ctx, same, n, "UP", "DOWN")
 	case "row":
 		return s.moveTo(ctx, same, n, "LEFT", "RIGHT")
 	}
 	return notOffered(v.dialog, d)
+}
+
+// digit is the key that picks an option: the number that stands before it, which
+// is not its place where the list has scrolled.
+func (v verdict) digit(n int) ([]byte, error) {
+	if n >= len(v.number) {
+		return []byte{byte('1' + n)}, nil
+	}
+	if len(v.number[n]) != 1 {
+		return nil, coleo.Errorf(coleo.EUnsupported, "option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.dialog.Options[n], v.dialog.Title, v.number[n])
+	}
+	return []byte(v.number[n]), nil
 }
 
 // optionFor returns the index of the option that a decision means.
@@ -151,9 +167,10 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 }
 
 // moveTo moves the mark of a list to an option, sees it there, and only then
-// presses ENTER.
+// presses ENTER, which is lost right behind a picture as with a dialog's first:
+// Gemini CLI 0.61.0 forgets it with what it remembers of the mark's move.
 func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
-	for {
+	for moved := false; ; moved = true {
 		now := -1
 		err := s.still(ctx, func(f *frame, v verdict) error {
 			if v.dialog != nil {
@@ -164,6 +181,11 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 		switch {
 		case err != nil:
 			return err
+		case now == n && moved:
+			if err := s.pause(ctx, ms(s.rules().Timing.DialogGap)); err != nil {
+				return err
+			}
+			return s.enter(ctx, same, n)
 		case now == n:
 			return s.enter(ctx, same, n)
 		case now < 0:
@@ -176,8 +198,8 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 		if err := s.typeKeys(ctx, same, key); err != nil {
 			return err
 		}
-		moved := func() bool { return s.verdict.dialog == nil || s.verdict.dialog.Default != now }
-		if !s.await(ctx, markTimeout, moved) {
+		gone := func() bool { return s.verdict.dialog == nil || s.verdict.dialog.Default != now }
+		if !s.await(ctx, markTimeout, gone) {
 			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen", n+1)
 		}
 	}

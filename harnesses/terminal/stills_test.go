@@ -31,13 +31,22 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 		"half a repaint of OpenCode is no dialog": {"opencode",
 			"  ┃\n  ┃\n  ┃\n  ┃  Build · mock-1\n  ╹" + strings.Repeat("▀", 60) + "\n   ■⬝⬝⬝⬝⬝⬝⬝  esc interrupt     ctrl+p commands\n",
 			coleo.Processing},
+		"OpenCode's folder is drawn over its composer's edge at 40x15": {"opencode",
+			"  ┃\n  ┃  Ask anything… \"What is the\n  ┃  tech stack of this project?\"\n  ┃\n  ┃  Build · mock-1 Coleo endpoint\n" +
+				"  /tmp/a-long-fold▀▀▀▀▀▀▀▀▀▀▀▀▀1.18.33\n  4121385570/b agents  ctrl+p commands\n  work:master\n",
+			coleo.Idle},
+		"and what it asks there has keys above their words": {"opencode",
+			"  ┃\n  ┃  Which side?\n  ┃\n  ┃  1. Left\n  ┃     choose Left\n  ┃  2. Right\n  ┃     choose Right\n  ┃  3. Type your own answer\n  ┃\n" +
+				"  ┃  ↑↓       enter       esc\n  ┃  select   submit      dismiss\n  ┃\n",
+			coleo.WaitingApproval},
 	} {
 		screen, ok := pty.ReadStill([]byte(c.picture))
 		if !ok {
 			t.Fatalf("%s: the picture is none", name)
 		}
-		if r := harness(t, c.harness).Read(screen); r.State != c.want {
-			t.Errorf("%s: read %s by rule %q, want %s", name, r.State, r.Rule, c.want)
+		r := harness(t, c.harness).Read(screen)
+		if r.State != c.want || c.want == coleo.WaitingApproval && (r.Dialog.Kind != coleo.DialogQuestion || len(r.Dialog.Options) != 3) {
+			t.Errorf("%s: read %s by rule %q, dialog %+v, want %s", name, r.State, r.Rule, r.Dialog, c.want)
 		}
 	}
 }

@@ -101,13 +101,13 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 }
 
 // parseOptions reads the options below the title and returns the row at which
-// they, or the dialog, end.
-func (d *DialogRule) parseOptions(w wrapped, title int, out *coleo.Dialog) int {
+// they, or the dialog, end, and the numbers that stand before them.
+func (d *DialogRule) parseOptions(w wrapped, title int, out *coleo.Dialog) (end int, numbers []string) {
 	rows := w.rows
 	first := len(rows)
 	for i := title + 1; i < len(rows); i++ {
 		if d.end != nil && d.end.MatchString(rows[i]) {
-			return min(first, i)
+			return min(first, i), numbers
 		}
 		if d.option == nil {
 			continue
@@ -120,9 +120,12 @@ func (d *DialogRule) parseOptions(w wrapped, title int, out *coleo.Dialog) int {
 		if g := d.option.SubexpIndex("mark"); g >= 0 && strings.TrimSpace(m[g]) != "" {
 			out.Default = len(out.Options)
 		}
+		if g := d.option.SubexpIndex("number"); g >= 0 {
+			numbers = append(numbers, m[g])
+		}
 		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(m[d.option.SubexpIndex("label")])))
 	}
-	return first
+	return first, numbers
 }
 
 // label is the text of an option, with the rows below it over which it goes on:

@@ -19,6 +19,7 @@ type verdict struct {
 	by     *DialogRule // who recognised the dialog
 	late   bool        // the rule says nothing of an agent CLI that still starts
 	shown  []string    // of a dialog whose subject is cut off: the rows that there are
+	number []string    // of each of its options, as it stands there; none where they have none
 
 	draft bool // the dialog does not say yet what it is about
 }
@@ -29,7 +30,7 @@ func (s *Spec) read(f *frame) verdict {
 		d := &s.Dialogs[i]
 		if ok, _, rows := f.matchAll(d.When); ok {
 			v := verdict{state: coleo.WaitingApproval, rule: d.Name, rows: rows, by: d}
-			v.dialog, v.shown = d.parse(f)
+			v.dialog, v.shown, v.number = d.parse(f)
 			if v.draft = d.isDraft(f); v.draft {
 				v.dialog.Truncated = true
 			}
@@ -46,8 +47,8 @@ func (s *Spec) read(f *frame) verdict {
 
 // parse takes the dialog on a picture apart. What it cannot find stays empty:
 // the dialog is there all the same. Of a subject that the screen cuts off it
-// returns the rows that there are.
-func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown []string) {
+// returns the rows that there are, and of its options the numbers.
+func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown, numbers []string) {
 	rows := make([]string, len(f.rows))
 	for i, row := range f.rows {
 		if d.strip != nil {
@@ -63,9 +64,10 @@ func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown []string) {
 	at, last := d.findTitle(w, out)
 	if at < 0 {
 		out.Truncated = d.Subject != "" // what it is about is out of sight
-		return out, nil
+		return out, nil, nil
 	}
-	behind, clipped := d.parseOptions(w, last, out), false
+	behind, numbers := d.parseOptions(w, last, out)
+	clipped := false
 	switch d.Subject {
 	case "above":
 		var top int
@@ -76,9 +78,9 @@ func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown []string) {
 	}
 	out.Subject = block(shown)
 	if out.Truncated = clipped || d.cutsOff(f, shown); out.Truncated {
-		return out, shown
+		return out, shown, numbers
 	}
-	return out, nil
+	return out, nil, numbers
 }
 
 // findTop returns the first row of the subject above a title, and whether the

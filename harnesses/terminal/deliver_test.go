@@ -1,0 +1,118 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// deliverSpec is a program whose composer stands below what it has printed.
+var deliverSpec = strings.Replace(stageSpec, "[composer]\n", "[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
+
+// composing is the composer of deliverSpec with a text in it.
+func composing(text string) string { return "> " + text + "\r\n-----" }
+
+// redrawn takes the composer away from where it is, and draws what stands above
+// it from now on and the composer again.
+func redrawn(above, text string) string {
+	return "\r\x1b[A\x1b[J" + strings.ReplaceAll(above, "\n", "\r\n") + composing(text)
+}
+
+// typedSoFar is what the program was typed.
+func (st *stage) typedSoFar() string {
+	raw, _ := os.ReadFile(st.typed)
+	return string(raw)
+}
+
+// deliver sends a prompt, has the program show it in its composer, and what it
+// shows once submit was pressed.
+func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then string) (coleo.Receipt, error) {
+	st.t.Helper()
+	type sent struct {
+		r   coleo.Receipt
+		err error
+	}
+	was, done := len(st.typedSoFar()), make(chan sent, 1)
+	go func() {
+		r, err := s.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		done <- sent{r, err}
+	}()
+	st.await("it is typed", func() bool { return strings.Contains(st.typedSoFar()[was:], prompt) || len(done) > 0 })
+	st.say(s, []byte(typed))
+	st.await("it is submitted", func() bool { return strings.HasSuffix(st.typedSoFar()[was:], "\r") || len(done) > 0 })
+	st.say(s, []byte(then))
+	got := <-done
+	return got.r, got.err
+}
+
+// On a low screen what a prompt brings about may push its echo off the screen
+// before any picture shows it.
+func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	for n := range 2 { // the same prompt again is another one
+		failed := fmt.Sprintf("you: fail at once\nerror %d:%s", n, strings.Repeat("\n  and so on", 10)+"\n")
+		r, err := st.deliver(t.Context(), s, "fail at once", redrawn("", "fail at once"), redrawn(failed, "type"))
+		if err != nil || r.Proof != coleo.ProofStarted {
+			t.Fatalf("the prompt, time %d: proof %q, %v", n+1, r.Proof, err)
+		}
+		st.await("it is idle again", func() bool { return s.State().State == coleo.Idle })
+	}
+}
+
+// What is left of an old prompt proves nothing of one that says the same.
+func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte("you: fail at once"+strings.Repeat("\r\nand so on", 12)+"\r\n"+composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	r, err := st.deliver(ctx, s, "fail at once", redrawn("", "fail at once"), redrawn("", "type"))
+	if err == nil || !strings.Contains(st.typedSoFar(), "\r") {
+		t.Fatalf("a prompt that was thrown away: proof %q, %v", r.Proof, err)
+	}
+}
+
+// Gemini CLI 0.61.0 at 60x20, refused at once by its model server. All that it drew
+// from submit to the error is read in one piece, as by a machine that stands still
+// for half a second.
+func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
+	t.Parallel()
+	described, err := os.ReadFile("../gemini/harness.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cast := castFrom(t, "testdata/recordings/gemini-sizes/0.61.0-60x20-refusal.cast.gz")
+	screen := pty.New(cast.Cols, cast.Rows)
+	has := func(text string) bool { return strings.Contains(strings.Join(screen.View().Lines, "\n"), text) }
+	var begin, typed, then string
+	for _, e := range cast.Events {
+		if e.Kind != pty.CastOutput || has("[API Error") {
+			continue
+		}
+		switch _, _ = screen.Write([]byte(e.Data)); {
+		case has("[API Error") || then != "" || typed != "" && has("Type your message"):
+			then += e.Data
+		case typed != "" || has(" > fail 400"):
+			typed += e.Data
+		default:
+			begin += e.Data
+		}
+	}
+	st, s := setStageOf(t, string(described), cast.Cols, cast.Rows, 0)
+	st.say(s, []byte(begin))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	if r, err := st.deliver(t.Context(), s, "fail 400", typed, then); err != nil || r.Proof != coleo.ProofStarted {
+		t.Fatalf("the prompt: proof %q, %v", r.Proof, err)
+	}
+	st.await("it reads error", func() bool { return s.State().State == coleo.Failed })
+}

@@ -1,0 +1,94 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// heldFor is longer than a dialog that is whole takes to be told, and shorter than
+// one that is not.
+const heldFor = time.Second
+
+// A machine that stands still may show a dialog for long before what it is about
+// is drawn. It is not told so: its fingerprint would go stale when it is.
+func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
+	t.Parallel()
+	for recording, at := range map[string]time.Duration{ // of a picture without it
+		"claude-code-2.1.329/edit":           2_810 * time.Millisecond,
+		"gemini-sizes/0.61.0-60x20-long":     4_060 * time.Millisecond,
+		"gemini-sizes/0.61.0-60x20-long two": 6_450 * time.Millisecond,
+		"opencode-1.18.33/deny-esc":          470 * time.Millisecond,
+	} {
+		t.Run(recording, func(t *testing.T) {
+			t.Parallel()
+			path, _, _ := strings.Cut(recording, " ")
+			cast := castFrom(t, "testdata/recordings/"+path+".cast.gz")
+			folder, _, _ := strings.Cut(path, "/")
+			p := newPlayer(builtinSpec(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
+			held := time.Duration(0) // how much later all is that comes behind that picture
+			for _, e := range cast.Events {
+				if e.At > at && held == 0 {
+					held = heldFor
+					p.wait(RecordingStart().Add(at + held))
+					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil || !p.verdict.dialog.Truncated {
+						t.Fatalf("held still at %s it reads %s, dialog %+v", at, r.State, r.Dialog)
+					}
+				}
+				p.wait(RecordingStart().Add(e.At + held))
+				if held > 0 && p.reading.Dialog != nil {
+					break
+				}
+				p.take(e, RecordingStart().Add(e.At+held))
+			}
+			p.wait(p.fed.Add(heldFor)) // where the recording ends with it
+			if d := p.reading.Dialog; d == nil || !strings.Contains(d.Subject, "\n") {
+				t.Errorf("whole it is %+v", d)
+			}
+		})
+	}
+}
+
+// What OpenCode 1.18.33 asks before it knows what of, by its source; and whole.
+func TestOpenCodesDraftsOfPermissions(t *testing.T) {
+	t.Parallel()
+	spec := builtinSpec(t, "opencode-1.18.33")
+	asks := func(rows ...string) string {
+		return "  ┃\n  ┃  △ Permission required\n  ┃    " + strings.Join(rows, "\n  ┃    ") + "\n  ┃\n  ┃\n  ┃   Allow once   Allow always   Reject        ctrl+f fullscreen  ⇆ select  enter confirm\n  ┃\n"
+	}
+	for _, tt := range []struct {
+		rows  []string
+		draft bool
+	}{
+		{[]string{"# Shell command", ""}, true},
+		{[]string{"# Unknown Task", ""}, true},
+		{[]string{"→ Read", ""}, true},
+		{[]string{"→ List", ""}, true},
+		{[]string{"✱ Glob \"\"", ""}, true},
+		{[]string{"✱ Grep \"\"", ""}, true},
+		{[]string{"% WebFetch", ""}, true},
+		{[]string{"◈ Exa Web Search \"\"", ""}, true},
+		{[]string{"# Shell command", "", "$ make"}, false},
+		{[]string{"# Shell command", "", "$ make", "# and so on"}, false},
+		{[]string{"# General Task", "", "◉ look"}, false},
+		{[]string{"→ Read a.txt", "", "Path: a.txt"}, false},
+		{[]string{"→ Edit a.txt", "", "1 + # Words"}, false},
+		{[]string{"✱ Glob \"*.go\"", "", "Pattern: *.go"}, false},
+		{[]string{"% WebFetch http://127.0.0.1/", "", "URL: http://127.0.0.1/"}, false},
+		{[]string{"← Access external directory /d", "", "Patterns", "", "- /d/*"}, false},
+		{[]string{"⟳ Continue after repeated failures", "", "This keeps the session running despite repeated failures."}, false},
+		{[]string{"⚙ Call tool probe_echo", "", "Tool: probe_echo"}, false},
+	} {
+		screen, ok := pty.ReadStill([]byte(asks(tt.rows...)))
+		if !ok {
+			t.Fatal("the picture is none")
+		}
+		v := spec.read(newFrame(screen, &spec.Composer))
+		if v.dialog == nil || v.rule != "permission" || v.draft != tt.draft {
+			t.Errorf("%q: dialog %+v by rule %q, draft: %t; want %t", tt.rows, v.dialog, v.rule, v.draft, tt.draft)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// listSpec is a program with a list, whose options have numbers.
+func listSpec(selects string) string {
+	spec := strings.Replace(benchSpec, `options = ["Yes", "No"]`, "option = '^(?P<mark>>| )(?P<number>\\d+)\\. (?P<label>.*)$'", 1)
+	spec = strings.Replace(spec, `select = "digit"`, "end = '^y/n'\nselect = \""+selects+"\"", 1)
+	return spec + "[launch.permission]\nask = \"\"\n"
+}
+
+// list is a picture of one.
+func list(options ...string) string {
+	return "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\n" + strings.Join(options, "\r\n") + "\r\ny/n"
+}
+
+// A list that has scrolled shows options without the first ones.
+func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		options []string
+		typed   string
+		code    coleo.Code
+	}{
+		"all of it":        {[]string{">1. Yes", " 2. No"}, "1", ""},
+		"without its head": {[]string{">3. Yes", " 4. No"}, "3", ""},
+		"two digits":       {[]string{">10. Yes", " 11. No"}, "", coleo.EUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, s := setStageOf(t, listSpec("digit"), 60, 12, 0)
+			st.say(s, []byte(list(tt.options...)))
+			st.await("it asks", func() bool { return s.State().Dialog != nil })
+			answered := make(chan error, 1)
+			go func() {
+				answered <- s.Respond(t.Context(), s.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
+			}()
+			st.await("it is answered", func() bool { return st.typedSoFar() != "" || len(answered) > 0 })
+			st.say(s, []byte(calm))
+			if err := <-answered; coleo.ErrorCode(err) != tt.code {
+				t.Errorf("the answer: %v; want %q", err, tt.code)
+			}
+			if got := st.typedSoFar(); got != tt.typed {
+				t.Errorf("typed was %q, want %q", got, tt.typed)
+			}
+		})
+	}
+}
+
+// Behind the picture on which the mark has moved, an agent CLI may not listen yet.
+func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
+	t.Parallel()
+	const down, enter = "\x1b[B", "\r"
+	st, s := setStageOf(t, listSpec("arrows"), 60, 12, 0)
+	st.say(s, []byte(list(">1. Yes", " 2. No")))
+	st.await("it asks", func() bool { return s.State().Dialog != nil })
+	answered := make(chan error, 1)
+	go func() {
+		answered <- s.Respond(t.Context(), s.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny})
+	}()
+	st.await("the mark is moved", func() bool { return st.typedSoFar() == down || len(answered) > 0 })
+	moved := time.Now()
+	st.say(s, []byte(list(" 1. Yes", ">2. No")))
+	st.await("it is chosen", func() bool { return st.typedSoFar() == down+enter || len(answered) > 0 })
+	if gap := ms(s.rules().Timing.DialogGap); time.Since(moved) < gap {
+		t.Errorf("ENTER came %s behind the picture, want %s at least", time.Since(moved), gap)
+	}
+	st.say(s, []byte(calm))
+	if err := <-answered; err != nil || st.typedSoFar() != down+enter {
+		t.Errorf("the answer: %v; typed was %q", err, st.typedSoFar())
+	}
+}
