@@ -87,7 +87,7 @@ SENDS   ?= 300
 PROMPTS ?= 500
 TURNS   ?= 60
 safety: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn' ./conformance \
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn|Leftovers' ./conformance \
 	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS) -turns $(TURNS)
 
 # 1,000 sends for each agent CLI, 10,000 prompts and 1,000 turns of all five

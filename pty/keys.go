@@ -13,7 +13,7 @@ const (
 
 // Key returns the bytes that a key sends, by its name in upper case: ENTER,
 // TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT, LEFT, CTRL_C,
-// CTRL_D, CTRL_L, CTRL_U, CTRL_Z. It reports false for any other name.
+// CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It reports false for any other name.
 //
 // The encodings are xterm's in normal cursor mode; SHIFT_ENTER is the CSI u
 // form, which agent CLIs read as a new line that does not submit.
@@ -48,6 +48,8 @@ func keyBytes(name string) string {
 		return "\x03"
 	case "CTRL_D":
 		return "\x04"
+	case "CTRL_K":
+		return "\x0b"
 	case "CTRL_L":
 		return "\x0c"
 	case "CTRL_U":

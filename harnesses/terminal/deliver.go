@@ -24,8 +24,11 @@ const (
 	// tailRunes is how much of a prompt's end must be seen in the composer,
 	// and of its beginning in the transcript.
 	tailRunes = 24
-	// clearTries is how often the composer is emptied of leftovers.
-	clearTries = 3
+	// clearTries is how often the keys that clear a row are pressed in vain, each
+	// time for clearTimeout, before leftovers are left alone; clearMost, how often
+	// at all: once for each row.
+	clearTries, clearMost = 3, 300
+	clearTimeout          = time.Second
 )
 
 // SendPrompt types a prompt and returns when the agent CLI has taken it.
@@ -149,10 +152,12 @@ func (s *session) emptyComposer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for range clearTries {
-		empty := false
+	for try, round := 0, 0; try < clearTries && round < clearMost; try, round = try+1, round+1 {
+		empty, left := false, ""
 		err := s.still(ctx, func(f *frame, v verdict) error {
-			empty = f.composer != nil && f.composer.empty
+			if f.composer != nil {
+				empty, left = f.composer.empty, f.composer.text
+			}
 			return s.mayPrompt(f, v)
 		})
 		if err != nil || empty {
@@ -163,7 +168,12 @@ func (s *session) emptyComposer(ctx context.Context) error {
 				return err
 			}
 		}
-		s.await(ctx, time.Second, func() bool { return s.frame.composer != nil && s.frame.composer.empty })
+		less := func() bool {
+			return s.frame.composer != nil && (s.frame.composer.empty || s.frame.composer.text != left)
+		}
+		if s.await(ctx, clearTimeout, less) {
+			try = -1
+		}
 	}
 	return s.unless(func(f *frame) bool { return f.composer != nil && f.composer.empty },
 		coleo.EBusy, "the composer of %s holds text that could not be cleared: nothing was typed", s.rules().Title)

@@ -211,10 +211,17 @@ func (c *Composer) find(f *frame) *composerView {
 	return v
 }
 
-// findBottom returns the row behind the composer's last, -1 without one.
+// findBottom returns the row behind the composer's last, -1 without one. Below the
+// cursor's row are those of a text in which somebody has moved up.
 func (c *Composer) findBottom(f *frame) int {
 	if c.Bottom == cursorEdge {
-		return min(f.cursorY()+1, len(f.rows))
+		bottom := min(f.cursorY()+1, len(f.rows))
+		for i := len(f.rows) - 1; i >= bottom && bottom > 0 && c.first != nil; i-- {
+			if c.first.MatchString(f.rows[i]) {
+				return i + 1
+			}
+		}
+		return bottom
 	}
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		if c.bottom.MatchString(f.rows[i]) {

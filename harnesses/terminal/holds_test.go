@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"coleo.dev"
 )
 
 // The shown text is what Gemini CLI 0.61.0 draws.
@@ -73,6 +75,20 @@ func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 		f := &frame{composer: &composerView{text: shown, empty: shown == ""}}
 		if got := f.taken(text, c); got != want {
 			t.Errorf("with %q in the composer it counts as taken: %t, want %t", shown, got, want)
+		}
+	}
+}
+
+// Somebody has moved up in a text of several rows: those below the cursor are the
+// composer's too, or the next prompt would be joined to them.
+func TestWhatIsBelowTheCursorIsInTheComposer(t *testing.T) {
+	t.Parallel()
+	spec := builtinSpec(t, "aider")
+	for below, empty := range map[string]bool{"diff> two\ndiff>\ndiff> three": false, "": true, "a toolbar": true} {
+		lines := append(append(make([]string, 0, 8), strings.Repeat("─", 40), "diff>"), strings.Split(below, "\n")...)
+		f := newFrame(coleo.Screen{Cols: 60, Rows: 8, Lines: lines, Cursor: [2]int{6, 1}, CursorVisible: true, Modes: map[string]bool{pasteMode: true}}, &spec.Composer)
+		if f.composer == nil || f.composer.empty != empty {
+			t.Errorf("above %q the composer is %+v, want an empty one: %t", below, f.composer, empty)
 		}
 	}
 }

@@ -1,0 +1,76 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/pty"
+)
+
+// leftovers are what somebody has typed into a composer without sending it, and
+// the keys by which the cursor was moved about in it then.
+var leftovers = [][2]string{
+	{"one line", ""}, {"one line", "LEFT LEFT LEFT"}, {"one\ntwo\n\nthree", ""}, {"one\ntwo\n\nthree", "UP UP"},
+	{"one\n\n", ""}, {strings.Repeat("row\n", 12), ""},
+}
+
+// leftoverTimeout bounds how long a composer may take to show a paste.
+const leftoverTimeout = 20 * time.Second
+
+// What was left in the composer is joined to no prompt, wherever its cursor is, and
+// keeps none from being sent.
+func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
+	for name := range strings.SplitSeq(*safetyOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			trial := safetyTrial(t, name)
+			short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
+			if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
+				t.Fatal(err)
+			}
+			for _, left := range leftovers {
+				leave(t, trial, left[0], left[1])
+				prompt := "hello " + Nonce()
+				if _, err := sendAndSee(t, trial, prompt); err != nil {
+					t.Fatalf("%q, %s: %v%s", left[0], left[1], err, screenOf(err))
+				}
+			}
+		})
+	}
+}
+
+// leave pastes text, which must be seen, and presses keys, which need not be: what
+// is typed afterwards comes behind them.
+func leave(t *testing.T, trial *Trial, text, keys string) {
+	t.Helper()
+	term, ok := trial.Session.(coleo.Terminal)
+	if !ok {
+		t.Skip("it has no composer")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), leftoverTimeout)
+	defer cancel()
+	before := picture(term)
+	if err := term.Input(ctx, pty.Paste(text, true)); err != nil {
+		t.Fatal(err)
+	}
+	soon(ctx, func() bool { return picture(term) != before })
+	if ctx.Err() != nil {
+		t.Fatalf("nothing is seen of %q", text)
+	}
+	for name := range strings.FieldsSeq(keys) {
+		key, _ := pty.Key(name)
+		if err := term.Input(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// picture is what a terminal shows, the cursor too.
+func picture(term coleo.Terminal) string {
+	s := term.Screen()
+	return fmt.Sprint(s.Cursor, s.Lines)
+}
