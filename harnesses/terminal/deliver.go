@@ -152,7 +152,8 @@ func (s *session) emptyComposer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for try, round := 0, 0; try < clearTries && round < clearMost; try, round = try+1, round+1 {
+	vain := 0
+	for round := 0; round < clearMost && vain < clearTries; round++ {
 		empty, left := false, ""
 		err := s.still(ctx, func(f *frame, v verdict) error {
 			if f.composer != nil {
@@ -171,8 +172,8 @@ func (s *session) emptyComposer(ctx context.Context) error {
 		less := func() bool {
 			return s.frame.composer != nil && (s.frame.composer.empty || s.frame.composer.text != left)
 		}
-		if s.await(ctx, clearTimeout, less) {
-			try = -1
+		if vain++; s.await(ctx, clearTimeout, less) {
+			vain = 0
 		}
 	}
 	return s.unless(func(f *frame) bool { return f.composer != nil && f.composer.empty },
