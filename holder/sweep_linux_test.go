@@ -22,7 +22,13 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	}
 	again := l
 	again.Argv = []string{"/bin/sh", "-c", "exit 0"}
-	if _, err := Start(t.Context(), holdCommand(), again); err != nil {
+	second, err := Start(t.Context(), holdCommand(), again)
+	if err != nil {
 		t.Fatalf("start over a stale socket: %v", err)
 	}
+	t.Cleanup(func() { // before the first one's, which settles the folder
+		if SameProcess(second.Holder) {
+			_ = syscall.Kill(second.Holder.PID, syscall.SIGKILL)
+		}
+	})
 }
