@@ -82,6 +82,20 @@ func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	}
 }
 
+// A picture that is half drawn shows no composer: the text in it is no echo then.
+func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	r, err := st.deliver(ctx, s, "fail at once", redrawn("", "fail at once"), "\r\x1b[A\x1b[J> fail at once")
+	if err == nil || !strings.Contains(st.typedSoFar(), "\r") {
+		t.Fatalf("a prompt that is still in its composer: proof %q, %v", r.Proof, err)
+	}
+}
+
 // Gemini CLI 0.61.0 at 60x20, refused at once by its model server. All that it drew
 // from submit to the error is read in one piece, as by a machine that stands still
 // for half a second.

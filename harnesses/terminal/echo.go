@@ -25,9 +25,10 @@ func (f *frame) echoes(text string) bool {
 func (s *session) echoed(prompt string) int { return echoed(s.frame.since(s.screen), prompt) }
 
 // echoedSince tells whether it does so more often than it did, on the newest whole
-// picture: with rows of an older one what has scrolled off may be counted twice.
+// picture: with rows of an older one what has scrolled off may be counted twice. One
+// without a composer proves nothing: what stands in that may be half drawn there.
 func (s *session) echoedSince(prompt string, before int) bool {
-	return s.paint.begun.IsZero() && s.echoed(prompt) > before
+	return s.paint.begun.IsZero() && s.frame.composer != nil && s.echoed(prompt) > before
 }
 
 // since are the rows above the composer, behind those that have scrolled off.
