@@ -26,6 +26,11 @@ const (
 	DialogOther      DialogKind = "other"
 )
 
+// OfWork tells whether such dialogs come from work on a prompt alone.
+func (k DialogKind) OfWork() bool {
+	return k == DialogPermission || k == DialogQuestion || k == DialogPlan
+}
+
 // Dialog is a question that the agent CLI has put to a person.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`

@@ -13,18 +13,10 @@ import (
 // holds up.
 const brokenGap = 500 * time.Millisecond
 
-// submission is a prompt behind its submit key: what was seen before that.
-type submission struct {
-	text   string
-	rows   int // of the composer
-	worked int // how often the agent CLI had begun to work
-	at     time.Time
-}
-
 // broken says, as a check, that the submit key became an empty row: the composer
 // holds the whole text still, and has one row more than before, at its end, and
 // the agent CLI has done nothing since.
-func (s *session) broken(was submission) check {
+func (s *session) broken(was *submission) check {
 	return func(f *frame, v verdict) error {
 		c := f.composer
 		idle := v.dialog == nil && v.state == coleo.Idle && s.worked == was.worked && s.reports.turn(was.text, was.at) == nil
@@ -44,15 +36,15 @@ func (f *frame) rowEmpty(y int, c *Composer) bool {
 	return squeeze(row) == ""
 }
 
-// submitAgain waits until the prompt is taken, or is seen to have been broken for
-// a while: then it presses submit for the second and last time, on that very
+// submitAgain waits until it is settled what became of the prompt, or it is seen to
+// have been broken for a while: then it presses submit for the second and last time, on that very
 // picture. It is false when neither came.
-func (s *session) submitAgain(ctx context.Context, was submission, key [][]byte, taken func() bool) bool {
+func (s *session) submitAgain(ctx context.Context, was *submission, key [][]byte, settled func() bool) bool {
 	broken := func() bool { return s.broken(was)(s.frame, s.verdict) == nil }
-	if !s.await(ctx, startTimeout+digesting(was.text), func() bool { return taken() || broken() }) {
+	if !s.await(ctx, startTimeout+digesting(was.text), func() bool { return settled() || broken() }) {
 		return false
 	}
-	if s.await(ctx, brokenGap, func() bool { return taken() || !broken() }) {
+	if s.await(ctx, brokenGap, func() bool { return settled() || !broken() }) {
 		return true
 	}
 	for _, k := range key {

@@ -119,11 +119,10 @@ func (f *frame) overflows(text string, c *Composer) bool {
 	return c.endsLike(strings.Join(f.rows[:y+1], "\n"), text)
 }
 
-// taken tells whether the composer no longer holds the text: it is empty, or
-// gone.
-func (f *frame) taken(text string, c *Composer) bool {
+// lets tells whether the composer is there and no longer holds the text.
+func (f *frame) lets(text string, c *Composer) bool {
 	if f.composer == nil {
-		return !f.overflows(text, c)
+		return false
 	}
 	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text) || c.folds(f.composer.text)
 	return f.composer.empty || !left

@@ -73,7 +73,7 @@ func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 	text := strings.Repeat("many words ", 200)
 	for shown, want := range map[string]bool{"[Pasted Content 2200 chars]": false, "": true, "the next one": true} {
 		f := &frame{composer: &composerView{text: shown, empty: shown == ""}}
-		if got := f.taken(text, c); got != want {
+		if got := f.lets(text, c); got != want {
 			t.Errorf("with %q in the composer it counts as taken: %t, want %t", shown, got, want)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 		switch {
 		case s.reports.turn(text, r.Time) != nil:
 			proof = coleo.ProofReported
-		case known && s.frame.taken(text, &s.rules().Composer) && s.echoedSince(text, before):
+		case known && s.frame.lets(text, &s.rules().Composer) && s.echoedSince(text, before):
 			proof = coleo.ProofStarted
 		}
 		return proof != ""

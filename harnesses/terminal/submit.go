@@ -1,0 +1,139 @@
+package terminal
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+)
+
+// submission is a prompt behind its submit key, and what was seen before that.
+type submission struct {
+	text     string
+	at       time.Time
+	rows     int  // of the composer
+	busy     bool // the agent CLI was at work
+	worked   int  // how often it had been seen to be
+	echoed   int  // how often the transcript showed the prompt
+	reported bool // its hook has told of it
+}
+
+// submit presses the submit key on a composer that holds the text, and waits
+// for proof that the agent CLI took it. It presses twice only where the first
+// is seen to have become a new row of the composer, once the harness says that
+// this happens.
+func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
+	key, err := keySequence(s.rules().Keys.Submit)
+	if err != nil {
+		return coleo.Receipt{}, err
+	}
+	r := coleo.Receipt{ID: newUUID(), Time: time.Now(), Text: text}
+	was := &submission{text: text, at: r.Time}
+	s.mu.Lock()
+	was.busy, was.worked, r.Offset = s.reading.State.Working(), s.worked, s.end
+	s.mu.Unlock()
+	still := func(f *frame, v verdict) error {
+		if err := s.maySubmit(f, v, text, also); err != nil {
+			return err
+		}
+		r.Offset, r.Cursor, was.worked, was.echoed, was.rows = s.end, s.log.Cursor(), s.worked, s.echoed(text), 0
+		if f.composer != nil {
+			was.rows = f.composer.bottom - f.composer.top
+		}
+		return nil
+	}
+	for _, k := range key {
+		if err := s.typeIf(ctx, still, k); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	s.submitted()
+	defer s.release()
+	if !s.awaitTaken(ctx, was, key) {
+		s.unseen = text
+		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
+	}
+	switch {
+	case was.busy:
+		r.Proof = coleo.ProofQueued
+	case was.reported:
+		r.Proof = coleo.ProofReported
+	default:
+		r.Proof = coleo.ProofStarted
+	}
+	return r, nil
+}
+
+// maySubmit is the check before submit: the composer holds the text, or is taller
+// than the screen and ends with it.
+func (s *session) maySubmit(f *frame, v verdict, text string, also check) error {
+	tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
+	if err := s.mayPrompt(f, v); err != nil && !tall {
+		return err
+	}
+	if !tall && !f.holds(text, &s.rules().Composer) {
+		return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
+	}
+	if also != nil {
+		return also(f, v)
+	}
+	return nil
+}
+
+// awaitTaken waits for proof that the agent CLI has taken a prompt, no longer than
+// until a dialog stands that proves nothing: that is for its user to answer.
+func (s *session) awaitTaken(ctx context.Context, was *submission, key [][]byte) bool {
+	proven := false
+	settled := func() bool {
+		proven = s.taken(was)
+		return proven || s.reading.Dialog != nil && s.verdict.dialog != nil
+	}
+	if s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, settled) {
+		return was.reported
+	}
+	s.await(ctx, startTimeout+digesting(was.text), settled)
+	return proven || was.reported
+}
+
+// taken tells whether the agent CLI is seen to have taken a prompt: it has begun,
+// and has let go of the text. The caller holds mu.
+func (s *session) taken(was *submission) bool {
+	was.reported = s.reports.turn(was.text, was.at) != nil
+	begun := was.reported || s.worked > was.worked || s.frame.echoes(was.text) || s.echoedSince(was.text, was.echoed)
+	return begun && s.letGo(was)
+}
+
+// letGo tells whether the composer no longer holds a prompt. A picture without a
+// composer may be half drawn, or a dialog that came before the prompt was read: it
+// counts only for work that nothing but this prompt can have brought about, or in
+// a dialog once the hook has told of the prompt. The caller holds mu.
+func (s *session) letGo(was *submission) bool {
+	dialog := s.verdict.dialog
+	switch {
+	case dialog != nil:
+		return was.reported || !was.busy && dialog.Kind.OfWork()
+	case s.frame.composer != nil:
+		return s.frame.lets(was.text, &s.rules().Composer)
+	default:
+		return !was.busy && s.verdict.state.Working() && !s.frame.overflows(was.text, &s.rules().Composer)
+	}
+}
+
+// submitted makes the session read processing until the screen shows what
+// became of the prompt.
+func (s *session) submitted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold, s.fresh = true, false
+	s.pending, s.sent = time.Time{}, time.Now()
+	if !s.reading.State.Working() && s.reading.State != coleo.Dead {
+		s.become(time.Now(), coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
+	}
+}
+
+func (s *session) release() {
+	s.mu.Lock()
+	s.hold = false
+	s.mu.Unlock()
+	s.relook()
+}

@@ -1,0 +1,79 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// submitSpec is a program that shows no composer while it works or asks.
+var submitSpec = strings.Replace(deliverSpec, "[[rule]]\n", `[capabilities]
+queue = true
+[[dialog]]
+name = "allow"
+kind = "permission"
+when = [{ where = "screen", pattern = '(?m)^run it\?$' }]
+title = '^(run it\?)$'
+options = ["yes", "no"]
+select = "keys"
+approve = "y"
+deny = "n"
+[[dialog]]
+name = "news"
+kind = "update"
+when = [{ where = "screen", pattern = '(?m)^install it\?$' }]
+title = '^(install it\?)$'
+options = ["yes", "no"]
+select = "keys"
+approve = "y"
+deny = "n"
+[[rule]]
+name = "working"
+state = "processing"
+when = [{ where = "screen", pattern = '(?m)^working$' }]
+[[rule]]
+`, 1)
+
+// What the program shows behind submit, in place of its composer, proves that it has
+// taken the prompt only where nothing else can have brought that about.
+func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
+	t.Parallel()
+	const gone, busy = "\r\x1b[A\x1b[J", "working\r\n"
+	for name, tt := range map[string]struct {
+		before, then string
+		want         coleo.Proof
+	}{
+		"nothing":                               {"", gone, ""},
+		"its own word, and the text half drawn": {"", gone + "\x1b]7501;state=working\x07> do it", ""},
+		"its own word, and the composer":        {"", "\x1b]7501;state=working\x07" + redrawn("", "type"), coleo.ProofStarted},
+		"work":                                  {"", gone + "working", coleo.ProofStarted},
+		"a permission":                          {"", gone + "run it?", coleo.ProofStarted},
+		"an update":                             {"", gone + "install it?", ""},
+		"work, busy before":                     {busy, gone + "working", ""},
+		"a permission, busy before":             {busy, gone + "run it?", ""},
+		"an empty composer, busy before":        {busy, redrawn("working\n", "type"), coleo.ProofQueued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, s := setStageOf(t, submitSpec, 40, 8, 0)
+			st.say(s, []byte(tt.before+composing("type")))
+			want := coleo.Idle
+			if tt.before != "" {
+				want = coleo.Processing
+			}
+			st.await("it is there", func() bool { return s.State().State == want })
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			r, err := st.deliver(ctx, s, "do it", redrawn("", "do it"), tt.then)
+			if r.Proof != tt.want || (err == nil) != (tt.want != "") {
+				t.Errorf("proof %q, %v; want %q", r.Proof, err, tt.want)
+			}
+			if tt.want == "" && strings.Contains(tt.then, "?") && coleo.ErrorCode(err) != coleo.EPromptLost {
+				t.Errorf("a dialog that proves nothing: %v, want %s at once", err, coleo.EPromptLost)
+			}
+		})
+	}
+}
