@@ -25,6 +25,9 @@ const (
 	// as its rule knows: OpenCode 1.18.33 draws the command 22 ms after the box, and
 	// at a load of ten 200 ms after it.
 	draftSettle = 3 * time.Second
+	// partialSettle is the same for one that shows no title or no options: on a low
+	// screen they may be out of sight, but most such pictures are half drawn.
+	partialSettle = time.Second
 )
 
 // dialogCounter numbers the appearances of dialogs. Its epoch differs for
@@ -55,27 +58,29 @@ func newDialogCounter() dialogCounter {
 }
 
 // shows takes the dialog on a picture and returns its fingerprint.
-func (c *dialogCounter) shows(d *coleo.Dialog, draft bool, now time.Time) coleo.Fingerprint {
-	if text := saying(d); text != c.open || c.lost {
-		c.comes(text, d.Title, draft, now)
+func (c *dialogCounter) shows(v *verdict, now time.Time) coleo.Fingerprint {
+	if text := saying(v.dialog); text != c.open || c.lost {
+		c.comes(text, v, now)
 	}
 	c.seen[c.open] = now
 	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", c.open, c.epoch, c.n))
 }
 
-func (c *dialogCounter) comes(text, title string, draft bool, now time.Time) {
+func (c *dialogCounter) comes(text string, v *verdict, now time.Time) {
 	maps.DeleteFunc(c.seen, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
 	_, again := c.seen[text]
 	c.doubt = c.lost && text == c.open
 	switch {
-	case draft:
+	case v.draft:
 		c.settle = draftSettle
-	case c.doubt, again && c.open != "" && c.title != title:
+	case c.doubt, again && c.open != "" && c.title != v.dialog.Title:
 		c.settle = againSettle
+	case v.partial:
+		c.settle = partialSettle
 	default:
 		c.settle = dialogSettle
 	}
-	c.open, c.title, c.since = text, title, now
+	c.open, c.title, c.since = text, v.dialog.Title, now
 	c.keyed, c.lost = false, false
 	c.n++
 }

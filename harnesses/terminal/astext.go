@@ -20,8 +20,8 @@ func plain(prompt string) string {
 // of a prompt: blanks of all kinds, and the mark of a byte order.
 func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// unseen tells whether a character shows nothing by itself.
-func unseen(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
+// invisible tells whether a character shows nothing by itself.
+func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
 // asText returns a prompt in the form that the composer takes as text, and says
 // no to what none would.
@@ -29,7 +29,7 @@ func (s *session) asText(prompt string) (string, error) {
 	c := &s.rules().Composer
 	begin := strings.TrimLeftFunc(prompt, cutOff) // as an agent CLI may see it that cuts them off
 	switch {
-	case strings.TrimLeftFunc(prompt, unseen) == "":
+	case strings.TrimLeftFunc(prompt, invisible) == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
 	case c.never != nil && c.never.MatchString(begin):
 		return "", coleo.Errorf(coleo.EInvalid, "%s would do something else with this prompt than take it as text: word it another way", s.rules().Title)

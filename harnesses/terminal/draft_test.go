@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -90,5 +91,24 @@ func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 		if v.dialog == nil || v.rule != "permission" || v.draft != tt.draft {
 			t.Errorf("%q: dialog %+v by rule %q, draft: %t; want %t", tt.rows, v.dialog, v.rule, v.draft, tt.draft)
 		}
+	}
+}
+
+// A question is drawn before its options, which a loaded machine shows for a while.
+func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
+	t.Parallel()
+	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"
+	b := newBench(t)
+	b.r.spec.Dialogs[0].Options = nil
+	b.r.spec.Dialogs[0].option = regexp.MustCompile(`^\d\. (?P<label>.*)$`)
+	b.shows(calm).shows(begin).after(partialSettle / 2)
+	if r := b.r.reading; r.State != coleo.WaitingApproval || r.Dialog != nil {
+		t.Errorf("without its options it reads %s, dialog %+v; want none yet", r.State, r.Dialog)
+	}
+	if b.after(partialSettle); b.r.reading.Dialog == nil {
+		t.Error("without its options for good it is never told")
+	}
+	if b.shows(calm).shows(asks); b.r.reading.Dialog == nil {
+		t.Error("with its options it is not told at once")
 	}
 }

@@ -58,7 +58,7 @@ func (r *reader) look(now time.Time) time.Duration {
 	}
 	if r.verdict.dialog != nil {
 		// What the hook adds comes later: it makes no other dialog of this one.
-		r.verdict.dialog.Fingerprint = r.dialogs.shows(r.verdict.dialog, r.verdict.draft, now)
+		r.verdict.dialog.Fingerprint = r.dialogs.shows(&r.verdict, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.state == "" {
 		r.dialogs.hidden()

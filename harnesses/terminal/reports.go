@@ -69,7 +69,7 @@ func (w *reports) note(l hook.Line, rep *Report) {
 	}
 	id := l.Text(w.spec.Turn)
 	if prompt != "" {
-		w.begin(turn{id: id, taken: l.Time, prompt: w.plain(prompt)})
+		w.begin(turn{id: id, taken: l.Time, prompt: w.bare(prompt)})
 	}
 	if rep.Answer != "" {
 		w.tools = nil
@@ -114,8 +114,8 @@ func (w *reports) ended(id string, named bool) *turn {
 	return nil
 }
 
-// plain is a prompt without what the agent CLI puts around it.
-func (w *reports) plain(prompt string) string {
+// bare is a prompt without what the agent CLI puts around it.
+func (w *reports) bare(prompt string) string {
 	if w.spec.strip != nil {
 		prompt = w.spec.strip.ReplaceAllString(prompt, "")
 	}
@@ -134,7 +134,7 @@ func keep[T any](list []T, x T) []T {
 // when none was reported. Blanks do not count: agent CLIs change them.
 func (w *reports) turn(text string, sent time.Time) *turn {
 	for i := len(w.prompts) - 1; i >= 0; i-- {
-		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.plain(text) {
+		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.bare(text) {
 			return t
 		}
 	}

@@ -21,7 +21,8 @@ type verdict struct {
 	shown  []string    // of a dialog whose subject is cut off: the rows that there are
 	number []string    // of each of its options, as it stands there; none where they have none
 
-	draft bool // the dialog does not say yet what it is about
+	draft   bool // the dialog does not say yet what it is about
+	partial bool // it shows no title or no options, and its rule knows where those stand
 }
 
 // read applies dialogs, then rules. It is pure: one picture, one verdict.
@@ -34,6 +35,7 @@ func (s *Spec) read(f *frame) verdict {
 			if v.draft = d.isDraft(f); v.draft {
 				v.dialog.Truncated = true
 			}
+			v.partial = v.dialog.Kind.OfWork() && d.lacks(v.dialog)
 			return v
 		}
 	}
@@ -114,6 +116,12 @@ func (d *DialogRule) isDraft(f *frame) bool {
 	}
 	ok, _, _ := f.matchAll(d.Draft)
 	return ok
+}
+
+// lacks tells whether a dialog shows no title or no options where such a one has
+// them: it may be half drawn.
+func (d *DialogRule) lacks(shown *coleo.Dialog) bool {
+	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
 }
 
 // frames are the characters of rows that only draw a box or a scroll bar.
