@@ -13,6 +13,29 @@ import (
 // holds up.
 const brokenGap = 500 * time.Millisecond
 
+// ignored says, as a check, that the key which was pressed has not submitted a prompt,
+// and that the submit key will. It is nil where the harness knows of no such thing.
+func (s *session) ignored(was *submission) check {
+	switch {
+	case was.queued:
+		return s.unqueued(was)
+	case s.rules().Composer.Breaks:
+		return s.broken(was)
+	}
+	return nil
+}
+
+// unqueued says, as a check, that work had ended before the key came that queues a
+// prompt: that key does nothing then, and the composer holds the text still.
+func (s *session) unqueued(was *submission) check {
+	return func(f *frame, v verdict) error {
+		if v.dialog == nil && v.state == coleo.Idle && f.holds(was.text, &s.rules().Composer) && s.reports.turn(was.text, was.at) == nil {
+			return nil
+		}
+		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that the prompt was not queued")
+	}
+}
+
 // broken says, as a check, that the submit key became an empty row: the composer
 // holds the whole text still, and has one row more than before, at its end, and
 // the agent CLI has done nothing since.
@@ -37,20 +60,16 @@ func (f *frame) rowEmpty(y int, c *Composer) bool {
 }
 
 // submitAgain waits until it is settled what became of the prompt, or it is seen to
-// have been broken for a while: then it presses submit for the second and last time, on that very
-// picture. It is false when neither came.
-func (s *session) submitAgain(ctx context.Context, was *submission, key [][]byte, settled func() bool) bool {
-	broken := func() bool { return s.broken(was)(s.frame, s.verdict) == nil }
-	if !s.await(ctx, startTimeout+digesting(was.text), func() bool { return settled() || broken() }) {
+// have been ignored for a while: then it presses submit for the second and last time,
+// on that very picture. It is false when neither came.
+func (s *session) submitAgain(ctx context.Context, was *submission, ignored check, settled func() bool) bool {
+	still := func() bool { return ignored(s.frame, s.verdict) == nil }
+	if !s.await(ctx, startTimeout+digesting(was.text), func() bool { return settled() || still() }) {
 		return false
 	}
-	if s.await(ctx, brokenGap, func() bool { return settled() || !broken() }) {
+	if s.await(ctx, brokenGap, func() bool { return settled() || !still() }) {
 		return true
 	}
-	for _, k := range key {
-		if s.typeIf(ctx, s.broken(was), k) != nil {
-			break // it changed meanwhile: what became of it is seen
-		}
-	}
+	_ = s.pressIf(ctx, s.rules().Keys.Submit, ignored) // it may change meanwhile: what became of the prompt is seen
 	return true
 }

@@ -60,6 +60,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c.timing(s.Timing)
 	c.required("keys.submit", s.Keys.Submit)
 	c.keys("keys.submit", s.Keys.Submit)
+	c.keys("keys.queue", s.Keys.Queue)
 	c.keys("keys.interrupt", s.Keys.Interrupt)
 	c.keys("keys.clear", s.Keys.Clear)
 	c.atMost("rule", len(s.Rules), maxRules)

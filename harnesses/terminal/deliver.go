@@ -97,10 +97,7 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		return coleo.Receipt{}, err
 	}
 	s.unseen = text
-	held := func() bool {
-		return s.frame.holds(text, &s.rules().Composer) || s.frame.overflows(text, &s.rules().Composer)
-	}
-	if !s.await(ctx, heldTimeout+digesting(text), held) {
+	if !s.awaitHeld(ctx, text) {
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
 	s.unseen = ""
@@ -111,6 +108,17 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
 	}
 	return s.submit(ctx, text, also)
+}
+
+// awaitHeld waits until the composer shows a text, no longer than until a dialog stands
+// in its place.
+func (s *session) awaitHeld(ctx context.Context, text string) (held bool) {
+	c := &s.rules().Composer
+	s.await(ctx, heldTimeout+digesting(text), func() bool {
+		held = s.frame.holds(text, c) || s.frame.overflows(text, c)
+		return held || s.asks()
+	})
+	return held
 }
 
 // digesting is how long an agent CLI may stand still over a text.

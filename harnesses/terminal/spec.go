@@ -85,6 +85,7 @@ type Part struct {
 // Keys are sequences of key names (pty.Key), separated by blanks.
 type Keys struct {
 	Submit    string `toml:"submit"`
+	Queue     string `toml:"queue"` // instead of Submit while it works, where another key queues a prompt and answers no dialog; a text that is folded to a note is refused then
 	Interrupt string `toml:"interrupt"`
 	Quit      string `toml:"quit"`    // a sequence, or a command that is typed and submitted
 	Compact   string `toml:"compact"` // a command that is typed and submitted, once CompactWhen holds

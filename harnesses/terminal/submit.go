@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"coleo.dev"
@@ -15,6 +16,7 @@ type submission struct {
 	busy     bool // the agent CLI was at work
 	worked   int  // how often it had been seen to be
 	echoed   int  // how often the transcript showed the prompt
+	queued   bool // the key that was pressed was the one for prompts at work
 	reported bool // its hook has told of it
 }
 
@@ -23,10 +25,6 @@ type submission struct {
 // is seen to have become a new row of the composer, once the harness says that
 // this happens.
 func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
-	key, err := keySequence(s.rules().Keys.Submit)
-	if err != nil {
-		return coleo.Receipt{}, err
-	}
 	r := coleo.Receipt{ID: newUUID(), Time: time.Now(), Text: text}
 	was := &submission{text: text, at: r.Time}
 	s.mu.Lock()
@@ -42,14 +40,12 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 		}
 		return nil
 	}
-	for _, k := range key {
-		if err := s.typeIf(ctx, still, k); err != nil {
-			return coleo.Receipt{}, err
-		}
+	if err := s.pressSubmit(ctx, was, still); err != nil {
+		return coleo.Receipt{}, err
 	}
 	s.submitted()
 	defer s.release()
-	if !s.awaitTaken(ctx, was, key) {
+	if !s.awaitTaken(ctx, was) {
 		s.unseen = text
 		return coleo.Receipt{}, s.lost(ctx, "it did not start to work on it")
 	}
@@ -62,6 +58,51 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 		r.Proof = coleo.ProofStarted
 	}
 	return r, nil
+}
+
+// errTurned says that work has begun or ended since the key was chosen.
+var errTurned = errors.New("work has begun or ended meanwhile")
+
+// pressSubmit presses the submit key while a check holds. While the agent CLI is at
+// work it is the one that queues, where the harness has such a key: the dialog that
+// may come at any moment is there before it is drawn, and would be answered by the
+// other.
+func (s *session) pressSubmit(ctx context.Context, was *submission, still check) error {
+	for {
+		names, queue := s.rules().Keys.Submit, s.rules().Keys.Queue
+		s.mu.Lock()
+		was.queued = queue != "" && s.verdict.state.Working()
+		s.mu.Unlock()
+		if was.queued {
+			names = queue
+		}
+		err := s.pressIf(ctx, names, func(f *frame, v verdict) error {
+			if queue != "" && v.state.Working() != was.queued {
+				return errTurned
+			}
+			if was.queued && f.composer != nil && s.rules().Composer.folds(f.composer.text) {
+				return coleo.Errorf(coleo.EBusy, "%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, or interrupt it; the prompt was not submitted", s.rules().Title)
+			}
+			return still(f, v)
+		})
+		if !errors.Is(err, errTurned) {
+			return err
+		}
+	}
+}
+
+// pressIf types keys one by one while a check holds.
+func (s *session) pressIf(ctx context.Context, names string, ok check) error {
+	keys, err := keySequence(names)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := s.typeIf(ctx, ok, key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maySubmit is the check before submit: the composer holds the text, or is taller
@@ -82,18 +123,21 @@ func (s *session) maySubmit(f *frame, v verdict, text string, also check) error 
 
 // awaitTaken waits for proof that the agent CLI has taken a prompt, no longer than
 // until a dialog stands that proves nothing: that is for its user to answer.
-func (s *session) awaitTaken(ctx context.Context, was *submission, key [][]byte) bool {
+func (s *session) awaitTaken(ctx context.Context, was *submission) bool {
 	proven := false
 	settled := func() bool {
 		proven = s.taken(was)
-		return proven || s.reading.Dialog != nil && s.verdict.dialog != nil
+		return proven || s.asks()
 	}
-	if s.rules().Composer.Breaks && !s.submitAgain(ctx, was, key, settled) {
+	if ignored := s.ignored(was); ignored != nil && !s.submitAgain(ctx, was, ignored, settled) {
 		return was.reported
 	}
 	s.await(ctx, startTimeout+digesting(was.text), settled)
 	return proven || was.reported
 }
+
+// asks tells whether a dialog stands. The caller holds mu.
+func (s *session) asks() bool { return s.reading.Dialog != nil && s.verdict.dialog != nil }
 
 // taken tells whether the agent CLI is seen to have taken a prompt: it has begun,
 // and has let go of the text. The caller holds mu.

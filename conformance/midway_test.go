@@ -1,0 +1,311 @@
+package conformance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/holder"
+)
+
+var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each way, for each agent CLI")
+
+const (
+	// midwayWord stands in each prompt of these tests but those that bring a dialog.
+	midwayWord = "midway"
+	// midwayTimeout bounds one delivery and what comes of it: of the longest prompt
+	// it may take a minute until it is lost, and as long again until a probe is out.
+	midwayTimeout = 5 * time.Minute
+	// midwayDelay is the most between the beginning of a delivery and its disturbance.
+	midwayDelay = 300 * time.Millisecond
+	// askAfter is how long the model thinks before it asks for a command: long enough
+	// for the prompt before to be proven. A prompt is sent askEarly before that at
+	// most, which is longer than its delivery takes, and askLate behind it.
+	askAfter, askEarly, askLate = time.Second, 250 * time.Millisecond, 100 * time.Millisecond
+	// queuedTimeout bounds how long a prompt that was taken may wait to be asked.
+	queuedTimeout = 30 * time.Second
+)
+
+// disturbance does something to an arm at random moments while it is sent a prompt.
+type disturbance func(ctx context.Context, trial *Trial, r *rand.Rand) error
+
+// resized makes the terminal smaller and gives it its size again.
+func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
+	term, ok := trial.Session.(coleo.Terminal)
+	if !ok {
+		return nil
+	}
+	for _, size := range [][2]int{{60, 20}, {100, 30}} {
+		elapse(ctx, midwayMoment(r))
+		if err := term.Resize(ctx, size[0], size[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// halted has the agent CLI stand still for a while.
+func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
+	process := trial.Session.Handle().Process
+	elapse(ctx, midwayMoment(r))
+	if !holder.SameProcess(process) {
+		return fmt.Errorf("process %d is not the agent CLI any more", process.PID)
+	}
+	if err := syscall.Kill(-process.PID, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	elapse(ctx, within(r, 200*time.Millisecond, 3*time.Second))
+	return syscall.Kill(-process.PID, syscall.SIGCONT)
+}
+
+// midwayMoment is a random time from the beginning of a delivery on. Most take 100 to
+// 200 ms: more of them are hit when more are early.
+func midwayMoment(r *rand.Rand) time.Duration {
+	return time.Duration(r.Int64N(1 + r.Int64N(int64(midwayDelay))))
+}
+
+// elapse returns when a time is over, or ctx.
+func elapse(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// within is a random time.
+func within(r *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(r.Int64N(int64(most-least)))
+}
+
+// midwayPrompt makes the nth prompt: of a few bytes, of some lines, of 20 kB.
+func midwayPrompt(n int) string {
+	nonce := Nonce()
+	var b strings.Builder
+	b.WriteString("1 y " + midwayWord + " " + nonce) // what approves, if it is typed into a dialog
+	for i := 0; b.Len() < []int{0, 300, 20_000}[n%3]; i++ {
+		fmt.Fprintf(&b, "\nline %d of what belongs to %s", i+2, nonce)
+	}
+	return b.String()
+}
+
+// fates is what became of the prompts of one conversation.
+type fates struct {
+	prompts                          []string
+	verdict                          map[string]coleo.Code // by prompt; "" for one that is proven
+	proven, refused, lost, lostAsked int
+}
+
+// tell keeps what SendPrompt said of a prompt.
+func (f *fates) tell(t *testing.T, prompt string, err error) {
+	t.Helper()
+	code := coleo.ErrorCode(err)
+	f.prompts, f.verdict[prompt] = append(f.prompts, prompt), code
+	switch code {
+	case "":
+		f.proven++
+	case coleo.EBusy, coleo.EBlocked, coleo.EUnrecognised:
+		f.refused++
+		t.Logf("%.60q was refused: %v", prompt, err)
+	case coleo.EPromptLost:
+		f.lost++
+		t.Logf("%.60q was reported lost: %v%s", prompt, err, screenOf(err))
+	default:
+		t.Fatalf("%.60q: %v%s", prompt, err, screenOf(err))
+	}
+}
+
+// judge holds all that was told against what the model was asked: each proven
+// prompt once, a lost one once at most, a refused one never, and nothing else.
+func (f *fates) judge(t *testing.T, m *modelserver.Server) {
+	t.Helper()
+	times := map[string]int{}
+	for _, q := range m.Record() {
+		if q.Side != "" || q.HasToolResult || q.Aborted || q.Prompt == "" {
+			continue
+		}
+		prompt := strings.TrimSpace(q.Prompt)
+		if _, sent := f.verdict[prompt]; !sent {
+			t.Errorf("the model was asked %.300q … %.100q (%d bytes), which nobody has sent", prompt, prompt[max(0, len(prompt)-100):], len(prompt))
+		}
+		times[prompt]++
+	}
+	for _, prompt := range f.prompts {
+		n, code := times[prompt], f.verdict[prompt]
+		switch {
+		case code == "" && n != 1, n > 1:
+			t.Errorf("%.60q (%d bytes) was asked %d times, told %q", prompt, len(prompt), n, code)
+		case code == coleo.EPromptLost:
+			f.lostAsked += n
+		case code != "" && n != 0:
+			t.Errorf("%.60q was refused (%s), and the model was asked it", prompt, code)
+		}
+	}
+	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d", len(f.prompts), f.proven, f.refused, f.lost, f.lostAsked)
+}
+
+// sendPatiently sends a prompt that is refused for work only until that is over.
+func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.Receipt, error) {
+	for {
+		receipt, err := s.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		if coleo.ErrorCode(err) != coleo.EBusy || ctx.Err() != nil {
+			return receipt, err
+		}
+		if _, err := coleo.WaitForIdle(ctx, s); err != nil {
+			return receipt, err
+		}
+	}
+}
+
+// Whatever happens to the terminal or to the agent CLI while a prompt is sent, it
+// arrives once, or it is told that it may not have.
+func TestMidwayDisturbancesLoseNoPromptInSilence(t *testing.T) {
+	for name := range strings.SplitSeq(*safetyOf, ",") {
+		for how, disturb := range map[string]disturbance{"resized": resized, "halted": halted} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				seed := rand.Uint64()
+				t.Logf("seed %d", seed)
+				disturbed(t, safetyTrial(t, name), disturb, rand.New(rand.NewPCG(seed, 0)))
+			})
+		}
+	}
+}
+
+func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) {
+	short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
+	if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
+		t.Fatal(err)
+	}
+	if term, ok := trial.Session.(coleo.Terminal); ok {
+		if err := term.Resize(t.Context(), 100, 30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := fates{verdict: map[string]coleo.Code{}}
+	for n := range *safetyMidway {
+		f.sendDisturbed(t, trial, midwayPrompt(n), disturb, r)
+	}
+	// The last one alone is not disturbed: nothing is joined to it.
+	f.sendDisturbed(t, trial, midwayPrompt(0), func(context.Context, *Trial, *rand.Rand) error { return nil }, r)
+	f.judge(t, trial.Model)
+}
+
+func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb disturbance, r *rand.Rand) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), midwayTimeout)
+	defer cancel()
+	over := make(chan error, 1)
+	began := time.Now()
+	go func() { over <- disturb(ctx, trial, r) }()
+	receipt, err := sendPatiently(ctx, trial.Session, prompt)
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes: %s, %v after %s", len(prompt), receipt.Proof, err, time.Since(began).Round(time.Millisecond))
+	f.tell(t, prompt, err)
+	if err == nil {
+		_, err = coleo.WaitForTurn(ctx, trial.Session, receipt)
+	} else {
+		_, err = coleo.WaitForIdle(ctx, trial.Session)
+	}
+	if err != nil {
+		t.Fatalf("after %.60q: %v", prompt, err)
+	}
+}
+
+// A prompt that is sent when a dialog comes approves nothing, and is not lost in
+// silence.
+func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
+	for name := range strings.SplitSeq(*safetyOf, ",") {
+		t.Run(name, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			trial, r := safetyTrial(t, name), rand.New(rand.NewPCG(seed, 0))
+			f := fates{verdict: map[string]coleo.Code{}}
+			for n := range *safetyMidway {
+				f.sendIntoDialog(t, trial, n, r)
+			}
+			f.judge(t, trial.Model)
+		})
+	}
+}
+
+func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), midwayTimeout)
+	defer cancel()
+	file := Nonce()
+	asks := askFor(t, trial, file)
+	receipt, err := sendPatiently(ctx, trial.Session, asks)
+	f.tell(t, asks, err)
+	if err != nil {
+		_, _ = coleo.WaitForIdle(ctx, trial.Session)
+		return
+	}
+	thinks := func(q modelserver.Request) bool { return q.Side == "" && strings.Contains(q.Prompt, file) }
+	asked, err := trial.Model.Wait(ctx, thinks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elapse(ctx, time.Until(asked.At.Add(askAfter+within(r, -askEarly, askLate))))
+	prompt := midwayPrompt(n)
+	began := time.Now()
+	sent, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	t.Logf("%d bytes: %s, %v after %s", len(prompt), sent.Proof, err, time.Since(began).Round(time.Millisecond))
+	f.tell(t, prompt, err)
+	reading, turnErr := coleo.WaitForTurn(ctx, trial.Session, receipt)
+	if turnErr != nil || reading.State != coleo.WaitingApproval {
+		t.Fatalf("%q: reads %s, %v; want a dialog", asks, reading.State, turnErr)
+	}
+	q := question{path: filepath.Join(trial.Workdir, file), dialog: reading.Dialog, receipt: receipt}
+	if err := trial.deny(ctx, q); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, queuedTimeout)
+		defer cancel()
+		is := func(q modelserver.Request) bool {
+			return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && q.Done
+		}
+		if _, err := trial.Model.Wait(ctx, is); err != nil {
+			t.Errorf("%.60q, proven %s, is not asked: %v\n%s", prompt, sent.Proof, err, trial.evidence())
+		}
+	}
+	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
+		t.Fatalf("after the dialog: %v", err)
+	}
+	if _, err := os.Stat(q.path); err == nil {
+		t.Fatal("what nobody has approved was done")
+	}
+}
+
+// askFor has the model ask for a command, or an edit, in a while, and returns the
+// prompt that makes it.
+func askFor(t *testing.T, trial *Trial, file string) string {
+	t.Helper()
+	rules := []modelserver.Rule{{Name: "short", When: modelserver.When{Contains: midwayWord}, Reply: []modelserver.Step{{Text: "Done."}}}}
+	prompt := "write " + file + " with words" // by the built-in scenario: Aider has no tools
+	if trial.Harness.Info().Name != "aider" {
+		prompt = "run touch " + file
+		run := modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "touch " + file}}
+		first := false
+		rules = append(rules, modelserver.Rule{
+			Name: "asks", When: modelserver.When{Contains: file, ToolResult: &first},
+			Reply: []modelserver.Step{{Pause: int(askAfter.Milliseconds())}, {Tool: &run}},
+		})
+	}
+	if err := trial.Model.SetScript(modelserver.Script{Rules: rules}); err != nil {
+		t.Fatal(err)
+	}
+	return prompt
+}

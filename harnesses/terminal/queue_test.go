@@ -1,0 +1,114 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// queueSpec is a program that queues prompts at work by a key of its own.
+var queueSpec = strings.NewReplacer(
+	"submit = \"ENTER\"\n", "submit = \"ENTER\"\nqueue = \"TAB\"\n",
+	"[composer]\n", "[composer]\nheld = '^\\[Pasted\\]$'\n",
+).Replace(submitSpec)
+
+// sending is a prompt that is being sent.
+type sending struct {
+	st   *stage
+	was  int // what was typed before
+	done chan struct{}
+	r    coleo.Receipt
+	err  error
+}
+
+// send begins to send a prompt to a program that shows what is said, and returns when
+// its text is typed.
+func (st *stage) send(s *session, said string, state coleo.State, prompt string) *sending {
+	st.t.Helper()
+	st.say(s, []byte(said))
+	st.await("it is there", func() bool { return s.State().State == state })
+	next := &sending{st: st, was: len(st.typedSoFar()), done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(st.t.Context(), patience)
+	st.t.Cleanup(cancel)
+	go func() {
+		defer close(next.done)
+		next.r, next.err = s.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	}()
+	next.await(prompt)
+	return next
+}
+
+// await waits until what is typed ends with something, or the sending is over.
+func (g *sending) await(end string) {
+	g.st.t.Helper()
+	g.st.await("it is typed", func() bool {
+		select {
+		case <-g.done:
+			return true
+		default:
+			return strings.HasSuffix(g.typed(), end)
+		}
+	})
+}
+
+func (g *sending) typed() string { return g.st.typedSoFar()[g.was:] }
+
+const atWork = "working\r\n> type\r\n-----"
+
+// The key that submits may come to a dialog that is not drawn yet.
+func TestAPromptAtWorkIsQueuedByTheKeyThatAnswersNoDialog(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, queueSpec, 40, 8, 0)
+	g := st.send(s, atWork, coleo.Processing, "do it")
+	st.say(s, []byte(redrawn("", "do it")))
+	g.await("\t")
+	st.say(s, []byte(redrawn("", "type")))
+	<-g.done
+	if g.err != nil || g.r.Proof != coleo.ProofQueued || g.typed() != "do it\t" {
+		t.Fatalf("typed %q, proof %q, %v; want the text and TAB, and proof %q", g.typed(), g.r.Proof, g.err, coleo.ProofQueued)
+	}
+}
+
+// The key that queues does nothing once work has ended.
+func TestAPromptThatComesTooLateForTheQueueIsSubmitted(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, queueSpec, 40, 8, 0)
+	g := st.send(s, atWork, coleo.Processing, "do it")
+	st.say(s, []byte(redrawn("", "do it")))
+	g.await("\t")
+	st.say(s, []byte("\r\x1b[2A\x1b[J"+composing("do it")))
+	g.await("\r")
+	st.say(s, []byte(redrawn("working\n", "type")))
+	<-g.done
+	if g.err != nil || g.typed() != "do it\t\r" {
+		t.Fatalf("typed %q, proof %q, %v; want the text, TAB and ENTER", g.typed(), g.r.Proof, g.err)
+	}
+}
+
+// Gemini CLI 0.61.0 queues the note by that key, and not what it stands for.
+func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, queueSpec, 40, 8, 0)
+	g := st.send(s, atWork, coleo.Processing, "do it")
+	st.say(s, []byte(redrawn("", "[Pasted]")))
+	<-g.done
+	if coleo.ErrorCode(g.err) != coleo.EBusy || g.typed() != "do it" {
+		t.Fatalf("typed %q, %v; want the text alone, and %s", g.typed(), g.err, coleo.EBusy)
+	}
+}
+
+// A dialog that comes where the text should be seen is for its user to answer now.
+func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, queueSpec, 40, 8, 0)
+	g := st.send(s, atWork, coleo.Processing, "do it")
+	st.say(s, []byte("\r\x1b[2A\x1b[Jrun it?"))
+	began := time.Now()
+	<-g.done
+	if took := time.Since(began); coleo.ErrorCode(g.err) != coleo.EPromptLost || took >= heldTimeout {
+		t.Fatalf("after %s: %v; want %s sooner than %s", took, g.err, coleo.EPromptLost, heldTimeout)
+	}
+}
