@@ -80,20 +80,21 @@ test: build agents
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
-# and turns whose end is held against what the model has sent, so many for each
-# agent CLI; then all checks on all of them.
+# turns whose end is held against what the model has sent, and deliveries that are
+# disturbed, so many for each agent CLI; then all checks on all of them.
 SAFETY  ?= claude-code,opencode,codex,gemini,aider
 SENDS   ?= 300
 PROMPTS ?= 500
 TURNS   ?= 60
+MIDWAY  ?= 30
 safety: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn|Leftovers' ./conformance \
-	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS) -turns $(TURNS)
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) $(GO) test -timeout 12h -count=1 -v -run 'Nothing|Prompts|EveryTurn|Leftovers|Midway' ./conformance \
+	  -safety $(SAFETY) -sends $(SENDS) -prompts $(PROMPTS) -turns $(TURNS) -midway $(MIDWAY)
 
 # 1,000 sends for each agent CLI, 10,000 prompts and 1,000 turns of all five
 # together: some hours.
 safety-full:
-	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200
+	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200 MIDWAY=200
 
 conformance: build agents-more
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance

@@ -85,7 +85,7 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 			}
 			return still(f, v)
 		})
-		if !errors.Is(err, errTurned) {
+		if !errors.Is(err, errTurned) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -150,14 +150,16 @@ func (s *session) taken(was *submission) bool {
 // letGo tells whether the composer no longer holds a prompt. A picture without a
 // composer may be half drawn, or a dialog that came before the prompt was read: it
 // counts only for work that nothing but this prompt can have brought about, or in
-// a dialog once the hook has told of the prompt. The caller holds mu.
+// a dialog once the hook has told of the prompt. At work a composer counts only when it
+// is empty: one with another text may be a box of the transcript that looks like it,
+// where a dialog is about to take its place (Gemini CLI 0.61.0). The caller holds mu.
 func (s *session) letGo(was *submission) bool {
 	dialog := s.verdict.dialog
 	switch {
 	case dialog != nil:
 		return was.reported || !was.busy && dialog.Kind.OfWork()
 	case s.frame.composer != nil:
-		return s.frame.lets(was.text, &s.rules().Composer)
+		return s.frame.lets(was.text, &s.rules().Composer) && (!was.busy || s.frame.composer.empty)
 	default:
 		return !was.busy && s.verdict.state.Working() && !s.frame.overflows(was.text, &s.rules().Composer)
 	}
