@@ -22,8 +22,8 @@ var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each 
 const (
 	// midwayWord stands in each prompt of these tests but those that bring a dialog.
 	midwayWord = "midway"
-	// midwayTimeout bounds one delivery and what comes of it: of the longest prompt
-	// it may take a minute until it is lost, and as long again until a probe is out.
+	// midwayTimeout bounds one delivery and what comes of it: the longest prompt is
+	// lost after a minute, and a probe behind it may take as long again.
 	midwayTimeout = 5 * time.Minute
 	// midwayDelay is the most between the beginning of a delivery and its disturbance.
 	midwayDelay = 300 * time.Millisecond
@@ -31,6 +31,9 @@ const (
 	// for the prompt before to be proven. A prompt is sent askEarly before that at
 	// most, which is longer than its delivery takes, and askLate behind it.
 	askAfter, askEarly, askLate = time.Second, 250 * time.Millisecond, 100 * time.Millisecond
+	// busyRetry is before a prompt that was refused as busy is sent again: who stands
+	// still may read idle.
+	busyRetry = 100 * time.Millisecond
 	// queuedTimeout bounds how long a prompt that was taken may wait to be asked.
 	queuedTimeout = 30 * time.Second
 )
@@ -161,6 +164,7 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 		if coleo.ErrorCode(err) != coleo.EBusy || ctx.Err() != nil {
 			return receipt, err
 		}
+		elapse(ctx, busyRetry)
 		if _, err := coleo.WaitForIdle(ctx, s); err != nil {
 			return receipt, err
 		}
