@@ -147,15 +147,20 @@ func (s *session) Input(_ context.Context, p []byte) error {
 	return err
 }
 
-// Resize gives program and screen another size.
+// Resize gives screen and program another size, in this order, as terminals do: what
+// the program draws once it knows must not be read at the old one.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
-	if err := s.client.Resize(cols, rows); err != nil {
-		return err
-	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	wasCols, wasRows := s.screen.Size()
 	s.screen.Resize(cols, rows)
-	return nil
+	s.mu.Unlock()
+	err := s.client.Resize(cols, rows)
+	if err != nil {
+		s.mu.Lock()
+		s.screen.Resize(wasCols, wasRows)
+		s.mu.Unlock()
+	}
+	return err
 }
 
 // Kill ends the whole process tree.
