@@ -2,11 +2,14 @@ package terminal
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/hook"
 )
 
 // queueSpec is a program that queues prompts at work by a key of its own.
@@ -132,5 +135,42 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	<-g.done
 	if coleo.ErrorCode(g.err) != coleo.EPromptLost {
 		t.Fatalf("proof %q, %v; want %s", g.r.Proof, g.err, coleo.EPromptLost)
+	}
+}
+
+// The hook of Claude Code tells of a tool half a second before its dialog is drawn.
+func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
+	t.Parallel()
+	const hooked = `
+[hook]
+event = "event"
+[[hook.report]]
+event = "PreToolUse"
+state = "executing"
+`
+	for _, asks := range []bool{true, false} {
+		t.Run(fmt.Sprint("it asks: ", asks), func(t *testing.T) {
+			t.Parallel()
+			st, s := setStageOf(t, submitSpec+hooked, 40, 8, 0)
+			g := st.send(s, atWork, coleo.Processing, "do it")
+			told := time.Now()
+			s.mu.Lock()
+			s.report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(`"PreToolUse"`)}}, told)
+			s.mu.Unlock()
+			st.say(s, []byte(redrawn("", "do it")))
+			if asks {
+				st.say(s, []byte("\r\x1b[2A\x1b[Jrun it?"))
+				if <-g.done; g.err == nil || g.typed() != "do it" {
+					t.Errorf("typed %q, %v; want the text alone", g.typed(), g.err)
+				}
+				return
+			}
+			g.await("\r")
+			if took := time.Since(told); took < toolAsks || !strings.HasSuffix(g.typed(), "\r") {
+				t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err, toolAsks)
+			}
+			st.say(s, []byte(redrawn("working\n", "type")))
+			<-g.done
+		})
 	}
 }

@@ -12,6 +12,11 @@ import (
 // than a turn asks about at a time.
 const reportsKept = 32
 
+// toolAsks is how long after a tool was told of its dialog may come: Claude Code
+// 2.1.329 draws it 400 to 600 ms later, with nothing else to do. One that asks nothing may
+// run for long.
+const toolAsks = 2 * time.Second
+
 // reports is what the hook of an agent CLI has said: a voice, and what it knows
 // better than the screen.
 type reports struct {
@@ -58,6 +63,12 @@ func (r *reader) report(l hook.Line, now time.Time) {
 	if r.verdict.dialog != nil {
 		r.complete(&r.verdict)
 	}
+}
+
+// mayAsk tells whether a tool was told of so shortly ago that its dialog may be there
+// and not be drawn yet.
+func (w *reports) mayAsk(now time.Time) bool {
+	return (w.state() == coleo.Executing || w.state() == coleo.WaitingApproval) && now.Sub(w.at) < toolAsks
 }
 
 // note remembers what a report says of prompts, answers and tools.

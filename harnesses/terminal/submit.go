@@ -60,15 +60,16 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	return r, nil
 }
 
-// errTurned says that work has begun or ended since the key was chosen.
-var errTurned = errors.New("work has begun or ended meanwhile")
+// errTurned says that it must be chosen anew whether, and by which key, to submit.
+var errTurned = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key while a check holds. While the agent CLI is at
-// work it is the one that queues, where the harness has such a key: the dialog that
-// may come at any moment is there before it is drawn, and would be answered by the
-// other.
+// pressSubmit presses the submit key while a check holds. A dialog is there before it
+// is drawn, and would be answered by that key: while the agent CLI is at work it is the
+// one that queues, where the harness has such a key, and when its hook has just told of
+// a tool, whether that brings a dialog is waited for.
 func (s *session) pressSubmit(ctx context.Context, was *submission, still check) error {
 	for {
+		s.await(ctx, toolAsks, func() bool { return !s.reports.mayAsk(time.Now()) })
 		names, queue := s.rules().Keys.Submit, s.rules().Keys.Queue
 		s.mu.Lock()
 		was.queued = queue != "" && s.verdict.state.Working()
@@ -77,7 +78,8 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 			names = queue
 		}
 		err := s.pressIf(ctx, names, func(f *frame, v verdict) error {
-			if queue != "" && v.state.Working() != was.queued {
+			s.listen(time.Now())
+			if s.reports.mayAsk(time.Now()) || queue != "" && v.state.Working() != was.queued {
 				return errTurned
 			}
 			if was.queued && f.composer != nil && s.rules().Composer.folds(f.composer.text) {
