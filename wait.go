@@ -64,8 +64,14 @@ func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
 	}
-	subject := strings.Join(strings.Fields(d.Subject), " ")
-	e := Errorf(EBlocked, "a %s dialog waits for an answer: %q (%s); approve or deny it first", d.Kind, d.Title, subject)
+	what, subject := "a "+string(d.Kind)+" dialog", strings.Join(strings.Fields(d.Subject), " ")
+	if d.Kind == DialogOther {
+		what = "a dialog"
+	}
+	if subject != "" {
+		subject = " (" + subject + ")"
+	}
+	e := Errorf(EBlocked, "%s waits for an answer: %q%s; approve or deny it first", what, d.Title, subject)
 	e.Dialog = d
 	return e
 }
