@@ -30,7 +30,7 @@ const (
 	// askAfter is how long the model thinks before it asks for a command: long enough
 	// for the prompt before to be proven. A prompt is sent askEarly before that at
 	// most, which is longer than its delivery takes, and askLate behind it.
-	askAfter, askEarly, askLate = time.Second, 250 * time.Millisecond, 100 * time.Millisecond
+	askAfter, askEarly, askLate = time.Second, 450 * time.Millisecond, 100 * time.Millisecond
 	// busyRetry is before a prompt that was refused as busy is sent again: who stands
 	// still may read idle.
 	busyRetry = 100 * time.Millisecond

@@ -146,6 +146,8 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.rules().Title)
 	case v.state.Working() && !s.rules().Capabilities.QueueWhileBusy:
 		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it", s.rules().Title)
+	case v.state.Working() && !s.safelyQueues():
+		return coleo.Errorf(coleo.EBusy, "%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not drawn yet; wait until it is idle, or interrupt it", s.rules().Title)
 	}
 	if re := s.rules().Composer.trap; re != nil && re.MatchString(strings.Join(f.rows, "\n")) {
 		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", s.rules().Title)

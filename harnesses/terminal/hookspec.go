@@ -72,6 +72,11 @@ func (c *compiler) hook(h *Hook) {
 	}
 }
 
+// foretells tells whether the hook tells of tools before their dialogs are drawn.
+func (h *Hook) foretells() bool {
+	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.Tool != "" && r.State == string(coleo.Executing) })
+}
+
 // events lists the events that mean something, each once.
 func (h *Hook) events() []string {
 	var out []string

@@ -2,14 +2,12 @@ package terminal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/hook"
 )
 
 // queueSpec is a program that queues prompts at work by a key of its own.
@@ -141,22 +139,14 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 // The hook of Claude Code tells of a tool half a second before its dialog is drawn.
 func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 	t.Parallel()
-	const hooked = `
-[hook]
-event = "event"
-[[hook.report]]
-event = "PreToolUse"
-state = "executing"
-`
 	for _, asks := range []bool{true, false} {
 		t.Run(fmt.Sprint("it asks: ", asks), func(t *testing.T) {
 			t.Parallel()
-			st, s := setStageOf(t, submitSpec+hooked, 40, 8, 0)
+			st, s := setStageOf(t, submitSpec, 40, 8, 0)
+			hears(s, "PostToolUse")
 			g := st.send(s, atWork, coleo.Processing, "do it")
 			told := time.Now()
-			s.mu.Lock()
-			s.report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(`"PreToolUse"`)}}, told)
-			s.mu.Unlock()
+			hears(s, "PreToolUse")
 			st.say(s, []byte(redrawn("", "do it")))
 			if asks {
 				st.say(s, []byte("\r\x1b[2A\x1b[Jrun it?"))
@@ -172,5 +162,16 @@ state = "executing"
 			st.say(s, []byte(redrawn("working\n", "type")))
 			<-g.done
 		})
+	}
+}
+
+// A hook that has said nothing may be switched off.
+func TestNothingIsQueuedWhereNothingTellsOfADialog(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, submitSpec, 40, 8, 0)
+	st.say(s, []byte(atWork))
+	st.await("it is there", func() bool { return s.State().State == coleo.Processing })
+	if _, err := s.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"}); coleo.ErrorCode(err) != coleo.EBusy || st.typedSoFar() != "" {
+		t.Errorf("typed %q, %v; want nothing, and %s", st.typedSoFar(), err, coleo.EBusy)
 	}
 }

@@ -93,6 +93,13 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 	}
 }
 
+// safelyQueues tells whether a prompt that is queued at work answers no dialog which is
+// there and not drawn yet, as far as Coleo can know: where the harness relies on the
+// hook to tell of tools first, that one has been heard. The caller holds mu.
+func (s *session) safelyQueues() bool {
+	return s.rules().Keys.Queue != "" || !s.rules().Hook.foretells() || s.reports.seen()
+}
+
 // pressIf types keys one by one while a check holds.
 func (s *session) pressIf(ctx context.Context, names string, ok check) error {
 	keys, err := keySequence(names)

@@ -2,16 +2,28 @@ package terminal
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/hook"
 )
 
 // submitSpec is a program that shows no composer while it works or asks.
+// Its hook tells of tools.
 var submitSpec = strings.Replace(deliverSpec, "[[rule]]\n", `[capabilities]
 queue = true
+[hook]
+event = "event"
+[[hook.report]]
+event = "PreToolUse"
+state = "executing"
+tool = "tool"
+[[hook.report]]
+event = "PostToolUse"
 [[dialog]]
 name = "allow"
 kind = "permission"
@@ -37,6 +49,13 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 [[rule]]
 `, 1)
 
+// hears has a session hear of an event from its program's hook.
+func hears(s *session, event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+}
+
 // What the program shows behind submit, in place of its composer, proves that it has
 // taken the prompt only where nothing else can have brought that about.
 func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
@@ -59,6 +78,7 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st, s := setStageOf(t, submitSpec, 40, 8, 0)
+			hears(s, "PostToolUse")
 			st.say(s, []byte(tt.before+composing("type")))
 			want := coleo.Idle
 			if tt.before != "" {
