@@ -167,7 +167,7 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 		}
 		st.say(s, []byte("\x1b[2J\x1b[H"+text))
 		steps = append(steps, step{lastMark(t, st), text, cols})
-		st.await("the next mark is of another time", func() bool { return time.Since(steps[i].at) > 3*markedEvery })
+		st.await("the next mark is of another time", func() bool { return time.Since(steps[i].at) > resizeGap+3*markedEvery })
 	}
 	for range 2 {
 		for _, want := range steps {

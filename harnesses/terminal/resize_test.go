@@ -3,6 +3,8 @@ package terminal
 import (
 	"syscall"
 	"testing"
+
+	"coleo.dev/holder"
 )
 
 // What a program draws once it knows its new size must not be read at the old one:
@@ -21,14 +23,44 @@ func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	st.await("the screen has the new size, or the request is over", func() bool {
 		return size() == [2]int{60, 20} || len(done) > 0
 	})
-	if len(done) > 0 {
-		t.Errorf("the request is over before the screen has the new size: %v", <-done)
-		done <- nil
+	if size() != [2]int{60, 20} {
+		t.Error("the request is over before the screen has the new size")
 	}
 	if err := syscall.Kill(holding, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil || size() != [2]int{60, 20} {
 		t.Errorf("the program is resized: %v, the screen is %v", err, size())
+	}
+}
+
+// A program that gathers sizes would miss that there was another one meanwhile, and
+// leave what it drew for the other one in between.
+func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	st, s := setStage(t, 80, 24, 0)
+	for _, size := range [][2]int{{60, 20}, {90, 30}, {80, 24}} {
+		if err := s.Resize(t.Context(), size[0], size[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given := func() []holder.Mark { return resizesFrom(holder.JournalDir(s.handle.Dir), 0) }
+	st.await("all are given", func() bool { n := len(given()); return n > 2 })
+	m := given()
+	small, last := m[len(m)-2], m[len(m)-1]
+	if small.Cols != 60 || last.Cols != 80 || last.Time.Sub(small.Time) < resizeGap {
+		t.Errorf("after the size it began with %d columns, and %s later %d; want 60, and %s later 80", small.Cols, last.Time.Sub(small.Time), last.Cols, resizeGap)
+	}
+	if view := s.Screen(); view.Cols != 80 || view.Rows != 24 {
+		t.Errorf("the screen is %d x %d", view.Cols, view.Rows)
+	}
+	if err := s.Resize(t.Context(), 70, 22); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if m = given(); m[len(m)-1].Cols != 70 {
+		t.Errorf("closed, the session has given %d columns last, want those that waited: 70", m[len(m)-1].Cols)
 	}
 }

@@ -43,7 +43,8 @@ type session struct {
 	handle coleo.Handle
 	*reader
 	ear    *listener
-	output time.Time     // when the agent CLI wrote last while we watched
+	output time.Time // when the agent CLI wrote last while we watched
+	sizes  resizing
 	owed   []owed        // answers to queries that the holder has not confirmed
 	looked chan struct{} // closed and replaced at each look
 }
@@ -147,22 +148,6 @@ func (s *session) Input(_ context.Context, p []byte) error {
 	return err
 }
 
-// Resize gives screen and program another size, in this order, as terminals do: what
-// the program draws once it knows must not be read at the old one.
-func (s *session) Resize(_ context.Context, cols, rows int) error {
-	s.mu.Lock()
-	wasCols, wasRows := s.screen.Size()
-	s.screen.Resize(cols, rows)
-	s.mu.Unlock()
-	err := s.client.Resize(cols, rows)
-	if err != nil {
-		s.mu.Lock()
-		s.screen.Resize(wasCols, wasRows)
-		s.mu.Unlock()
-	}
-	return err
-}
-
 // Kill ends the whole process tree.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
@@ -175,6 +160,7 @@ func (s *session) Kill(context.Context) error {
 // Close lets go of the session. What is being typed into an agent CLI that has
 // ended meanwhile comes to its own end first.
 func (s *session) Close() error {
+	s.settleSize()
 	s.cancel()
 	if s.State().State == coleo.Dead {
 		s.typing.Lock()
