@@ -11,12 +11,13 @@
 //
 //   - the description: spec, compile, base, reload; its launch: launch, join,
 //     hookspec, trust
-//   - a live session: harness, session, changes, pace
+//   - a live session: harness, session, resize, changes, pace
 //   - reading: reader, look, frame, verdict, appear, title, wrapped, side, mark,
 //     hue, memo, needs, subject; other witnesses than the screen: voice, inband,
 //     listen, reports
-//   - typing: astext, deliver and keys; holds says what the composer shows, again presses
-//     submit once more, overtake, echo and prove look for what was not seen; respond
+//   - typing: astext, deliver and keys; holds says what the composer shows, submit presses
+//     the key and says what proves that a prompt was taken, again presses it once more,
+//     overtake, echo and prove look for what was not seen; respond
 //     answers dialogs, interrupt stops a turn
 //   - answers and usage: answer, transcript, transcript_rule, usage
 //   - across restarts: keeper, snapshots, rebuild, owed; the past: archive

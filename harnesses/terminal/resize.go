@@ -32,13 +32,14 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 		}
 		return nil
 	}
+	s.sizes.last = time.Now()
 	s.mu.Unlock()
 	return s.resize(cols, rows)
 }
 
 func (s *session) resizeLate() {
 	s.mu.Lock()
-	s.sizes.late = nil
+	s.sizes.late, s.sizes.last = nil, time.Now() // a newer one waits from here on
 	size := s.sizes.next
 	over := s.reading.State == coleo.Dead || s.ctx.Err() != nil
 	s.mu.Unlock()
@@ -61,7 +62,6 @@ func (s *session) settleSize() {
 // draws once it knows must not be read at the old one.
 func (s *session) resize(cols, rows int) error {
 	s.mu.Lock()
-	s.sizes.last = time.Now()
 	wasCols, wasRows := s.screen.Size()
 	s.screen.Resize(cols, rows)
 	s.mu.Unlock()

@@ -21,9 +21,8 @@ type submission struct {
 }
 
 // submit presses the submit key on a composer that holds the text, and waits
-// for proof that the agent CLI took it. It presses twice only where the first
-// is seen to have become a new row of the composer, once the harness says that
-// this happens.
+// for proof that the agent CLI took it. It presses twice only where the first is
+// seen to have been ignored: see there.
 func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	r := coleo.Receipt{ID: newUUID(), Time: time.Now(), Text: text}
 	was := &submission{text: text, at: r.Time}
