@@ -29,17 +29,20 @@ var mayImport = map[string][]string{
 	"modelresolver":           {"."},
 	"web":                     {"."},
 	"hook":                    {},
-	"bus":                     {"."},
+	"localsocket":             {"."},
+	"bus":                     {".", "localsocket"},
+	"bus/bustest":             {"bus"},
 	"holder":                  {".", "pty"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
-	"registry":                {".", "harnesses/"},
+	"registry":                {".", "config", "harnesses/"},
 	"host":                    {".", "pty", "holder", "store", "registry", "bus"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
-	"api":                     {".", "brain", "web"},
+	"api":                     {".", "brain", "localsocket", "web"},
 	"conformance/netns":       {},
+	"conformance/stranger":    {},
 	"conformance/modelserver": {},
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
@@ -64,12 +67,12 @@ var home = map[string][]string{
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
 	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
-	"golang.org/x/sys":                       {"pty", "holder", "conformance/netns"},
+	"golang.org/x/sys":                       {"pty", "holder", "localsocket", "conformance/netns"},
 	"golang.org/x/term":                      {"cmd/coleo"},
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "host", "brain", "api"}
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "bus/bustest", "localsocket", "host", "brain", "api"}
 
 // source is one Go file with what it imports.
 type source struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/localsocket"
 )
 
 // ClientConfig says where the server is: at a socket, which needs no token, or
@@ -45,7 +46,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	client.dial = websocket.Dialer{HandshakeTimeout: headerTimeout}
 	switch {
 	case c.Socket != "":
-		dial := func(context.Context, string, string) (net.Conn, error) { return dialSocket(c.Socket) }
+		dial := func(context.Context, string, string) (net.Conn, error) { return localsocket.Dial(c.Socket) }
 		transport.DialContext = dial
 		client.dial.NetDialContext = dial
 		client.base, client.where = "http://localhost", c.Socket

@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/localsocket"
 )
 
 // socketClient serves s at a socket whose path is longer than an address of a
@@ -26,7 +26,7 @@ func socketClient(t *testing.T, s *Server) *Client {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "serve.sock")
-	l, err := ListenSocket(path)
+	l, err := localsocket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,34 +314,5 @@ func TestTheClientSaysWhenNobodyAnswers(t *testing.T) {
 		if _, err := NewClient(ClientConfig{URL: u}); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("NewClient(%q) = %v, want invalid", u, err)
 		}
-	}
-}
-
-func TestListenSocket(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.sock")
-	l, err := ListenSocket(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode = %v (%v), want 0600", info.Mode(), err)
-	}
-	if _, err := ListenSocket(path); coleo.ErrorCode(err) != coleo.EConflict {
-		t.Errorf("a second server: %v, want conflict", err)
-	}
-	l.(*socketListener).Listener.Close() // as if it had died
-	if l, err = ListenSocket(path); err != nil {
-		t.Fatalf("behind a dead server: %v", err)
-	}
-	l.Close()
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket is left: %v", err)
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ListenSocket(path); coleo.ErrorCode(err) != coleo.EConflict {
-		t.Errorf("over a file: %v, want conflict", err)
 	}
 }

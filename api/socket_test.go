@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/localsocket"
 )
 
 // open opens a WebSocket of the server at base, as a program does that sends
@@ -238,8 +240,12 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 		}
 		return coleo.Lease{ID: "l1"}, nil
 	}})
-	path := filepath.Join(t.TempDir(), "s.sock")
-	l, err := ListenSocket(path)
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "s.sock")
+	l, err := localsocket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/bus/bustest"
 	"coleo.dev/store"
 )
 
@@ -17,19 +18,7 @@ import (
 // end the arm that was started on another host since, and only that one.
 func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	t.Parallel()
-	server, err := bus.Listen("127.0.0.1:0", "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	dial := func() *bus.Conn {
-		c, err := bus.Dial(server.URL(), "secret", "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
-		return c
-	}
+	testBus := bustest.New(t)
 	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +35,7 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 		}
 	}
 	killed := make(chan string, 10)
-	host := dial()
+	host := testBus.Host()
 	err = host.Serve(t.Context(), "old", func(_ context.Context, op bus.Op, data json.RawMessage) (any, error) {
 		var o bus.ArmOrder
 		if op != bus.OpKill {
@@ -59,7 +48,7 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := New(Config{DB: db, Bus: dial(), Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	b := New(Config{DB: db, Bus: testBus.Serve(), Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	ctx, cancel := context.WithCancel(t.Context())
 	b.ctx = ctx
 	b.takeBeat(bus.Beat{ID: "old", Arms: []bus.ArmBeat{

@@ -12,11 +12,13 @@ import (
 	"coleo.dev"
 )
 
-// Conn is a connection to the bus. It reconnects by itself, for ever.
+// Conn is a connection to the bus. It reconnects by itself until it is closed,
+// or until the server refuses its key.
 type Conn struct {
 	nc   *nats.Conn
 	lost chan struct{} // room for one: the connection has broken
 	back chan struct{} // room for one: it stands again
+	over chan struct{} // closed when it will not be tried again
 }
 
 // DefaultTimeout bounds a command whose context has no deadline.
@@ -26,18 +28,32 @@ const DefaultTimeout = 30 * time.Second
 // prompt to an agent CLI that has just been started.
 const maxWait = 2 * time.Minute
 
-// Dial connects to the bus at a NATS URL. name says who it is, to the server's
-// log.
-func Dial(url, token, name string) (*Conn, error) {
-	c := &Conn{lost: make(chan struct{}, 1), back: make(chan struct{}, 1)}
-	var err error
-	c.nc, err = nats.Connect(url, nats.Name(name), nats.Token(token), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait), nats.DisconnectErrHandler(func(*nats.Conn, error) { tell(c.lost) }),
-		nats.ReconnectHandler(func(*nats.Conn) { tell(c.back) }))
+// Dial connects a host agent to the bus behind the unix socket at path. name
+// says who it is, to the server's log. Errors: EUnavailable when nobody listens
+// there, when the key is not the server's, or when another user listens.
+func Dial(path string, key Key, name string) (*Conn, error) {
+	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup())
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %v", url, err)
+		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// placeholderURL stands where the NATS client wants an address. Nothing dials
+// it: the connection is made by other means.
+const placeholderURL = "nats://bus.invalid"
+
+func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
+	c := &Conn{lost: make(chan struct{}, 1), back: make(chan struct{}, 1), over: make(chan struct{})}
+	options := append([]nats.Option{
+		nats.Name(name), key.sign(), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { tell(c.lost) }),
+		nats.ReconnectHandler(func(*nats.Conn) { tell(c.back) }),
+		nats.ClosedHandler(func(*nats.Conn) { close(c.over) }),
+	}, way...)
+	var err error
+	c.nc, err = nats.Connect(placeholderURL, options...)
+	return c, err
 }
 
 // reconnectWait is between two tries to reach a bus that has gone.
@@ -58,6 +74,10 @@ func (c *Conn) Lost() <-chan struct{} { return c.lost }
 // Back receives when the connection stands again. Whoever is at the other end
 // may be new and know nothing of this one.
 func (c *Conn) Back() <-chan struct{} { return c.back }
+
+// Over is closed when the connection has ended for good: Close was called, or
+// the server has refused the key twice.
+func (c *Conn) Over() <-chan struct{} { return c.over }
 
 // Connected tells whether the connection stands now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
@@ -88,6 +108,8 @@ func token(id string) string {
 func commandSubject(host string) string { return "coleo.host." + token(host) + ".command" }
 
 const (
+	everyCommand = "coleo.host.*.command"
+
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"
 	rollSubject = "coleo.roll"

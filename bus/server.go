@@ -1,17 +1,20 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
-	"strconv"
+	"sync"
 	"time"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
-	"coleo.dev"
+	"coleo.dev/localsocket"
 )
 
-// readyTimeout bounds the start of the embedded server; it took 38 ms where it
+// readyTimeout bounds the start of the embedded server. It took 38 ms when it
 // was measured.
 const readyTimeout = 10 * time.Second
 
@@ -19,28 +22,33 @@ const readyTimeout = 10 * time.Second
 // output fit many times.
 const maxPayload = 4 << 20
 
-// Server is a NATS server inside this process.
+// acceptRetry is the pause after a connection could not be accepted, for
+// example because the process has too many open files.
+const acceptRetry = 100 * time.Millisecond
+
+// Server is a NATS server inside this process. It has no TCP port: clients
+// reach it over a unix socket of the same user.
 type Server struct {
-	ns *natsserver.Server
+	ns     *natsserver.Server
+	own    Key // of this process, drawn at each start and kept in memory alone
+	socket *localsocket.Listener
+	joined sync.WaitGroup
 }
 
-// Listen starts a server on a loopback address; port 0 takes a free one. Only
-// clients with the token get in.
-func Listen(addr, token string) (*Server, error) {
-	host, port, err := net.SplitHostPort(addr)
+// Listen starts a server behind the unix socket at path. Host agents get in
+// with their key, and may do there what host agents do: they cannot give
+// orders. Errors: those of localsocket.Listen.
+func Listen(path string, hosts Key) (*Server, error) {
+	own, err := NewKey()
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%q is no address for the bus: %v", addr, err)
-	}
-	number, err := strconv.Atoi(port)
-	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() || token == "" {
-		return nil, coleo.Errorf(coleo.EInvalid, "the embedded bus listens on loopback only, with a token: not on %q", addr)
-	}
-	if number == 0 {
-		number = natsserver.RANDOM_PORT
+		return nil, err
 	}
 	ns, err := natsserver.NewServer(&natsserver.Options{
-		Host: host, Port: number, Authorization: token, MaxPayload: maxPayload,
-		NoSigs: true, NoLog: true, DontListen: false,
+		Nkeys: []*natsserver.NkeyUser{
+			{Nkey: own.public},
+			{Nkey: hosts.public, Permissions: hostPermissions()},
+		},
+		MaxPayload: maxPayload, NoSigs: true, NoLog: true, DontListen: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the bus: %w", err)
@@ -48,16 +56,77 @@ func Listen(addr, token string) (*Server, error) {
 	ns.Start()
 	if !ns.ReadyForConnections(readyTimeout) {
 		ns.Shutdown()
-		return nil, coleo.Errorf(coleo.EConflict, "the bus cannot listen on %s: is the port taken?", addr)
+		return nil, fmt.Errorf("start the bus: it was not ready within %s", readyTimeout)
 	}
-	return &Server{ns: ns}, nil
+	socket, err := localsocket.Listen(path)
+	if err != nil {
+		ns.Shutdown()
+		return nil, err
+	}
+	s := &Server{ns: ns, own: own, socket: socket}
+	s.joined.Go(s.accept)
+	return s, nil
 }
 
-// URL is what clients dial.
-func (s *Server) URL() string { return s.ns.ClientURL() }
+// hostPermissions lets a host agent hear its orders, answer them, and tell how
+// it is.
+func hostPermissions() *natsserver.Permissions {
+	return &natsserver.Permissions{
+		Publish:   &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject}},
+		Subscribe: &natsserver.SubjectPermission{Allow: []string{everyCommand, rollSubject}},
+		Response:  &natsserver.ResponsePermission{MaxMsgs: 1, Expires: maxWait},
+	}
+}
+
+// accept joins each connection of the socket to the server.
+func (s *Server) accept() {
+	for {
+		conn, err := s.socket.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(acceptRetry)
+			continue
+		}
+		s.joined.Go(func() { s.join(conn) })
+	}
+}
+
+// join copies between a connection and the server until one of them ends.
+func (s *Server) join(conn net.Conn) {
+	defer conn.Close()
+	inner, err := s.ns.InProcessConn()
+	if err != nil { // the server is ending
+		return
+	}
+	var copying sync.WaitGroup
+	for _, pair := range [][2]net.Conn{{inner, conn}, {conn, inner}} {
+		copying.Go(func() {
+			_, _ = io.Copy(pair[0], pair[1])
+			conn.Close()
+			inner.Close()
+		})
+	}
+	copying.Wait()
+}
+
+// Dial connects this process itself to the bus. It alone may give orders.
+func (s *Server) Dial(name string) (*Conn, error) {
+	return dial(s.own, name, nats.InProcessServer(s.ns))
+}
 
 // Close ends the server and its connections.
 func (s *Server) Close() {
+	_ = s.socket.Close()
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
+	s.joined.Wait()
 }
+
+// socketDialer connects a NATS client to a unix socket, whatever address the
+// client wants.
+type socketDialer struct{ path string }
+
+// Dial connects to the socket.
+func (d socketDialer) Dial(string, string) (net.Conn, error) { return localsocket.Dial(d.path) }

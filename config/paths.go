@@ -40,12 +40,30 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure makes the folder for state, for its owner alone.
+// Ensure makes the folders for state, for their owner alone. It closes a folder
+// that others can list or write to.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("make Coleo's folder: %w", err)
 		}
+		if err := closeToOthers(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func closeToOthers(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at Coleo's folder: %w", err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("close Coleo's folder to other users: %w", err)
 	}
 	return nil
 }
@@ -62,8 +80,16 @@ func (p Paths) Logs() string { return filepath.Join(p.State, "logs") }
 // Socket is where serve listens for the CLI of the same user.
 func (p Paths) Socket() string { return filepath.Join(p.State, "serve.sock") }
 
-// Bus is the file in which serve leaves word of its bus for the host agent.
-func (p Paths) Bus() string { return filepath.Join(p.State, "bus.json") }
+// BusSocket is where serve listens for the host agent of the same user.
+func (p Paths) BusSocket() string { return filepath.Join(p.State, "bus.sock") }
+
+// BusKey is the file with the key by which host agents enter the bus.
+func (p Paths) BusKey() string { return filepath.Join(p.State, "bus.key") }
+
+// OldBusFiles are what earlier versions, whose bus had a TCP port, left behind.
+func (p Paths) OldBusFiles() []string {
+	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
+}
 
 // Token is the file with the API's token.
 func (p Paths) Token() string { return filepath.Join(p.State, "token") }

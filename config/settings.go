@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 )
 
 // Settings is config.toml. Everything may be left out.
@@ -46,7 +45,7 @@ const (
 // ReadSettings reads config.toml; a file that is not there says nothing.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
-	data, err := os.ReadFile(path)
+	data, err := ReadOwn(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("read settings: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/bus/bustest"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/holder"
 	"coleo.dev/registry"
@@ -61,7 +62,7 @@ type stage struct {
 	dir   string
 	reg   *registry.Registry
 	serve *bus.Conn
-	url   string
+	bus   *bustest.Bus
 
 	host *Host
 	db   *store.HostDB
@@ -70,7 +71,7 @@ type stage struct {
 	done chan error
 }
 
-const token, hostID = "secret", "host.one"
+const hostID = "host.one"
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
@@ -86,13 +87,8 @@ func newStage(t *testing.T) *stage {
 	s.check(os.WriteFile(s.path("harnesses/fake.toml"), spec, 0o600))
 	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
 	s.check(err)
-	server, err := bus.Listen("127.0.0.1:0", token)
-	s.check(err)
-	t.Cleanup(server.Close)
-	s.url = server.URL()
-	s.serve, err = bus.Dial(s.url, token, "serve")
-	s.check(err)
-	t.Cleanup(s.serve.Close)
+	s.bus = bustest.New(t)
+	s.serve = s.bus.Serve()
 	s.start()
 	t.Cleanup(s.end)
 	return s
@@ -114,8 +110,7 @@ func (s *stage) start() {
 	s.db, err = store.OpenHost(s.path("host.db"))
 	s.check(err)
 	s.check(s.db.SetHost(s.t.Context(), hostID))
-	s.conn, err = bus.Dial(s.url, token, hostID)
-	s.check(err)
+	s.conn = s.bus.Host()
 	s.host = New(Config{
 		ID: hostID, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 2,
 		Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),

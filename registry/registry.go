@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"coleo.dev"
+	"coleo.dev/config"
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
 	"coleo.dev/harnesses/cline"
@@ -172,11 +173,15 @@ func (r *Registry) stamps() (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for _, e := range entries {
-		info, err := e.Info()
-		if filepath.Ext(e.Name()) != ".toml" || err != nil {
+		path := filepath.Join(r.dir, e.Name())
+		if filepath.Ext(path) != ".toml" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
 			continue // gone meanwhile
 		}
-		out[filepath.Join(r.dir, e.Name())] = fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+		out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 	}
 	return out, nil
 }
@@ -196,7 +201,7 @@ func (r *Registry) Wrong(name string) error {
 }
 
 func readSpec(path string) (*terminal.Spec, error) {
-	data, err := os.ReadFile(path)
+	data, err := config.ReadOwn(path)
 	if err != nil {
 		return nil, fmt.Errorf("read harness: %w", err)
 	}

@@ -21,15 +21,15 @@ import (
 const (
 	// busWait bounds how long a host agent waits for its bus at the start.
 	busWait = 15 * time.Second
-	// busLook is how often a host agent that has lost its bus looks whether
-	// serve has moved it.
-	busLook = 500 * time.Millisecond
+	// busLook is the pause between two tries to reach the bus at the start.
+	busLook = 100 * time.Millisecond
 )
 
 // agentFlags are the flags of agent start.
 type agentFlags struct {
-	url, token, id string
-	maxArms        int
+	url     string // of a bus on another machine: refused
+	id      string
+	maxArms int
 }
 
 func newAgentCommand() *cobra.Command {
@@ -55,15 +55,18 @@ It takes up the arms that are there. SIGINT and SIGTERM end it; the arms live on
 			return runAgent(c.Context(), s, f)
 		},
 	}
-	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "the bus (default: the one of serve on this machine)")
-	c.Flags().StringVar(&f.token, "nats-token-file", "", "file with the bus's token")
+	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "refused: a bus on another machine is not supported yet")
 	c.Flags().StringVar(&f.id, "id", "", "id of this host agent (default: made from the host's name)")
 	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "how many arms may live here (default 10)")
 	return c
 }
 
-// runAgent runs the host agent, and again when serve has moved its bus.
+// runAgent runs the host agent on serve's bus. When the bus has refused its
+// key, it reads the key again and starts over.
 func runAgent(ctx context.Context, s setup, f agentFlags) error {
+	if f.url != "" {
+		return coleo.Errorf(coleo.EUnsupported, "a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
+	}
 	if err := s.Ensure(); err != nil {
 		return err
 	}
@@ -80,11 +83,12 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		at, err := findBus(ctx, s, f)
-		if err != nil {
-			return err
+		conn, err := joinBus(ctx, s)
+		if err == nil {
+			err = runOnBus(ctx, s, f, db, conn)
+			conn.Close()
 		}
-		if err := runOnBus(ctx, s, f, db, at); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -107,51 +111,31 @@ func nameHost(ctx context.Context, db *store.HostDB, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// findBus waits until serve has left word of its bus.
-func findBus(ctx context.Context, s setup, f agentFlags) (busFile, error) {
-	if f.url != "" {
-		at := busFile{URL: f.url}
-		if f.token != "" {
-			raw, err := os.ReadFile(f.token)
-			if err != nil {
-				return at, fmt.Errorf("read the bus's token: %w", err)
-			}
-			at.Token = strings.TrimSpace(string(raw))
-		}
-		return at, nil
-	}
+// joinBus connects to serve's bus, and waits for serve to start it.
+func joinBus(ctx context.Context, s setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {
-		at, err := readBusFile(s.Bus())
+		key, err := bus.KeyFile(s.BusKey())
+		if err != nil {
+			return nil, err
+		}
+		conn, err := bus.Dial(s.BusSocket(), key, "host agent")
 		if err == nil {
-			var conn *bus.Conn
-			if conn, err = bus.Dial(at.URL, at.Token, "host agent"); err == nil {
-				conn.Close()
-				return at, nil
-			}
+			return conn, nil
 		}
 		if time.Now().After(deadline) {
-			return at, coleo.Errorf(coleo.EUnavailable, "no bus to be found (%v): is 'coleo serve' running?", err)
+			return nil, coleo.Errorf(coleo.EUnavailable, "no bus within %s (%v): is 'coleo serve' running?", busWait, err)
 		}
 		select {
 		case <-ctx.Done():
-			return at, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+			return nil, ctx.Err()
+		case <-time.After(busLook):
 		}
 	}
 }
 
-// runOnBus runs the host agent until ctx ends or the bus has moved. That serve
-// has ended just now is no error: its next bus is looked for.
-func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, at busFile) error {
-	conn, err := bus.Dial(at.URL, at.Token, "host agent")
-	if err != nil && f.url == "" {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+// runOnBus runs the host agent until ctx or the connection ends.
+func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.registry()
 	if err != nil {
 		return err
@@ -171,39 +155,18 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, at b
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if f.url == "" {
-		go func() {
-			defer cancel()
-			watchBus(ctx, conn, s.Bus(), at)
-		}()
-	}
-	if err = h.Run(ctx); err != nil && f.url == "" && !conn.Connected() {
+	go func() {
+		defer cancel()
+		select {
+		case <-ctx.Done():
+		case <-conn.Over():
+		}
+	}()
+	if err = h.Run(ctx); err != nil && !conn.Connected() {
 		h.Log.Warn("the bus went at the start", "error", err)
 		return nil
 	}
 	return err
-}
-
-// watchBus returns when the connection has broken and serve has moved its bus
-// since. It looks only while the connection is broken.
-func watchBus(ctx context.Context, conn *bus.Conn, path string, at busFile) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-conn.Lost():
-		}
-		for !conn.Connected() {
-			if now, err := readBusFile(path); err == nil && now != at {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(busLook):
-			}
-		}
-	}
 }
 
 func newAgentStatusCommand() *cobra.Command {

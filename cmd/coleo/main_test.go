@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/conformance/netns"
+	"coleo.dev/conformance/stranger"
 	"coleo.dev/hook"
 )
 
@@ -24,6 +25,7 @@ const isolated = "COLEO_TEST_ISOLATED"
 // when it is called so: the program starts itself as serve, host agent and
 // holder.
 func TestMain(m *testing.M) {
+	stranger.Play(map[string]func([]string) int{"squatter": playSquatter})
 	switch filepath.Base(os.Args[0]) {
 	case "coleo":
 		if len(os.Args) > 1 && os.Args[1] == hook.Verb {

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +14,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/brain"
 	"coleo.dev/bus"
+	"coleo.dev/localsocket"
 	"coleo.dev/store"
 )
 
@@ -84,53 +83,25 @@ func serve(ctx context.Context, s setup) error {
 	return errors.Join(err, <-running)
 }
 
-// openBus starts the embedded bus where it was before, if that is free, so
-// that a host agent finds it again, and leaves word of it.
+// openBus starts the embedded bus and connects this process to it.
 func openBus(s setup) (*bus.Server, *bus.Conn, error) {
-	last, _ := readBusFile(s.Bus())
-	token, err := secret(s.Bus() + ".token")
+	for _, old := range s.OldBusFiles() {
+		_ = os.Remove(old) // an earlier version listened on TCP, with a token
+	}
+	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {
 		return nil, nil, err
 	}
-	addr := "127.0.0.1:0"
-	if host, ok := hostOf(last.URL); ok {
-		addr = host
-	}
-	server, err := bus.Listen(addr, token)
-	if err != nil && addr != "127.0.0.1:0" {
-		server, err = bus.Listen("127.0.0.1:0", token)
-	}
+	server, err := bus.Listen(s.BusSocket(), hosts)
 	if err != nil {
 		return nil, nil, err
 	}
-	word, err := json.Marshal(busFile{URL: server.URL(), Token: token})
-	if err == nil {
-		err = writeFile(s.Bus(), word)
-	}
-	var conn *bus.Conn
-	if err == nil {
-		conn, err = bus.Dial(server.URL(), token, "serve")
-	}
+	conn, err := server.Dial("serve")
 	if err != nil {
 		server.Close()
 		return nil, nil, err
 	}
 	return server, conn, nil
-}
-
-func hostOf(url string) (string, bool) {
-	const scheme = "nats://"
-	if len(url) <= len(scheme) || url[:len(scheme)] != scheme {
-		return "", false
-	}
-	_, port, err := net.SplitHostPort(url[len(scheme):])
-	if err != nil {
-		return "", false
-	}
-	if _, err := strconv.Atoi(port); err != nil {
-		return "", false
-	}
-	return "127.0.0.1:" + port, true
 }
 
 // listenAndServe serves the API on loopback, with a token, and on a path
@@ -145,7 +116,7 @@ func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logg
 		return coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr", s.Serve.Addr, err)
 	}
 	defer tcp.Close()
-	path, err := api.ListenSocket(s.Socket())
+	path, err := localsocket.Listen(s.Socket())
 	if err != nil {
 		return err
 	}

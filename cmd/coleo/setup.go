@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,24 +85,6 @@ func writeFile(path string, data []byte) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// busFile is how serve tells the host agent of its machine where the bus is.
-type busFile struct {
-	URL   string `json:"url"`
-	Token string `json:"token"`
-}
-
-func readBusFile(path string) (busFile, error) {
-	var b busFile
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return b, fmt.Errorf("find the bus: %w", err)
-	}
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return b, fmt.Errorf("find the bus in %s: %w", path, err)
-	}
-	return b, nil
 }
 
 func newLog() *slog.Logger {

@@ -1,0 +1,59 @@
+// Package bustest gives tests a real bus.
+package bustest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coleo.dev/bus"
+)
+
+// Bus is a bus that ends with its test.
+type Bus struct {
+	t      testing.TB
+	server *bus.Server
+	path   string
+	key    bus.Key
+}
+
+// New starts a bus on a unix socket in a folder of its own.
+func New(t testing.TB) *Bus {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	key, err := bus.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bus{t: t, path: filepath.Join(dir, "bus.sock"), key: key}
+	if b.server, err = bus.Listen(b.path, key); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.server.Close)
+	return b
+}
+
+// Serve returns a connection that gives orders, as serve does. It lasts until
+// the test's end.
+func (b *Bus) Serve() *bus.Conn {
+	b.t.Helper()
+	conn, err := b.server.Dial("serve")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return conn
+}
+
+// Host returns the connection of a host agent. It lasts until the test's end
+// unless it is closed before.
+func (b *Bus) Host() *bus.Conn {
+	b.t.Helper()
+	conn, err := bus.Dial(b.path, b.key, "host agent")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return conn
+}

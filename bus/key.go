@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"coleo.dev"
+)
+
+// Key is the private key of a client of the bus. A client proves that it has
+// the key by a signature over a random word of the server's. The key itself is
+// never sent.
+type Key struct {
+	pair   nkeys.KeyPair
+	public string
+}
+
+// NewKey draws a key at random.
+func NewKey() (Key, error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return Key{}, fmt.Errorf("draw a key for the bus: %w", err)
+	}
+	return keyOf(pair)
+}
+
+func keyOf(pair nkeys.KeyPair) (Key, error) {
+	public, err := pair.PublicKey()
+	if err != nil {
+		return Key{}, fmt.Errorf("read a key of the bus: %w", err)
+	}
+	return Key{pair: pair, public: public}, nil
+}
+
+// KeyFile reads the key in a file that only its owner can read (0600). It makes
+// the file with a new key when it is missing. Errors: EForbidden when other
+// users can read or write the file, EInvalid when it holds no key.
+func KeyFile(path string) (Key, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeKeyFile(path)
+	}
+	if err != nil {
+		return Key{}, fmt.Errorf("read the bus's key: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return Key{}, coleo.Errorf(coleo.EForbidden, "the bus's key %s is open to other users (mode %v): delete it, then run 'coleo down' and 'coleo up'", path, info.Mode())
+	}
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		return Key{}, fmt.Errorf("read the bus's key: %w", err)
+	}
+	pair, err := nkeys.FromSeed(bytes.TrimSpace(seed))
+	if err != nil {
+		return Key{}, coleo.Errorf(coleo.EInvalid, "%s holds no key: delete it, then run 'coleo down' and 'coleo up'", path)
+	}
+	return keyOf(pair)
+}
+
+// makeKeyFile writes a new key. When another process writes one at the same
+// time, the first one stays.
+func makeKeyFile(path string) (Key, error) {
+	key, err := NewKey()
+	if err != nil {
+		return Key{}, err
+	}
+	seed, err := key.pair.Seed()
+	if err != nil {
+		return Key{}, fmt.Errorf("write the bus's key: %w", err)
+	}
+	whole, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return Key{}, fmt.Errorf("write the bus's key: %w", err)
+	}
+	defer os.Remove(whole.Name())
+	_, err = whole.Write(append(seed, '\n'))
+	if err := errors.Join(err, whole.Close()); err != nil {
+		return Key{}, fmt.Errorf("write the bus's key: %w", err)
+	}
+	if err := os.Link(whole.Name(), path); errors.Is(err, fs.ErrExist) {
+		return KeyFile(path)
+	} else if err != nil {
+		return Key{}, fmt.Errorf("write the bus's key: %w", err)
+	}
+	return key, nil
+}
+
+// sign is the option by which a client shows that it has the key.
+func (k Key) sign() nats.Option { return nats.Nkey(k.public, k.pair.Sign) }

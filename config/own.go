@@ -1,0 +1,61 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"coleo.dev"
+)
+
+// ReadOwn reads a file that can make Coleo run commands. It refuses a file that
+// somebody else could have written: the file must be regular, the user or root
+// must own it, and neither group nor world may write to it or to its folder.
+// Links are followed. Errors: EForbidden with the command that mends it, and
+// those of opening the file.
+func ReadOwn(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, coleo.Errorf(coleo.EForbidden, "%s is not a regular file, so it was not read: replace it by one", path)
+	}
+	if err := checkOwn(path, info); err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{filepath.Dir(path), filepath.Dir(real)} {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkOwn(dir, info); err != nil {
+			return nil, fmt.Errorf("%s was not read: %w", path, err)
+		}
+	}
+	return io.ReadAll(f)
+}
+
+// checkOwn refuses what another user could change.
+func checkOwn(name string, info fs.FileInfo) error {
+	const groupOrWorld, root = 0o022, 0
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {
+		return coleo.Errorf(coleo.EForbidden, "%s belongs to user %d, who could make Coleo run commands: 'chown %d %s'", name, s.Uid, os.Geteuid(), name)
+	}
+	if mode := info.Mode().Perm(); mode&groupOrWorld != 0 {
+		return coleo.Errorf(coleo.EForbidden, "others can write to %s (mode %04o) and could make Coleo run commands: 'chmod go-w %s'", name, mode, name)
+	}
+	return nil
+}

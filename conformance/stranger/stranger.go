@@ -1,0 +1,82 @@
+// Package stranger runs parts of a test as another user of the machine.
+//
+// A test binary calls Play at the start of its TestMain, with the parts that a
+// stranger can play. A test then calls Start.
+package stranger
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// UID is the user and group id of the stranger: nobody, on Debian.
+const UID = 65534
+
+// partVariable names the part in the environment of the process that plays it.
+const partVariable = "COLEO_TEST_STRANGER"
+
+// Play runs the part that this process was started for, and exits with what it
+// returns. It returns when the process was not started by Start.
+func Play(parts map[string]func(args []string) int) {
+	name := os.Getenv(partVariable)
+	if name == "" {
+		return
+	}
+	part, ok := parts[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "stranger: there is no part %q\n", name)
+		os.Exit(2)
+	}
+	os.Exit(part(os.Args[1:]))
+}
+
+// Start starts this test binary as the stranger, who plays a part. What it
+// prints to standard error goes to the test's. The test skips unless it runs as
+// root, who alone can become somebody else.
+func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a part of this test as another user")
+	}
+	cmd = exec.Command(program(t), args...)
+	cmd.Env = []string{partVariable + "=" + part, "PATH=" + os.Getenv("PATH")}
+	cmd.Dir = "/"
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: UID, Gid: UID}}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("start the stranger: %v", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd, out
+}
+
+// program copies the test binary to where the stranger can read it.
+func program(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stranger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "stranger")
+	self, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = os.WriteFile(path, self, 0o755)
+	}
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,108 @@
+package localsocket
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"coleo.dev"
+)
+
+// Listener accepts connections of this user alone. It closes every other
+// connection without a word.
+type Listener struct {
+	*net.UnixListener
+	path  string
+	close sync.Once
+	err   error
+}
+
+// Listen listens on a socket at path. It removes a socket that nobody listens
+// on any more. Errors: EConflict when a server answers at path, or when path is
+// something else than a socket; EForbidden when the folder is open to other
+// users, who could replace the socket.
+func Listen(path string) (*Listener, error) {
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if conn, err := dialPath(path); err == nil {
+		conn.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "a server already answers at %s", path)
+	}
+	if err := removeDead(path); err != nil {
+		return nil, err
+	}
+	l, err := listenPath(path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	l.SetUnlinkOnClose(false) // Close does it: l may know the socket by another path
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
+	}
+	return &Listener{UnixListener: l, path: path}, nil
+}
+
+// checkFolder refuses a folder that another user owns or may write to.
+func checkFolder(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the folder of a socket: %w", err)
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+		return coleo.Errorf(coleo.EForbidden, "the folder %s belongs to user %d: a socket in it would not be yours", dir, owner.Uid)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return coleo.Errorf(coleo.EForbidden, "the folder %s is open to other users (mode %04o): run 'chmod 700 %s'", dir, mode, dir)
+	}
+	return nil
+}
+
+// removeDead removes the socket of a server that has ended without closing it.
+func removeDead(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at the socket %s: %w", path, err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return coleo.Errorf(coleo.EConflict, "%s is not a socket: move it away", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove the dead socket %s: %w", path, err)
+	}
+	return nil
+}
+
+// Accept returns the next connection of this user. Connections of other users
+// are closed.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if checkPeer(conn) == nil {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
+
+// Close stops listening and removes the socket. Accepted connections stay open.
+func (l *Listener) Close() error {
+	l.close.Do(func() {
+		l.err = l.UnixListener.Close()
+		if err := os.Remove(l.path); err != nil && l.err == nil && !errors.Is(err, fs.ErrNotExist) {
+			l.err = err
+		}
+	})
+	return l.err
+}

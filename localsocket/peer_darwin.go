@@ -1,0 +1,15 @@
+package localsocket
+
+import "golang.org/x/sys/unix"
+
+func peerOf(fd int) (Peer, error) {
+	c, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return Peer{}, err
+	}
+	pid, err := unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	if err != nil {
+		return Peer{}, err
+	}
+	return Peer{UID: int(c.Uid), PID: pid}, nil
+}

@@ -1,0 +1,9 @@
+//go:build !linux && !darwin
+
+package localsocket
+
+import "coleo.dev"
+
+func peerOf(int) (Peer, error) {
+	return Peer{}, coleo.Errorf(coleo.EUnsupported, "this system does not say who is connected to a socket")
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package localsocket
+
+import "net"
+
+// Here the whole path must fit into the address of a socket: 104 bytes on macOS.
+
+func dialPath(path string) (*net.UnixConn, error) {
+	return net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: path})
+}
+
+func listenPath(path string) (*net.UnixListener, error) {
+	return net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
+}
