@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"localsocket":             {"."},
 	"bus":                     {".", "localsocket"},
 	"bus/bustest":             {"bus"},
-	"holder":                  {".", "pty"},
+	"holder":                  {".", "localsocket", "pty"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},

@@ -195,6 +195,9 @@ type SpawnConfig struct {
 	// Keep is how much of the terminal's output is kept, in bytes; 0 means the
 	// holder's own bound. It is the host's to say.
 	Keep int64 `json:"-"`
+	// AllowSudo lets the agent CLI gain rights by programs such as sudo. It may
+	// then be able to type into its own terminal.
+	AllowSudo bool `json:"-"`
 }
 
 // Identity names one process beyond its pid, which alone is reused.

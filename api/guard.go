@@ -48,9 +48,14 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// trust lets everything pass: whoever opened the socket is the user.
+// trust lets requests over the socket pass without a token: the user alone can
+// open it. What runs inside an arm is the user too, and is refused.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if v, ok := visitorOf(r); ok && v.refused != nil {
+			writeError(w, v.refused)
+			return
+		}
 		next.ServeHTTP(w, markProven(r))
 	})
 }

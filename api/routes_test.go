@@ -26,7 +26,7 @@ func socketClient(t *testing.T, s *Server) *Client {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "serve.sock")
-	l, err := localsocket.Listen(path)
+	l, err := localsocket.Listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,9 @@ type Config struct {
 	Token   string // asked for over TCP; empty: nobody gets in there
 	Addr    string // "127.0.0.1:8080": where TCP is served; must be loopback
 	Version string
-	Log     *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // nil: time.Now
+	Admit   func(pid int) error // refuses who calls over the socket; nil: nobody is refused
+	Log     *slog.Logger        // nil: nothing is logged
+	Now     func() time.Time    // nil: time.Now
 }
 
 // Server answers HTTP and WebSocket. It is safe for concurrent use.
@@ -45,6 +46,7 @@ type Server struct {
 	token   string
 	addr    string
 	version string
+	admit   func(pid int) error
 	log     *slog.Logger
 	now     func() time.Time
 	started time.Time
@@ -65,7 +67,7 @@ func New(c Config) (*Server, error) {
 	if err := checkLoopback(c.Addr); err != nil {
 		return nil, err
 	}
-	s := &Server{brain: c.Brain, token: c.Token, addr: c.Addr, version: c.Version, log: c.Log, now: c.Now, times: usualTimes()}
+	s := &Server{brain: c.Brain, token: c.Token, addr: c.Addr, version: c.Version, admit: c.Admit, log: c.Log, now: c.Now, times: usualTimes()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -97,6 +99,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error 
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       s.connected,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	stopped := make(chan error, 1)

@@ -245,7 +245,7 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "s.sock")
-	l, err := localsocket.Listen(path)
+	l, err := localsocket.Listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func newKey(t *testing.T) Key {
 func pair(t *testing.T) (serve, host *Conn) {
 	t.Helper()
 	path, key := socket(t), newKey(t)
-	s, err := Listen(path, key)
+	s, err := Listen(path, key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

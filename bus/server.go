@@ -36,9 +36,10 @@ type Server struct {
 }
 
 // Listen starts a server behind the unix socket at path. Host agents get in
-// with their key, and may do there what host agents do: they cannot give
-// orders. Errors: those of localsocket.Listen.
-func Listen(path string, hosts Key) (*Server, error) {
+// with their key, unless admit refuses their process; nil admits all of this
+// user. They may do there what host agents do: they cannot give orders. Errors:
+// those of localsocket.Listen.
+func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func Listen(path string, hosts Key) (*Server, error) {
 		ns.Shutdown()
 		return nil, fmt.Errorf("start the bus: it was not ready within %s", readyTimeout)
 	}
-	socket, err := localsocket.Listen(path)
+	socket, err := localsocket.Listen(path, admit)
 	if err != nil {
 		ns.Shutdown()
 		return nil, err

@@ -18,7 +18,7 @@ import (
 func TestOnlyTheRightKeyEntersTheBus(t *testing.T) {
 	t.Parallel()
 	path := socket(t)
-	s, err := Listen(path, newKey(t))
+	s, err := Listen(path, newKey(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestOnlyTheRightKeyEntersTheBus(t *testing.T) {
 func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	t.Parallel()
 	path, key := socket(t), newKey(t)
-	s, err := Listen(path, key)
+	s, err := Listen(path, key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 	t.Parallel()
 	path, key := socket(t), newKey(t)
-	l, err := localsocket.Listen(path)
+	l, err := localsocket.Listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,9 @@ type Settings struct {
 		Model    string `toml:"model"`
 		MaxArms  int    `toml:"max_arms"` // per host; 10
 		Keep     int64  `toml:"keep_mib"` // of each arm's output, at least; 256
+		// AllowSudo lets agent CLIs use sudo where that lets them type into
+		// their own terminal too: see docs/security.md.
+		AllowSudo bool `toml:"allow_sudo"`
 	} `toml:"arms"`
 
 	// Serve says where the API listens.

@@ -43,22 +43,39 @@ func makeGroup(l Launch) group {
 	return g
 }
 
-// groupName is good for a folder, and another one for each generation.
+// What the names of control groups begin with: of arms, and of programs that a
+// person has a holder keep.
+const (
+	armGroup   = "coleo-arm-"
+	aloneGroup = "coleo-hold-"
+)
+
+// groupName is good for a folder, and another one for each start: a random word
+// ends it. An arm's id stands in front of the first dot.
 func groupName(l Launch) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
 			return c
 		}
 		return '_'
-	}, l.Arm+"-"+strconv.Itoa(l.Generation)+"-"+l.Nonce)
-	return "coleo-arm-" + clean[:min(len(clean), 200)]
+	}, l.Arm)
+	begin := armGroup
+	if l.Alone {
+		begin = aloneGroup
+	}
+	word, err := randomWord()
+	if err != nil {
+		word = strconv.Itoa(os.Getpid())
+	}
+	return fmt.Sprintf("%s%s.%d.%s", begin, clean[:min(len(clean), 150)], l.Generation, word)
 }
 
 // openGroup returns the group that a holder made in that folder.
 func openGroup(dir string) group {
 	raw, err := os.ReadFile(groupFile(dir))
 	path := string(raw)
-	if err != nil || !strings.HasPrefix(filepath.Base(path), "coleo-arm-") {
+	base := filepath.Base(path)
+	if err != nil || !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, aloneGroup) {
 		return group{}
 	}
 	return group{path}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/localsocket"
 )
 
 // answerTimeout bounds a holder's answer to a request other than stop: it
@@ -33,8 +34,9 @@ type Client struct {
 	closed bool
 }
 
-// Dial connects to the holder of that folder. With a nonce, the holder must
-// prove that it is the one that was started with it: else EUnproven. When
+// Dial connects to the holder of that folder, which must have been started with
+// that nonce: else EUnproven. Only a holder that a person runs, by Hold, takes
+// an empty nonce. A process that belongs to an arm is EForbidden. When
 // nothing listens the error is EUnavailable; a holder that is there and does not
 // answer, since it is stopped or its disk hangs, is ETimeout.
 func Dial(dir, nonce string) (*Client, error) {
@@ -46,7 +48,7 @@ func Dial(dir, nonce string) (*Client, error) {
 }
 
 func connect(dir, nonce string) (net.Conn, error) {
-	conn, err := dialUnix(SocketPath(dir))
+	conn, err := localsocket.Dial(SocketPath(dir))
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist) {
 		return nil, coleo.Errorf(coleo.EUnavailable, "no holder listens in %s", dir)
 	}

@@ -38,6 +38,10 @@ func typingTime(n int) time.Duration {
 // converse answers one connection. The first request must be hello.
 func (s *server) converse(conn io.ReadWriteCloser) {
 	defer conn.Close()
+	if err := admit(conn); err != nil {
+		_ = writeJSON(conn, frameResponse, response{Error: asError(err)})
+		return
+	}
 	f := newFrames(conn)
 	greeted := false
 	for {
@@ -95,7 +99,10 @@ func (s *server) greet(q request) response {
 		return refuse(coleo.EInvalid, "the first request must be hello, not %q", q.Op)
 	case q.Version != Version:
 		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", Version, q.Version)
-	case q.Nonce != "" && q.Nonce != s.launch.Nonce:
+	case q.Nonce == "" && s.launch.Alone: // a person's: there is nothing to confuse it with
+	case q.Nonce == "":
+		return refuse(coleo.EUnproven, "hello needs the nonce of arm %s", s.launch.Arm)
+	case q.Nonce != s.launch.Nonce:
 		return refuse(coleo.EUnproven, "this holder keeps another generation of arm %s", s.launch.Arm)
 	}
 	status := s.status()

@@ -84,7 +84,7 @@ func FuzzProtocol(f *testing.F) {
 		}
 	}
 	f.Cleanup(func() {
-		if c, err := Dial(l.Dir, ""); err == nil {
+		if c, err := Dial(l.Dir, l.Nonce); err == nil {
 			_, _ = c.Stop(0)
 			c.Close()
 		}

@@ -16,13 +16,15 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/stranger"
 )
 
-// holdEnv makes the test binary a holder.
-const holdEnv = "COLEO_TEST_HOLD"
+// holdVerb makes the test binary a holder, by the command line of a real one.
+const holdVerb = "hold"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == holdEnv {
+	stranger.Play(strangers)
+	if len(os.Args) > 1 && os.Args[1] == holdVerb {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -57,7 +59,7 @@ func holdCommand() []string {
 	if *holderBinary != "" {
 		return []string{*holderBinary, "hold", "--stdin"}
 	}
-	return []string{os.Args[0], holdEnv}
+	return []string{os.Args[0], holdVerb, "--stdin"}
 }
 
 func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, Launch) {

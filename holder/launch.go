@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -25,6 +26,10 @@ const defaultCols, defaultRows = 120, 40
 // EnvArm marks every process of an arm's tree. A sweep finds them by it when
 // the holder has died first.
 const EnvArm = "COLEO_ARM"
+
+// envAlone says, beside EnvArm, that a person runs the holder: what is below it
+// is no arm.
+const envAlone = "COLEO_ALONE"
 
 // Launch is what a holder shall run. It is handed over on standard input, so
 // that the environment, which may hold keys, is never on disk or in argv.
@@ -46,6 +51,10 @@ type Launch struct {
 	// however much is unread.
 	Alone bool `json:"alone,omitempty"`
 
+	// AllowSudo lets the program gain rights, by sudo for example. On some
+	// kernels it can then type into its own terminal: see docs/security.md.
+	AllowSudo bool `json:"allow_sudo,omitempty"`
+
 	// Self is the command that calls Serve on its standard input, with which
 	// the holder starts its guard. Start sets it; without it there is no guard.
 	Self []string `json:"self,omitempty"`
@@ -58,9 +67,10 @@ type launchDocument struct {
 	Guard *guardOrder `json:"guard,omitempty"`
 }
 
-// Mark returns the value of EnvArm for this launch.
+// Mark returns the value of EnvArm for this launch. The nonce is not in it: the
+// program must not learn what proves its holder.
 func (l Launch) Mark() string {
-	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/" + l.Nonce
+	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/"
 }
 
 // Start runs command, which must be `coleo hold --stdin` or a program that
@@ -76,7 +86,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		return Status{}, fmt.Errorf("open the holder's log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(command[0], command[1:]...)
+	// The arm's name in argv is for people who read a list of processes, and for ArmAbove.
+	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
 	l.Self = command

@@ -118,6 +118,7 @@ func open(l Launch) (*server, *listener, error) {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
 	}
 	keepDescriptors()
+	HideMemory()
 	if err := becomeReaper(); err != nil {
 		return nil, nil, err
 	}
@@ -203,8 +204,14 @@ func (s *server) start() error {
 		return err
 	}
 	env := append(s.launch.Env, EnvArm+"="+s.launch.Mark())
+	if s.launch.Alone {
+		env = append(env, envAlone+"=1")
+	}
 	s.group = makeGroup(s.launch)
-	if err := s.term.start(s.launch.Argv, env, s.launch.Workdir, s.group); err != nil {
+	err = startWithoutInjection(s.launch.AllowSudo, func() error {
+		return s.term.start(s.launch.Argv, env, s.launch.Workdir, s.group)
+	})
+	if err != nil {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
 	s.process, _ = identify(s.term.Pid())

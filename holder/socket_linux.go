@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev/localsocket"
 )
 
 // A socket's path has room for 107 bytes; the folder is opened first and the
@@ -81,13 +82,18 @@ func answers(path string) bool {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
-func dialUnix(path string) (net.Conn, error) {
-	short, done, err := shortPath(path)
+// admit refuses a connection of another user, and one from inside an arm: an arm
+// must not type into itself or into another arm.
+func admit(conn io.ReadWriteCloser) error {
+	raw, err := conn.(*os.File).SyscallConn()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer done()
-	return net.Dial("unix", short)
+	var refused error
+	err = raw.Control(func(fd uintptr) {
+		refused = localsocket.InspectFD(int(fd), func(p localsocket.Peer) error { return OutsideArms(p.PID) })
+	})
+	return errors.Join(err, refused)
 }
 
 func shortPath(path string) (string, func(), error) {

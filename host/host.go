@@ -28,6 +28,7 @@ type Config struct {
 	Environ   []string // of the user, passed on by the harnesses' allow-lists
 	MaxArms   int
 	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
+	AllowSudo bool  // arms may gain rights: see coleo.SpawnConfig
 	StartedAt time.Time
 	Registry  *registry.Registry
 	DB        *store.HostDB

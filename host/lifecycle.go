@@ -80,6 +80,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		r.Generation = max(r.Generation+1, o.Config.Generation) // it may have run elsewhere since
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
+		c.AllowSudo = a.host.AllowSudo
 		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
 			c.Conversation = ""
 		}

@@ -18,15 +18,20 @@ import (
 type Listener struct {
 	*net.UnixListener
 	path  string
+	admit func(Peer) error
 	close sync.Once
 	err   error
 }
 
-// Listen listens on a socket at path. It removes a socket that nobody listens
-// on any more. Errors: EConflict when a server answers at path, or when path is
+// Listen listens on a socket at path. A connection whose process admit refuses
+// is closed; nil admits every process of this user. Listen removes a socket
+// that nobody listens on any more. Errors: EConflict when a server answers at path, or when path is
 // something else than a socket; EForbidden when the folder is open to other
 // users, who could replace the socket.
-func Listen(path string) (*Listener, error) {
+func Listen(path string, admit func(Peer) error) (*Listener, error) {
+	if admit == nil {
+		admit = func(Peer) error { return nil }
+	}
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
@@ -46,7 +51,7 @@ func Listen(path string) (*Listener, error) {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
 	}
-	return &Listener{UnixListener: l, path: path}, nil
+	return &Listener{UnixListener: l, path: path, admit: admit}, nil
 }
 
 // checkFolder refuses a folder that another user owns or may write to.
@@ -81,15 +86,15 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Accept returns the next connection of this user. Connections of other users
-// are closed.
+// Accept returns the next connection that is admitted. Other connections are
+// closed.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()
 		if err != nil {
 			return nil, err
 		}
-		if checkPeer(conn) == nil {
+		if err := Inspect(conn, l.admit); err == nil {
 			return conn, nil
 		}
 		conn.Close()

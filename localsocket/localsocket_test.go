@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"coleo.dev"
@@ -86,18 +87,18 @@ func line(t *testing.T, from *bufio.Reader, want string) {
 func TestAListenerTakesOverADeadSocketAndNothingElse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(private(t), "s.sock")
-	l, err := Listen(path)
+	l, err := Listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode = %v (%v), want 0600", info.Mode(), err)
 	}
-	if _, err := Listen(path); coleo.ErrorCode(err) != coleo.EConflict {
+	if _, err := Listen(path, nil); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("a second server: %v, want conflict", err)
 	}
 	l.UnixListener.Close() // as if it had died
-	if l, err = Listen(path); err != nil {
+	if l, err = Listen(path, nil); err != nil {
 		t.Fatalf("behind a dead server: %v", err)
 	}
 	l.Close()
@@ -107,7 +108,7 @@ func TestAListenerTakesOverADeadSocketAndNothingElse(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(path); coleo.ErrorCode(err) != coleo.EConflict {
+	if _, err := Listen(path, nil); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("over a file: %v, want conflict", err)
 	}
 }
@@ -119,7 +120,7 @@ func TestAFolderThatOthersReachIsRefused(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Listen(filepath.Join(dir, "s.sock")); coleo.ErrorCode(err) != coleo.EForbidden {
+		if _, err := Listen(filepath.Join(dir, "s.sock"), nil); coleo.ErrorCode(err) != coleo.EForbidden {
 			t.Errorf("Listen in a folder of mode %v = %v, want forbidden", mode, err)
 		}
 	}
@@ -130,7 +131,7 @@ func TestAFolderThatOthersReachIsRefused(t *testing.T) {
 	if err := os.Chown(dir, stranger.UID, stranger.UID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(filepath.Join(dir, "s.sock")); coleo.ErrorCode(err) != coleo.EForbidden {
+	if _, err := Listen(filepath.Join(dir, "s.sock"), nil); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("Listen in a folder of another user = %v, want forbidden", err)
 	}
 }
@@ -138,7 +139,7 @@ func TestAFolderThatOthersReachIsRefused(t *testing.T) {
 func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(private(t), "s.sock")
-	l, err := Listen(path)
+	l, err := Listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for _, end := range []net.Conn{mine, conn} {
+	for _, end := range []syscall.Conn{mine, conn.(*net.UnixConn)} {
 		if p, err := PeerOf(end); err != nil || p.UID != os.Geteuid() || p.PID != os.Getpid() {
 			t.Errorf("PeerOf = %+v, %v; want this process", p, err)
 		}
@@ -166,7 +167,7 @@ func TestAnotherUserIsNotHeard(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
 	path := filepath.Join(dir, "s.sock")
-	l, err := Listen(path)
+	l, err := Listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

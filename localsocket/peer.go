@@ -18,46 +18,55 @@ type Peer struct {
 
 // PeerOf asks the kernel who is at the other end of a unix connection. Errors:
 // EUnsupported on a system that cannot say.
-func PeerOf(conn net.Conn) (Peer, error) {
-	s, ok := conn.(syscall.Conn)
-	if !ok {
-		return Peer{}, coleo.Errorf(coleo.EInternal, "a connection of type %T has no peer", conn)
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return Peer{}, fmt.Errorf("ask who is connected: %w", err)
-	}
+func PeerOf(conn syscall.Conn) (Peer, error) {
 	var p Peer
-	var asked error
-	if err := raw.Control(func(fd uintptr) { p, asked = peerOf(int(fd)) }); err != nil {
-		return Peer{}, fmt.Errorf("ask who is connected: %w", err)
-	}
-	if asked != nil {
-		return Peer{}, fmt.Errorf("ask who is connected: %w", asked)
-	}
-	return p, nil
+	err := Inspect(conn, func(found Peer) error { p = found; return nil })
+	return p, err
 }
 
-// checkPeer returns EForbidden when another user is at the other end.
-func checkPeer(conn net.Conn) error {
-	p, err := PeerOf(conn)
+// Inspect calls check with the process at the other end of a connection, and
+// returns its error. It makes sure that this very process is alive after check,
+// so that check has not looked at another process with the same pid. Errors:
+// EForbidden when another user, or nobody any more, is at the other end.
+func Inspect(conn syscall.Conn, check func(Peer) error) error {
+	raw, err := conn.SyscallConn()
 	if err != nil {
-		return err
+		return fmt.Errorf("ask who is connected: %w", err)
 	}
+	var refused error
+	if err := raw.Control(func(fd uintptr) { refused = InspectFD(int(fd), check) }); err != nil {
+		return fmt.Errorf("ask who is connected: %w", err)
+	}
+	return refused
+}
+
+// InspectFD is Inspect for the descriptor of a socket.
+func InspectFD(fd int, check func(Peer) error) error {
+	p, process, err := peerOf(fd)
+	if err != nil {
+		return fmt.Errorf("ask who is connected: %w", err)
+	}
+	defer process.close()
 	if p.UID != os.Geteuid() {
 		return coleo.Errorf(coleo.EForbidden, "user %d is at the other end of the socket", p.UID)
+	}
+	if err := check(p); err != nil {
+		return err
+	}
+	if !process.alive() {
+		return coleo.Errorf(coleo.EForbidden, "the process that connected (%d) has ended", p.PID)
 	}
 	return nil
 }
 
 // Dial connects to the socket at path. Errors: EForbidden when another user
 // listens there. Nothing has been sent to that user.
-func Dial(path string) (net.Conn, error) {
+func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPeer(conn); err != nil {
+	if _, err := PeerOf(conn); err != nil {
 		conn.Close()
 		return nil, coleo.Errorf(coleo.EForbidden, "connect to %s: %w; nothing was sent", path, err)
 	}

@@ -1,6 +1,7 @@
 package localsocket
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,12 +10,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func peerOf(fd int) (Peer, error) {
+// process is a hold on a process that no other one with its pid can take.
+type process struct {
+	fd  int // -1: there is none
+	err error
+}
+
+func peerOf(fd int) (Peer, process, error) {
 	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return Peer{}, err
+		return Peer{}, process{}, err
 	}
-	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, nil
+	of := process{}
+	// The kernel knows the process exactly since Linux 6.5. Before that its pid
+	// is looked up, which may by then name another process.
+	if of.fd, of.err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); errors.Is(of.err, unix.ENOPROTOOPT) {
+		of.fd, of.err = unix.PidfdOpen(int(c.Pid), 0)
+	}
+	if of.err != nil {
+		of.fd = -1
+	}
+	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
+}
+
+// alive tells whether the process has not ended. Before Linux 5.3 nobody can
+// tell, and it counts as alive.
+func (p process) alive() bool {
+	if p.err != nil {
+		return errors.Is(p.err, unix.ENOSYS)
+	}
+	return unix.PidfdSendSignal(p.fd, 0, nil, 0) == nil
+}
+
+func (p process) close() {
+	if p.fd >= 0 {
+		_ = unix.Close(p.fd)
+	}
 }
 
 // throughFolder calls do with a short name for path. The address of a socket

@@ -29,7 +29,7 @@ func New(t testing.TB) *Bus {
 		t.Fatal(err)
 	}
 	b := &Bus{t: t, path: filepath.Join(dir, "bus.sock"), key: key}
-	if b.server, err = bus.Listen(b.path, key); err != nil {
+	if b.server, err = bus.Listen(b.path, key, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.server.Close)

@@ -67,7 +67,7 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported, "a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
 	}
-	if err := s.Ensure(); err != nil {
+	if err := s.ready(); err != nil {
 		return err
 	}
 	db, err := store.OpenHost(s.HostDB())
@@ -150,7 +150,7 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn
 	}
 	h := host.New(host.Config{
 		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: version,
-		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, StartedAt: time.Now().UTC(),
+		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(),
 		Registry: reg, DB: db, Bus: conn, Log: newLog(),
 	})
 	ctx, cancel := context.WithCancel(ctx)

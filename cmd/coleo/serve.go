@@ -14,6 +14,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/brain"
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
 )
@@ -45,7 +46,7 @@ func newServeCommand() *cobra.Command {
 
 func serve(ctx context.Context, s setup) error {
 	log := newLog()
-	if err := s.Ensure(); err != nil {
+	if err := s.ready(); err != nil {
 		return err
 	}
 	reg, err := s.registry()
@@ -92,7 +93,7 @@ func openBus(s setup) (*bus.Server, *bus.Conn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := bus.Listen(s.BusSocket(), hosts)
+	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error { return holder.OutsideArms(p.PID) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,12 +117,12 @@ func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logg
 		return coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr", s.Serve.Addr, err)
 	}
 	defer tcp.Close()
-	path, err := localsocket.Listen(s.Socket())
+	path, err := localsocket.Listen(s.Socket(), nil)
 	if err != nil {
 		return err
 	}
 	defer path.Close()
-	server, err := api.New(api.Config{Brain: b, Token: token, Addr: tcp.Addr().String(), Version: version, Log: log})
+	server, err := api.New(api.Config{Brain: b, Token: token, Addr: tcp.Addr().String(), Version: version, Log: log, Admit: holder.OutsideArms})
 	if err != nil {
 		return err
 	}

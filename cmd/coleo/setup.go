@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coleo.dev/config"
+	"coleo.dev/holder"
 	"coleo.dev/registry"
 )
 
@@ -28,6 +29,16 @@ func newSetup() (setup, error) {
 	}
 	settings, err := config.ReadSettings(paths.File())
 	return setup{Paths: paths, Settings: settings}, err
+}
+
+// ready prepares this process to be, or to start, one of Coleo's own. Inside an
+// arm it is refused: the arm would command what keeps it.
+func (s setup) ready() error {
+	if err := holder.OutsideArms(os.Getpid()); err != nil {
+		return err
+	}
+	holder.HideMemory()
+	return s.Ensure()
 }
 
 // agentPath is where agent CLIs are looked for before PATH: what the settings

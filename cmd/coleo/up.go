@@ -91,7 +91,7 @@ func (s setup) dashboard() (string, error) {
 
 // up starts what does not run yet and returns what that was.
 func (s setup) up(ctx context.Context) ([]string, error) {
-	if err := s.Ensure(); err != nil {
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
 	unlock, err := s.oneAtATime()

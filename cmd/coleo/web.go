@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"coleo.dev"
 )
 
 func newWebCommand() *cobra.Command {
@@ -16,8 +14,12 @@ func newWebCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !s.serves(c.Context()) {
-				return coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			if _, err := client.Health(c.Context()); err != nil {
+				return err
 			}
 			url, err := s.dashboard()
 			if err != nil {

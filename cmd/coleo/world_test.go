@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +27,8 @@ type world struct {
 	t    *testing.T
 	dir  string // COLEO_DIR, and bin/, home/ and the work folders
 	home string
-	env  []string // of the command lines; without what the test inherited
+	env  []string            // of the command lines; without what the test inherited
+	user *syscall.Credential // who runs the command lines; nil: who runs the test
 
 	ending []func() // when nothing runs any more
 }
@@ -142,8 +144,15 @@ func (w *world) command(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	w.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, w.path("bin/coleo"), args...)
-	cmd.Env, cmd.Dir = w.env, w.dir
+	w.prepare(cmd)
 	return cmd
+}
+
+func (w *world) prepare(cmd *exec.Cmd) {
+	cmd.Env, cmd.Dir = w.env, w.dir
+	if w.user != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: w.user}
+	}
 }
 
 // run carries out a command line.
@@ -152,7 +161,7 @@ func (w *world) run(args ...string) result {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.path("bin/coleo"), args...)
-	cmd.Env, cmd.Dir = w.env, w.dir
+	w.prepare(cmd)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

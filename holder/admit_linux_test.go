@@ -1,0 +1,78 @@
+package holder
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// asker is a program of an arm that calls the holder whose folder is in its
+// argument, and prints what it is answered.
+const asker = `import json, os, socket, struct, sys
+s = socket.socket(socket.AF_UNIX)
+os.chdir(sys.argv[1]) # the whole path is too long for an address
+s.connect("hold.sock")
+hello = json.dumps({"op": "hello", "version": 1, "nonce": "n1"}).encode()
+try:
+    s.sendall(b"q" + struct.pack(">I", len(hello)) + hello)
+except BrokenPipeError:
+    pass
+print(s.recv(4096)[5:].decode())
+`
+
+func TestAHolderWantsItsNonce(t *testing.T) {
+	t.Parallel()
+	_, l := start(t, "sleep 1000")
+	for nonce, want := range map[string]coleo.Code{"": coleo.EUnproven, "another": coleo.EUnproven, l.Nonce: ""} {
+		c, err := Dial(l.Dir, nonce)
+		if coleo.ErrorCode(err) != want {
+			t.Errorf("Dial with nonce %q = %v, want code %q", nonce, err, want)
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+}
+
+// An arm knows a nonce, its own holder's or another's. It is refused all the
+// same, also where it has shed the mark and left its session.
+func TestAnArmIsNoVisitor(t *testing.T) {
+	t.Parallel()
+	_, other := start(t, "sleep 1000")
+	script := filepath.Join(t.TempDir(), "asker.py")
+	if err := os.WriteFile(script, []byte(asker), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"", "env -u COLEO_ARM setsid --wait "} {
+		_, l := start(t, way+"python3 "+script+" "+other.Dir+"; sleep 1000")
+		wait(t, func() bool {
+			raw, _ := os.ReadFile(firstBytes(l.Dir))
+			return strings.Contains(string(raw), "}")
+		})
+		raw, err := os.ReadFile(firstBytes(l.Dir))
+		if err != nil || !strings.Contains(string(raw), string(coleo.EForbidden)) || !strings.Contains(string(raw), "belongs to arm") {
+			t.Errorf("by %q the arm was answered %s (%v), want forbidden", way, raw, err)
+		}
+	}
+}
+
+func TestTheProgramDoesNotLearnTheNonce(t *testing.T) {
+	t.Parallel()
+	_, l := startLaunch(t, func(l *Launch) { l.Nonce = "not-for-the-program" }, "/bin/sh", "-c", "env; echo done; sleep 1000")
+	wait(t, func() bool {
+		raw, _ := os.ReadFile(firstBytes(l.Dir))
+		return strings.Contains(string(raw), "done")
+	})
+	raw, err := os.ReadFile(firstBytes(l.Dir))
+	if err != nil || strings.Contains(string(raw), l.Nonce) || !strings.Contains(string(raw), EnvArm+"="+l.Arm+"/1/") {
+		t.Errorf("the program's environment is %s (%v)", raw, err)
+	}
+}
+
+// firstBytes is the first file of a journal.
+func firstBytes(dir string) string {
+	return filepath.Join(JournalDir(dir), strings.Repeat("0", 16)+".bytes")
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package localsocket
+
+import "syscall"
+
+// process is a process by its pid alone.
+type process struct{ pid int }
+
+func (p process) alive() bool { return syscall.Kill(p.pid, 0) == nil }
+
+func (p process) close() {}
