@@ -26,14 +26,29 @@ print(s.recv(4096)[5:].decode())
 func TestAHolderWantsItsNonce(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "sleep 1000")
-	for nonce, want := range map[string]coleo.Code{"": coleo.EUnproven, "another": coleo.EUnproven, l.Nonce: ""} {
-		c, err := Dial(l.Dir, nonce)
-		if coleo.ErrorCode(err) != want {
-			t.Errorf("Dial with nonce %q = %v, want code %q", nonce, err, want)
+	if _, err := Dial(l.Dir, "another"); coleo.ErrorCode(err) != coleo.EUnproven {
+		t.Errorf("Dial with another nonce = %v, want %s", err, coleo.EUnproven)
+	}
+	c, err := Dial(l.Dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if s, err := c.Status(); err != nil || s.Arm != l.Arm || s.Nonce != "" {
+		t.Errorf("without a nonce the status is %+v, %v", s, err)
+	}
+	for what, ask := range map[string]func() error{
+		"keys":   func() error { _, err := c.Write(Write{ID: "1", Kind: WriteKeys, Data: []byte("\r")}); return err },
+		"a size": func() error { return c.Resize(80, 24) },
+		"signal": func() error { return c.Signal(0) },
+		"stop":   func() error { _, err := c.Stop(0); return err },
+	} {
+		if err := ask(); coleo.ErrorCode(err) != coleo.EUnproven {
+			t.Errorf("%s without a nonce: %v, want %s", what, err, coleo.EUnproven)
 		}
-		if err == nil {
-			c.Close()
-		}
+	}
+	if s, err := dial(t, l).Status(); err != nil || s.Nonce != l.Nonce || s.Exit != nil {
+		t.Errorf("the status is %+v, %v", s, err)
 	}
 }
 
@@ -67,7 +82,7 @@ func TestTheProgramDoesNotLearnTheNonce(t *testing.T) {
 		return strings.Contains(string(raw), "done")
 	})
 	raw, err := os.ReadFile(firstBytes(l.Dir))
-	if err != nil || strings.Contains(string(raw), l.Nonce) || !strings.Contains(string(raw), EnvArm+"="+l.Arm+"/1/") {
+	if err != nil || strings.Contains(string(raw), l.Nonce) || !strings.Contains(string(raw), EnvArm+"="+l.Mark()+"\r\n") {
 		t.Errorf("the program's environment is %s (%v)", raw, err)
 	}
 }

@@ -35,8 +35,8 @@ type Client struct {
 }
 
 // Dial connects to the holder of that folder, which must have been started with
-// that nonce: else EUnproven. Only a holder that a person runs, by Hold, takes
-// an empty nonce. A process that belongs to an arm is EForbidden. When
+// that nonce: else EUnproven. With an empty nonce only Status is answered, by all
+// but a holder that a person runs. A process that belongs to an arm is EForbidden. When
 // nothing listens the error is EUnavailable; a holder that is there and does not
 // answer, since it is stopped or its disk hangs, is ETimeout.
 func Dial(dir, nonce string) (*Client, error) {

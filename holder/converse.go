@@ -43,14 +43,14 @@ func (s *server) converse(conn io.ReadWriteCloser) {
 		return
 	}
 	f := newFrames(conn)
-	greeted := false
+	greeted, shown := false, ""
 	for {
 		kind, payload, err := f.next()
 		if err != nil {
 			return
 		}
 		s.rest.after(restAfter)
-		if greeted && kind == frameRequest {
+		if greeted && shown == s.launch.Nonce && kind == frameRequest {
 			if w := f.swiftWrite(payload); w != nil {
 				if s.tell(f, s.write(w)) != nil {
 					return
@@ -68,7 +68,13 @@ func (s *server) converse(conn io.ReadWriteCloser) {
 			if writeJSON(conn, frameResponse, r) != nil || r.Error != nil {
 				return
 			}
-			greeted = true
+			greeted, shown = true, q.Nonce
+			continue
+		}
+		if q.Nonce = shown; !s.mayAsk(q) {
+			if writeJSON(conn, frameResponse, refuse(coleo.EUnproven, "%s needs the nonce of arm %s: nothing was done", q.Op, s.launch.Arm)) != nil {
+				return
+			}
 			continue
 		}
 		if q.Op == askStream {
@@ -99,20 +105,32 @@ func (s *server) greet(q request) response {
 		return refuse(coleo.EInvalid, "the first request must be hello, not %q", q.Op)
 	case q.Version != Version:
 		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", Version, q.Version)
-	case q.Nonce == "" && s.launch.Alone: // a person's: there is nothing to confuse it with
-	case q.Nonce == "":
-		return refuse(coleo.EUnproven, "hello needs the nonce of arm %s", s.launch.Arm)
-	case q.Nonce != s.launch.Nonce:
+	case q.Nonce != "" && q.Nonce != s.launch.Nonce:
 		return refuse(coleo.EUnproven, "this holder keeps another generation of arm %s", s.launch.Arm)
 	}
-	status := s.status()
+	status := s.statusFor(q.Nonce)
 	return response{Status: &status}
+}
+
+// statusFor leaves out the nonce for who has not shown it.
+func (s *server) statusFor(shown string) Status {
+	status := s.status()
+	if shown != s.launch.Nonce {
+		status.Nonce = ""
+	}
+	return status
+}
+
+// mayAsk tells whether who has greeted with q's nonce may ask this. Without the
+// nonce only the status is answered. A person's own holder wants no nonce.
+func (s *server) mayAsk(q request) bool {
+	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
 
 func (s *server) answer(q request) response {
 	switch q.Op {
 	case askStatus:
-		status := s.status()
+		status := s.statusFor(q.Nonce)
 		return response{Status: &status}
 	case askWrite:
 		return s.write(q.Write)

@@ -3,6 +3,8 @@ package holder
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -67,10 +69,16 @@ type launchDocument struct {
 	Guard *guardOrder `json:"guard,omitempty"`
 }
 
-// Mark returns the value of EnvArm for this launch. The nonce is not in it: the
-// program must not learn what proves its holder.
+// Mark returns the value of EnvArm for this launch: arm, generation and StartID.
 func (l Launch) Mark() string {
-	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/"
+	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/" + StartID(l.Nonce)
+}
+
+// StartID names the start that a nonce belongs to, and does not give the nonce
+// away: the arm's program can read it, and must not learn what proves its holder.
+func StartID(nonce string) string {
+	sum := sha256.Sum256([]byte("coleo start " + nonce))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Start runs command, which must be `coleo hold --stdin` or a program that
