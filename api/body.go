@@ -33,23 +33,51 @@ func usualTimes() times {
 }
 
 // boundBodies reads each body, bounded in size and time, before its route is
-// asked. net/http takes the deadline off the connection when it has seen the
-// body's end, so that the work itself may take longer.
+// asked.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body == nil || r.Body == http.NoBody {
-			next.ServeHTTP(w, r)
+		if _, err := s.readBody(w, r); err != nil {
+			refuse(w, err)
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-		if err != nil {
-			refuseBody(w, err)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bodyRead is the body of a request that readBody has read.
+type bodyRead struct{ *bytes.Reader }
+
+func (bodyRead) Close() error { return nil }
+
+// bodyError is what went wrong while a body was read.
+type bodyError struct{ error }
+
+func (e bodyError) Unwrap() error { return e.error }
+
+// readBody reads a request's body, once, bounded in size and time, and leaves it
+// there for its route. net/http takes the deadline off the connection when it
+// has seen the body's end, so that the work itself may take longer.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if _, ok := r.Body.(bodyRead); ok || r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, bodyError{err}
+	}
+	r.Body = bodyRead{bytes.NewReader(body)}
+	return body, nil
+}
+
+// refuse answers a request that is not let through.
+func refuse(w http.ResponseWriter, err error) {
+	var body bodyError
+	if errors.As(err, &body) {
+		refuseBody(w, body.error)
+		return
+	}
+	writeError(w, err)
 }
 
 func refuseBody(w http.ResponseWriter, err error) {

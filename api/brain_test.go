@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/api/signin"
 )
 
 const testToken = "a-token-of-the-tests-0123456789"
@@ -172,6 +173,7 @@ func live(t *testing.T, s *Server) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	s.addr = srv.Listener.Addr().String()
+	s.browsers, _ = signin.Open("", s.origin(), s.now)
 	srv.Config.Handler = s.Handler(false)
 	srv.Start()
 	t.Cleanup(srv.Close)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	h := s.Handler(false)
-	cookie := s.cookieName() + "=" + s.cookieValue()
+	cookie := signIn(t, s, within(h)).cookie.String()
 	for _, c := range []struct {
 		name    string
 		path    string
@@ -27,17 +28,23 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 		{"wrong key", "/api/arms", []string{"X-API-Key", "x"}, 401},
 		{"another scheme", "/api/arms", []string{"Authorization", "Basic " + testToken}, 401},
 		{"wrong token beside the right cookie", "/api/arms", []string{"X-API-Key", "x", "Cookie", cookie}, 401},
-		{"cookie", "/api/arms", []string{"Cookie", cookie}, 200},
-		{"cookie, asked for by our page", "/api/arms", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 200},
-		{"cookie, asked for by a page at another port", "/api/arms", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 401},
-		{"cookie, asked for by a foreign page", "/api/arms", []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 401},
+		{"cookie", "/api/arms", []string{"Cookie", cookie}, 401},
+		{"right token beside the cookie", "/api/arms", []string{"X-API-Key", testToken, "Cookie", cookie}, 200},
 		{"wrong cookie", "/api/arms", []string{"Cookie", s.cookieName() + "=" + testToken}, 401},
 		{"token in the query of the API", "/api/arms?token=" + testToken, nil, 401},
 		{"the page without", "/", nil, 401},
+		{"the page with a token in the query", "/?token=" + testToken, nil, 401},
+		{"the page with the cookie", "/", []string{"Cookie", cookie}, 200},
+		{"the page with a wrong cookie", "/", []string{"Cookie", s.cookieName() + "=x.y"}, 401},
+		{"the door without", "/enter", nil, 200},
+		{"a nonce without", "/api/signin", nil, 401},
+		{"a nonce with the cookie", "/api/signin", []string{"Cookie", cookie}, 200},
+		{"a nonce with the cookie, for a page at another port", "/api/signin", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 401},
 		{"health without", "/api/health", nil, 200},
 		{"health with a wrong one", "/api/health", []string{"X-API-Key", "x"}, 401},
 		{"the description without", "/api/openapi.json", nil, 401},
-		{"a file of the page without", "/app.js", nil, 401},
+		{"a file of the page without", "/app.js", nil, 200},
+		{"no file of the page", "//api/arms", nil, 404},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,38 +52,86 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 			if resp.StatusCode != c.status {
 				t.Fatalf("status = %d, want %d; body %s", resp.StatusCode, c.status, body)
 			}
-			if c.status == 401 && c.path != "/" && errorCode(t, body) != coleo.EUnauthorized {
+			if c.status == 401 && !strings.HasPrefix(c.path, "/?") && c.path != "/" && errorCode(t, body) != coleo.EUnauthorized {
 				t.Errorf("body = %s, want code %s", body, coleo.EUnauthorized)
 			}
 		})
 	}
 }
 
-func TestALinkIsExchangedForACookie(t *testing.T) {
+func TestALinkSignsOneBrowserIn(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
-	h := s.Handler(false)
-	resp, _ := ask(t, h, "GET", "/?token="+testToken, "")
-	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/" {
-		t.Fatalf("status = %d to %q, want 303 to /", resp.StatusCode, resp.Header.Get("Location"))
+	p := signIn(t, s, within(s.Handler(false)))
+	if c := p.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" {
+		t.Errorf("cookie %v: want HttpOnly, SameSite=Strict, Path=/", c)
 	}
-	cookies := resp.Cookies
-	if len(cookies) != 1 {
-		t.Fatalf("%d cookies, want 1", len(cookies))
+	code := s.browsers.NewLink().Code
+	for _, c := range []struct {
+		name   string
+		code   string
+		change func(*http.Request)
+		status int
+	}{
+		{"without an Origin", code, func(r *http.Request) { r.Header.Del("Origin") }, 403},
+		{"from another page", code, func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:8081") }, 403},
+		{"at another name", code, func(r *http.Request) {
+			r.Host = "localhost:8080"
+			r.Header.Set("Origin", "http://localhost:8080")
+		}, 403},
+		{"a code of nobody's", "x", func(*http.Request) {}, 401},
+		{"no code", "", func(*http.Request) {}, 401},
+		{"the right one", code, func(*http.Request) {}, 204},
+		{"again", code, func(*http.Request) {}, 401},
+	} {
+		raw, _ := p.key.PublicKey.Bytes()
+		body, _ := json.Marshal(entry{Code: c.code, Key: raw})
+		r := p.bare("POST", "/api/signin", string(body))
+		r.Header.Del("Cookie")
+		c.change(r)
+		resp := p.send(r)
+		if resp.StatusCode != c.status || (len(resp.Cookies()) == 1) != (c.status == 204) {
+			t.Errorf("%s: status = %d with %d cookies, want %d", c.name, resp.StatusCode, len(resp.Cookies()), c.status)
+		}
 	}
-	c := cookies[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || strings.Contains(c.Value, testToken) {
-		t.Errorf("cookie %v: want HttpOnly, SameSite=Strict, and not the token itself", c)
+	if resp, body := ask(t, s.Handler(false), "POST", "/api/signin", `{"code":"x","key":"AAAA"}`, "Origin", s.origin()); resp.StatusCode != 422 {
+		t.Errorf("a key that is none: %d %s", resp.StatusCode, body)
 	}
-	if resp, body := ask(t, h, "GET", "/api/arms", "", "Cookie", c.Name+"="+c.Value); resp.StatusCode != 200 {
-		t.Errorf("with the cookie: %d %s", resp.StatusCode, body)
+}
+
+// A second sign-in of the same browser takes the place of its first.
+func TestABrowserIsSignedInOnce(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &scriptedBrain{})
+	p := signIn(t, s, within(s.Handler(false)))
+	if resp := p.enter(s.browsers.NewLink().Code); resp.StatusCode != 204 {
+		t.Fatalf("status = %d", resp.StatusCode)
 	}
-	resp, body := ask(t, h, "GET", "/?token=wrong", "")
-	if resp.StatusCode != 401 || len(resp.Cookies) != 0 || !strings.Contains(body, "coleo web") {
-		t.Errorf("a wrong link: %d, %d cookies, %q", resp.StatusCode, len(resp.Cookies), body)
+	if got := p.status(p.signed("GET", "/api/arms", "")); got != 401 {
+		t.Errorf("its former cookie: %d, want 401", got)
 	}
-	if resp, _ := ask(t, h, "POST", "/?token="+testToken, ""); len(resp.Cookies) != 0 {
-		t.Error("a POST was let in")
+	if n := len(s.browsers.List()); n != 1 {
+		t.Errorf("%d browsers, want 1", n)
+	}
+}
+
+func TestThePageIsAtOneNameAlone(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, &scriptedBrain{}).Handler(false)
+	for path, want := range map[string]string{"/": "http://127.0.0.1:8080/", "/enter": "http://127.0.0.1:8080/enter"} {
+		resp, _ := ask(t, h, "GET", path, "", "Host", "localhost:8080")
+		if resp.StatusCode != http.StatusTemporaryRedirect || resp.Header.Get("Location") != want {
+			t.Errorf("localhost%s: %d to %q, want %s", path, resp.StatusCode, resp.Header.Get("Location"), want)
+		}
+	}
+}
+
+func TestAServiceWorkerOfOurOriginIsRemoved(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, &scriptedBrain{}).Handler(false)
+	resp, body := ask(t, h, "GET", "/whatever.js", "", "Service-Worker", "script")
+	if resp.StatusCode != 200 || !strings.Contains(body, "registration.unregister()") || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/javascript") {
+		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
 	}
 }
 
@@ -155,15 +210,12 @@ func TestWithoutATokenNobodyGetsInOverTCP(t *testing.T) {
 	for _, headers := range [][]string{
 		nil,
 		{"Authorization", "Bearer "},
-		{"Cookie", s.cookieName() + "=" + s.cookieValue()},
+		{"X-API-Key", ""},
 		{"Cookie", s.cookieName() + "="},
 	} {
 		if resp, _ := ask(t, h, "GET", "/api/arms", "", headers...); resp.StatusCode != 401 {
 			t.Errorf("%v: status = %d, want 401", headers, resp.StatusCode)
 		}
-	}
-	if resp, _ := ask(t, h, "GET", "/?token=", ""); len(resp.Cookies) != 0 {
-		t.Error("an empty token was let in")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"coleo.dev"
+	"coleo.dev/api/signin"
 	"coleo.dev/web"
 )
 
@@ -32,18 +33,24 @@ const (
 // Config is what a server needs.
 type Config struct {
 	Brain   Brain
-	Token   string // asked for over TCP; empty: nobody gets in there
+	Token   string // for programs, asked for over TCP; empty: none gets in there
 	Addr    string // "127.0.0.1:8080": where TCP is served; must be loopback
 	Version string
 	Admit   func(pid int) error // refuses who calls over the socket; nil: nobody is refused
-	Log     *slog.Logger        // nil: nothing is logged
-	Now     func() time.Time    // nil: time.Now
+	// KeepToken writes another API token where programs find it. Nil: the token
+	// is not to be replaced.
+	KeepToken func(token string) error
+	// Browsers is the file that keeps which browsers are signed in. Empty: none
+	// outlives the server.
+	Browsers string
+	Log      *slog.Logger     // nil: nothing is logged
+	Now      func() time.Time // nil: time.Now
 }
 
 // Server answers HTTP and WebSocket. It is safe for concurrent use.
 type Server struct {
 	brain   Brain
-	token   string
+	token   *apiToken
 	addr    string
 	version string
 	admit   func(pid int) error
@@ -53,6 +60,9 @@ type Server struct {
 	times   times
 	routes  *http.ServeMux
 	sockets sync.WaitGroup // WebSockets outlive their request for net/http
+
+	keepToken func(string) error
+	browsers  *signin.Browsers
 }
 
 // New makes a server. Errors: EInvalid for an address that is not loopback, or
@@ -67,7 +77,10 @@ func New(c Config) (*Server, error) {
 	if err := checkLoopback(c.Addr); err != nil {
 		return nil, err
 	}
-	s := &Server{brain: c.Brain, token: c.Token, addr: c.Addr, version: c.Version, admit: c.Admit, log: c.Log, now: c.Now, times: usualTimes()}
+	s := &Server{
+		brain: c.Brain, token: newToken(c.Token), keepToken: c.KeepToken, addr: c.Addr, version: c.Version,
+		admit: c.Admit, log: c.Log, now: c.Now, times: usualTimes(),
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -75,6 +88,10 @@ func New(c Config) (*Server, error) {
 		s.now = time.Now
 	}
 	s.started = s.now()
+	var err error
+	if s.browsers, err = signin.Open(c.Browsers, s.origin(), s.now); err != nil {
+		s.log.Warn("every browser is signed out", "because", err)
+	}
 	return s, s.route()
 }
 
@@ -129,6 +146,8 @@ func (s *Server) route() error {
 	s.eventRoutes(described)
 	s.fleetRoutes(described)
 	s.providerRoutes(described)
+	s.browserRoutes(described)
+	s.signinRoutes()
 	tidy(described.OpenAPI())
 	spec, err := json.Marshal(described.OpenAPI())
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socke
 	}
 	k := &socket{conn: conn, times: s.times, out: make(chan message, box)}
 	k.ctx, k.end = context.WithCancelCause(r.Context())
-	if !isProven(r) {
+	if callerOf(r.Context()).Kind == "" {
 		if err := s.prove(k); err != nil {
 			k.close(err)
 			return nil, err
@@ -92,11 +92,15 @@ func (s *Server) prove(k *socket) error {
 	if err := k.conn.ReadJSON(&hello); err != nil {
 		return errUnproven
 	}
-	ok := hello.Type == "auth" && s.rightToken(hello.APIKey)
+	shown, ok := s.token.check(hello.APIKey)
+	ok = ok && hello.Type == "auth"
 	_ = k.conn.SetWriteDeadline(time.Now().Add(s.times.write))
 	if err := k.conn.WriteJSON(control{Type: "auth", Success: &ok}); err != nil || !ok {
 		return errUnproven
 	}
+	k.ctx = withCaller(k.ctx, shown.caller)
+	stop := context.AfterFunc(shown.live, func() { k.end(errRevoked) })
+	context.AfterFunc(k.ctx, func() { stop() })
 	return nil
 }
 
@@ -170,7 +174,7 @@ func (k *socket) close(cause error) {
 		code, why = websocket.CloseNormalClosure, ""
 	case errors.Is(cause, errSlow):
 		code, why = websocket.CloseTryAgainLater, cause.Error()
-	case errors.Is(cause, errUnproven), errors.Is(cause, errSilent):
+	case errors.Is(cause, errUnproven), errors.Is(cause, errSilent), errors.Is(cause, errRevoked):
 		code, why = websocket.ClosePolicyViolation, cause.Error()
 	}
 	_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))

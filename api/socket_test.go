@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,7 +76,8 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 	s := newServer(t, &scriptedBrain{output: quiet})
 	s.times.auth = 10 * time.Second
 	base := live(t, s)
-	cookie := s.cookieName() + "=" + s.cookieValue()
+	page := signIn(t, s, overTCP(t))
+	cookie := page.cookie.String()
 	const (
 		refused = iota // the handshake fails
 		asked          // the first message must show the token
@@ -90,7 +92,11 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 		{"token in a header, our Origin", []string{"X-API-Key", testToken, "Origin", base}, in},
 		{"token in a header, a foreign Origin", []string{"X-API-Key", testToken, "Origin", "http://evil.example"}, refused},
 		{"wrong token", []string{"X-API-Key", "x"}, refused},
-		{"cookie, our Origin", []string{"Cookie", cookie, "Origin", base}, in},
+		{"cookie, our Origin, signed", []string{"Cookie", cookie, "Origin", base, "signed", ""}, in},
+		{"cookie, no Origin, signed", []string{"Cookie", cookie, "signed", ""}, asked},
+		{"no cookie, our Origin, signed", []string{"Origin", base, "signed", ""}, asked},
+		{"cookie, our Origin, signed for another path", []string{"Cookie", cookie, "Origin", base, "signed", "/ws/terminal/a2"}, refused},
+		{"cookie, our Origin", []string{"Cookie", cookie, "Origin", base}, asked},
 		{"cookie, no Origin", []string{"Cookie", cookie}, asked},
 		{"cookie, a foreign Origin", []string{"Cookie", cookie, "Origin", "http://evil.example"}, refused},
 		{"cookie, Origin null", []string{"Cookie", cookie, "Origin", "null"}, refused},
@@ -98,9 +104,13 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 		{"nothing", nil, asked},
 	} {
 		for _, path := range []string{"/ws", "/ws/terminal/a1"} {
+			at := path
+			if i := slices.Index(c.headers, "signed"); i >= 0 {
+				at += "?signature=" + page.signature("GET", orElse(c.headers[i+1], path), "")
+			}
 			t.Run(c.name+path, func(t *testing.T) {
 				t.Parallel()
-				conn, err := open(t, base, path, c.headers...)
+				conn, err := open(t, base, at, c.headers...)
 				if (err != nil) != (c.want == refused) {
 					t.Fatalf("handshake: %v", err)
 				}

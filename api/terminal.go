@@ -41,7 +41,7 @@ func (s *Server) serveTerminal(w http.ResponseWriter, r *http.Request) {
 	}
 	t := &terminal{socket: k, brain: s.brain, arm: r.PathValue("id")}
 	k.run(t.read, func(ctx context.Context) error { return t.show(ctx, from) })
-	t.letGo(context.WithoutCancel(r.Context()))
+	t.letGo(context.WithoutCancel(k.ctx))
 }
 
 func orElse(value, other string) string {

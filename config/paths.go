@@ -94,6 +94,9 @@ func (p Paths) OldBusFiles() []string {
 // Token is the file with the API's token.
 func (p Paths) Token() string { return filepath.Join(p.State, "token") }
 
+// Browsers is the file that keeps which browsers are signed in.
+func (p Paths) Browsers() string { return filepath.Join(p.State, "browsers.json") }
+
 // HostDB is the host agent's database.
 func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 

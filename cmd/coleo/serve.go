@@ -114,7 +114,7 @@ func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logg
 	}
 	tcp, err := net.Listen("tcp", s.Serve.Addr)
 	if err != nil {
-		return coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr", s.Serve.Addr, err)
+		return coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr%s", s.Serve.Addr, err, s.signOutAll(err))
 	}
 	defer tcp.Close()
 	path, err := localsocket.Listen(s.Socket(), nil)
@@ -122,7 +122,10 @@ func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logg
 		return err
 	}
 	defer path.Close()
-	server, err := api.New(api.Config{Brain: b, Token: token, Addr: tcp.Addr().String(), Version: version, Log: log, Admit: holder.OutsideArms})
+	server, err := api.New(api.Config{
+		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: version, Log: log, Admit: holder.OutsideArms,
+		KeepToken: s.keepToken, Browsers: s.Browsers(),
+	})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coleo.dev/api/signin"
 	"coleo.dev/config"
 	"coleo.dev/holder"
 	"coleo.dev/registry"
@@ -88,11 +89,7 @@ func secret(path string) (string, error) {
 
 // writeFile writes a file for its owner alone, whole or not at all.
 func writeFile(path string, data []byte) error {
-	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := signin.WriteFile(path, data); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -53,18 +53,18 @@ func newUpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			url, err := s.dashboard()
+			link, note, err := s.dashboard(c.Context())
 			if err != nil {
 				return err
 			}
 			if wantsJSON(c) {
-				return printJSON(c, map[string]any{"started": started, "dashboard": url})
+				return printJSON(c, map[string]any{"started": started, "dashboard": link.URL, "expires": link.Expires})
 			}
 			word := "already up"
 			if len(started) > 0 {
 				word = "started " + strings.Join(started, " and ")
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\ndashboard: %s\n", word, url)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\ndashboard: %s\n%s\n", word, link.URL, note)
 			return err
 		},
 	}
@@ -77,16 +77,6 @@ func newUpCommand() *cobra.Command {
 // client returns a client of the serve of this user on this machine.
 func (s setup) client() (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{Socket: s.Socket()})
-}
-
-// dashboard returns the address to open in a browser, with the token.
-func (s setup) dashboard() (string, error) {
-	addr, err := os.ReadFile(s.Socket() + ".addr")
-	if err != nil {
-		return "", fmt.Errorf("find the dashboard's address: %w", err)
-	}
-	token, err := secret(s.Token())
-	return "http://" + strings.TrimSpace(string(addr)) + "/?token=" + token, err
 }
 
 // up starts what does not run yet and returns what that was.

@@ -50,19 +50,20 @@ func demonstrate(c *cobra.Command, s setup, ownLogin bool) error {
 			return fmt.Errorf("demonstrate %s: %w", d.harness, err)
 		}
 	}
-	url, err := s.dashboard()
+	link, note, err := s.dashboard(c.Context())
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.OutOrStdout(), `
 Both arms wait for your approval. Next:
   dashboard                      %s
+                                 %s
   coleo arm list                 what each of them is doing
   coleo arm approve claude       let it write the file
   coleo arm deny opencode        or not
   coleo arm attach claude        its own terminal (Ctrl-] lets go)
   coleo arm prompt claude hello  refused while it asks: nothing is typed into a dialog
-`, url)
+`, link.URL, note)
 	return nil
 }
 

@@ -1,31 +1,168 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
 	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
 )
 
+// linkNote is what people are told beside a link.
+const linkNote = "(the link works once, within two minutes; 'coleo web' prints another one)"
+
 func newWebCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "web",
-		Short: "Print the dashboard's address, with what lets you in",
+		Short: "Print a link that opens the dashboard, once; and say who may use it",
+		Args:  exactly(0, "no arguments, or list, revoke or rotate-token"),
+		RunE: withServe(func(c *cobra.Command, client *api.Client, _ setup, _ []string) error {
+			link, err := client.NewLink(c.Context())
+			if err != nil {
+				return err
+			}
+			if wantsJSON(c) {
+				return printJSON(c, map[string]any{"dashboard": link.URL, "expires": link.Expires})
+			}
+			if _, err := fmt.Fprintln(c.OutOrStdout(), link.URL); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.ErrOrStderr(), linkNote)
+			return err
+		}),
+	}
+	c.AddCommand(newWebListCommand(), newWebRevokeCommand(), newWebRotateCommand())
+	return c
+}
+
+func newWebListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the browsers that are signed in",
 		Args:  exactly(0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := newSetup()
+		RunE: withServe(func(c *cobra.Command, client *api.Client, _ setup, _ []string) error {
+			list, err := client.Browsers(c.Context())
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
-			if err != nil {
+			if wantsJSON(c) {
+				return printJSON(c, map[string]any{"browsers": list})
+			}
+			if len(list) == 0 {
+				_, err := fmt.Fprintln(c.OutOrStdout(), "no browser is signed in")
 				return err
 			}
-			if _, err := client.Health(c.Context()); err != nil {
-				return err
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tSIGNED IN\tLAST USED\tCALLS ITSELF")
+			for _, b := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", b.ID, b.Created.Local().Format(time.DateTime), b.Used.Local().Format(time.DateTime), b.Agent)
 			}
-			url, err := s.dashboard()
-			if err != nil {
-				return err
+			return w.Flush()
+		}),
+	}
+}
+
+func newWebRevokeCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "revoke ID | --all",
+		Short: "Sign a browser out, or all of them; what it has open ends at once",
+		Args: func(c *cobra.Command, args []string) error {
+			if all == (len(args) == 0) && len(args) <= 1 {
+				return nil
 			}
-			return say(c, url, map[string]string{"dashboard": url})
+			return coleo.Errorf(coleo.EInvalid, "%s takes the id of one browser, or --all (see 'coleo web list')", c.CommandPath())
 		},
+		RunE: withServe(func(c *cobra.Command, client *api.Client, _ setup, args []string) error {
+			n, err := 1, error(nil)
+			if all {
+				n, err = client.SignOutAll(c.Context())
+			} else {
+				err = client.SignOut(c.Context(), args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return say(c, fmt.Sprintf("signed out: %d", n), map[string]int{"signedOut": n})
+		}),
+	}
+	c.Flags().BoolVar(&all, "all", false, "all browsers, and links that were not opened yet")
+	return c
+}
+
+func newWebRotateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate-token",
+		Short: "Replace the API token for programs; the old one is worth nothing at once",
+		Args:  exactly(0, "no arguments"),
+		RunE: withServe(func(c *cobra.Command, client *api.Client, s setup, _ []string) error {
+			name, err := client.ReplaceToken(c.Context())
+			if err != nil {
+				return err
+			}
+			return say(c, "the API token was replaced; programs read the new one from "+s.Token(), map[string]string{"file": s.Token(), "fingerprint": name})
+		}),
+	}
+}
+
+// withServe makes a verb's function of one that needs serve.
+func withServe(f func(*cobra.Command, *api.Client, setup, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := newSetup()
+		if err != nil {
+			return err
+		}
+		client, err := s.client()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if _, err := client.Health(c.Context()); err != nil {
+			return err
+		}
+		return f(c, client, s, args)
+	}
+}
+
+// dashboard makes a link that opens the dashboard, once, and says what to tell
+// people of it. A serve of an older version makes none.
+func (s setup) dashboard(ctx context.Context) (link api.Link, note string, err error) {
+	client, err := s.client()
+	if err != nil {
+		return api.Link{}, "", err
+	}
+	defer client.Close()
+	link, err = client.NewLink(ctx)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return api.Link{}, "(not to be opened from here: serve is of an older version; 'coleo down' and 'coleo up' bring this one)", nil
+	}
+	return link, linkNote, err
+}
+
+// keepToken writes another API token where programs find it.
+func (s setup) keepToken(token string) error { return writeFile(s.Token(), []byte(token+"\n")) }
+
+// signOutAll forgets which browsers are signed in when another program has the
+// port of the dashboard: its page can use their keys. It returns what to tell
+// of that.
+func (s setup) signOutAll(listen error) string {
+	if !errors.Is(listen, syscall.EADDRINUSE) {
+		return ""
+	}
+	switch err := os.Remove(s.Browsers()); {
+	case err == nil:
+		return "; another program has that port, so all browsers are signed out"
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	default:
+		return fmt.Sprintf("; another program has that port, and the browsers could not be signed out: %v", err)
 	}
 }

@@ -2,6 +2,7 @@
 // page listen to it.
 
 import { call, socketURL } from "./http.js";
+import { forgetNonce } from "./key.js";
 import { Retry } from "./retry.js";
 
 const refreshEvery = 15000; // ms: health changes by mere time, which no news tells
@@ -34,8 +35,15 @@ export class Store extends EventTarget {
     return this.harnesses.get(arm.harness)?.capabilities;
   }
 
-  connect() {
-    const socket = new WebSocket(socketURL("/ws"));
+  async connect() {
+    let url;
+    try {
+      url = await socketURL("/ws");
+    } catch {
+      this.lost();
+      return;
+    }
+    const socket = new WebSocket(url);
     socket.onopen = () => socket.send(JSON.stringify({ type: "subscribe", channel: "all" }));
     socket.onmessage = (m) => this.hear(JSON.parse(m.data));
     socket.onclose = () => this.lost();
@@ -102,6 +110,7 @@ export class Store extends EventTarget {
   /** A handshake's status is hidden from pages, so it is asked for. */
   async lost() {
     this.setLink("lost");
+    forgetNonce();
     try {
       await call("GET", "/api/agents");
     } catch (e) {

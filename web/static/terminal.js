@@ -57,9 +57,21 @@ export class TerminalView {
       ", or use ", el("code", { text: `coleo arm attach ${this.arm.name}` }), ". Everything else on this page works."));
   }
 
-  connect() {
+  async connect() {
     if (this.closed) return;
-    const socket = new WebSocket(socketURL(`/ws/terminal/${encodeURIComponent(this.arm.id)}?from=${this.at}`));
+    this.socket = null;
+    const attempt = (this.attempt = {}); // a later one takes the place of this
+    let url;
+    try {
+      url = await socketURL(`/ws/terminal/${encodeURIComponent(this.arm.id)}?from=${this.at}`);
+    } catch {
+      if (this.attempt === attempt && !this.closed) this.again();
+      return;
+    }
+    if (this.attempt === attempt && !this.closed) this.listen(new WebSocket(url));
+  }
+
+  listen(socket) {
     this.socket = socket;
     socket.binaryType = "arraybuffer";
     this.ended = false;
@@ -69,10 +81,13 @@ export class TerminalView {
       clearInterval(ping);
       if (this.socket !== socket || this.closed) return;
       this.setLease(null);
-      if (this.ended) return;
-      setText(this.status, "Reconnecting");
-      this.retry.again();
+      if (!this.ended) this.again();
     };
+  }
+
+  again() {
+    setText(this.status, "Reconnecting");
+    this.retry.again();
   }
 
   hear(m) {

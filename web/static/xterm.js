@@ -8,11 +8,16 @@ const theme = {
 
 /** Loads xterm.js from the server. It is missing when it was not built in. */
 export async function load() {
-  const [{ Terminal }, { FitAddon }, { Unicode11Addon }] = await Promise.all([
-    import("/dist/xterm.mjs"), import("/dist/addon-fit.mjs"), import("/dist/addon-unicode11.mjs"), style("/dist/xterm.css"),
-  ]);
+  const [{ Terminal }, { FitAddon }, { Unicode11Addon }] = await parts;
   return new Kit(Terminal, FitAddon, Unicode11Addon);
 }
+
+// The parts are loaded with the page and never later: while serve is down,
+// another program may answer at its address, and its scripts would be ours.
+const parts = Promise.all([
+  import("/dist/xterm.mjs"), import("/dist/addon-fit.mjs"), import("/dist/addon-unicode11.mjs"), style("/dist/xterm.css"),
+]);
+parts.catch(() => {}); // whoever asks is told
 
 function style(href) {
   const there = document.querySelector(`link[href="${href}"]`);

@@ -10,6 +10,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
+import { link } from "./link.mjs";
 import { Report } from "./report.mjs";
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { shot: { type: "string" } } });
@@ -60,7 +61,7 @@ async function recover(page, name) {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
-  await page.goto(`${base}/?token=${token}`);
+  await page.goto(link());
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   await answer(page, "claude", "Approve", true);
   await answer(page, "opencode", "Deny", false);

@@ -2,13 +2,14 @@
 //
 //   node web/test/page.mjs http://127.0.0.1:8080 TOKEN [--spawn HARNESS --workdir DIR] [--shots DIR]
 //
-// What it finds it compares with what the API says. Without --spawn it changes
+// The links to its page come from `coleo web` (link.mjs). What it finds it compares with what the API says. Without --spawn it changes
 // nothing; with it, it makes an arm called page-test, prompts it, types into it,
 // kills it and removes it. The browser is CHROMIUM, or /usr/bin/chromium.
 import { chromium } from "playwright-core";
 import { parseArgs } from "node:util";
 import { checkArm, checkDialog, checkList, checkReconnect } from "./arms.mjs";
 import { drive } from "./drive.mjs";
+import { link } from "./link.mjs";
 import { checkMute } from "./mute.mjs";
 import { checkNames, checkContrast, checkWidth } from "./looks.mjs";
 import { Report } from "./report.mjs";
@@ -38,7 +39,7 @@ async function open(browser, options = {}, before = async () => {}) {
   page.on("pageerror", (e) => report.wrong(`a script broke: ${e.stack}`));
   page.on("request", (r) => !r.url().startsWith(base) && !r.url().startsWith("data:") && report.wrong(`it asks elsewhere: ${r.url()}`));
   await before(page);
-  await page.goto(`${base}/?token=${token}`);
+  await page.goto(link());
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   return page;
 }
@@ -47,12 +48,34 @@ async function checkDoor(browser) {
   const context = await browser.newContext();
   const page = await context.newPage();
   const shut = await page.goto(base);
-  report.same("status without a token", shut.status(), 401);
-  report.yes("the page without a token says what to do", (await page.textContent("body")).includes("coleo web"));
-  await page.goto(`${base}/?token=${token}`);
+  report.same("status without a link", shut.status(), 401);
+  report.yes("the page without a link says what to do", (await page.textContent("body")).includes("coleo web"));
+  const once = link();
+  const asked = [];
+  page.on("request", (r) => asked.push(r.url(), JSON.stringify(r.headers())));
+  await page.goto(once);
+  await page.waitForSelector("[data-link=live]", { state: "attached" });
   report.same("address behind the link", page.url(), `${base}/`);
+  report.same("addresses and headers with the code", asked.filter((a) => a.includes(once.split("#")[1])), []);
+  report.same("addresses and headers with the token", asked.filter((a) => a.includes(token)), []);
   report.same("cookies that scripts can read", await page.evaluate(() => document.cookie), "");
+  report.same("the key can be read", await page.evaluate(keyCanBeRead), false);
+  const [cookie] = await context.cookies();
+  report.same("the cookie alone", (await fetch(`${base}/api/arms`, { headers: { Cookie: `${cookie.name}=${cookie.value}` } })).status, 401);
+  await page.goto(once);
+  await page.waitForSelector("#state:not([hidden])");
+  report.yes("a link that was used says so", (await page.textContent("#state")).includes("used already"));
+  await page.goto(base);
+  await page.waitForSelector("[data-link=live]", { state: "attached" });
   await context.close();
+}
+
+/** Runs in the page: tells whether its private key can be taken out of the browser. */
+async function keyCanBeRead() {
+  const db = await new Promise((done) => (indexedDB.open("coleo").onsuccess = (e) => done(e.target.result)));
+  const key = await new Promise((done) => (db.transaction("keys").objectStore("keys").get("sign").onsuccess = (e) => done(e.target.result)));
+  db.close();
+  return crypto.subtle.exportKey("jwk", key).then(() => true, () => key.extractable);
 }
 
 async function checkMissing(browser, arm) {

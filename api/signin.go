@@ -1,0 +1,277 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed" // for tokenPage
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"coleo.dev"
+	"coleo.dev/api/signin"
+	"coleo.dev/web"
+)
+
+// signaturePlace is the header in which the page signs a request. A WebSocket's
+// handshake has no headers of a page's own: there it is the last part of the query.
+const (
+	signaturePlace = "Coleo-Signature"
+	signatureQuery = "signature="
+)
+
+// origin is the one origin at which the page may run: the address that this
+// server listens on, as a browser writes it. Another loopback name with our port
+// is none of it: there another program may answer (localhost is [::1] first).
+func (s *Server) origin() string { return "http://" + s.ownName() }
+
+// ownName is the Host header of that origin.
+func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
+
+// signedBy returns the browser that has signed a request. Nil without an
+// error: the request does not say that it comes from a browser.
+func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error) {
+	cookie, ok := s.pageCookie(r)
+	if !ok {
+		return nil, nil
+	}
+	if r.Method != get && r.Method != http.MethodHead && r.Header.Get("Origin") == "" {
+		return nil, coleo.Errorf(coleo.EForbidden, "a request that changes something and comes with the page's cookie must name its Origin")
+	}
+	asked := signin.Request{Method: r.Method, URI: r.RequestURI}
+	proof := r.Header.Get(signaturePlace)
+	if isSocket(r) {
+		asked.URI, proof, _ = strings.Cut(r.RequestURI, signatureQuery)
+		asked.URI = strings.TrimRight(asked.URI, "?&")
+	}
+	if proof == "" {
+		return nil, nil
+	}
+	if r.Host != s.ownName() {
+		return nil, coleo.Errorf(coleo.EForbidden, "the page is at %s alone, not at %s", s.origin(), r.Host)
+	}
+	var err error
+	if asked.Body, err = s.readBody(w, r); err != nil {
+		return nil, err
+	}
+	found, err := s.browsers.Check(cookie, proof, asked)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EUnauthorized, "the page's request was not taken: %w", err)
+	}
+	return &pass{Caller{Kind: callerCookie, ID: found.ID}, found.Live}, nil
+}
+
+// pageCookie returns the cookie of a browser that is signed in. It counts only
+// in what the page itself asks for: browsers say so, and for a WebSocket the
+// page must name its origin.
+func (s *Server) pageCookie(r *http.Request) (string, bool) {
+	cookie, err := r.Cookie(s.cookieName())
+	if err != nil || !s.browsers.Knows(cookie.Value) {
+		return "", false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return "", false
+	}
+	return cookie.Value, !isSocket(r) || r.Header.Get("Origin") != ""
+}
+
+func isSocket(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/ws") }
+
+// cookieName holds the port, because browsers keep no cookies apart by port.
+func (s *Server) cookieName() string {
+	_, port, _ := net.SplitHostPort(s.addr)
+	return "coleo_" + port
+}
+
+// signinRoutes are the page's own way in; they are no part of the described API.
+func (s *Server) signinRoutes() {
+	s.routes.HandleFunc("POST /api/signin", s.enter)
+	s.routes.HandleFunc("GET /api/signin", s.giveNonce)
+}
+
+// entry is what a browser sends to be signed in.
+type entry struct {
+	Code string `json:"code"` // of the link
+	Key  []byte `json:"key"`  // the public half of its key, as WebCrypto exports it ("raw"), in base64
+}
+
+// enter exchanges the code of a link, and a browser's key, for a cookie.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
+		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser signs in at %s alone", s.origin()))
+		return
+	}
+	var in entry
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil && err != io.EOF {
+		writeError(w, coleo.Errorf(coleo.EInvalid, "read the code and the key: %w", err))
+		return
+	}
+	before := ""
+	if c, err := r.Cookie(s.cookieName()); err == nil {
+		before = c.Value
+	}
+	found, value, err := s.browsers.Enter(in.Code, in.Key, r.UserAgent(), before)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	s.log.Info("a browser signed in", "id", found.ID, "agent", found.Agent)
+	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// nonce is what the page signs its next requests over.
+type nonce struct {
+	Nonce string `json:"nonce"`
+	Life  int64  `json:"life"` // ms
+}
+
+// giveNonce answers who has the cookie. A nonce is worth nothing without the key.
+func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
+	cookie, _ := s.pageCookie(r)
+	drawn, life, err := s.browsers.Nonce(cookie)
+	if err != nil {
+		writeError(w, coleo.Errorf(coleo.EUnauthorized, "%w: open the link that `coleo web` prints", err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(nonce{drawn, life.Milliseconds()})
+}
+
+// isPage tells whether a request is for a file of the page. Those are the same
+// for everybody, and hold nothing of the user's.
+func isPage(r *http.Request) bool {
+	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
+}
+
+// page serves the dashboard's files. Who is not signed in gets another page at
+// /, which tells how to be; a link opens the same at /enter.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	door := r.URL.Path == "/enter"
+	if (door || r.URL.Path == "/") && r.Host != s.ownName() {
+		http.Redirect(w, r, s.origin()+r.URL.Path, http.StatusTemporaryRedirect)
+		return
+	}
+	cookie, err := r.Cookie(s.cookieName())
+	switch {
+	case r.Header.Get("Service-Worker") != "":
+		removeWorker(w)
+	case door:
+		showDoor(w, http.StatusOK)
+	case r.URL.Path == "/" && (err != nil || !s.browsers.Knows(cookie.Value)):
+		showDoor(w, http.StatusUnauthorized)
+	default:
+		web.Handler().ServeHTTP(w, r)
+	}
+}
+
+// showDoor answers who opens a link, or the dashboard without being signed in.
+func showDoor(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(tokenPage)
+}
+
+//go:embed token.html
+var tokenPage []byte
+
+// removeWorker answers a browser that looks for a newer service worker of our
+// origin. The dashboard has none: this one was left by a program that had our
+// port, and would stand between the browser and us. It gets one that goes away.
+func removeWorker(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	_, _ = io.WriteString(w, `addEventListener("install", () => skipWaiting());
+addEventListener("activate", (e) => e.waitUntil((async () => {
+  await registration.unregister();
+  for (const page of await clients.matchAll({ type: "window", includeUncontrolled: true })) page.navigate(page.url);
+})()));
+`)
+}
+
+// browserRoutes are for the user's own processes alone: who has no more than
+// the API token must not make something that outlives it.
+func (s *Server) browserRoutes(described huma.API) {
+	add(described, operation{post, "/api/browsers/links", "create-link", "Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
+	add(described, operation{get, "/api/browsers", "list-browsers", "The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
+	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser", "Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut))
+	add(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0}, ownOnly(s.signOutAll))
+	add(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0}, ownOnly(s.replaceToken))
+}
+
+// ownOnly refuses callers that have not come through the Unix socket.
+func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
+	return func(ctx context.Context, in *I) (*reply[O], error) {
+		if callerOf(ctx).Kind != callerSocket {
+			return nil, coleo.Errorf(coleo.EForbidden, "only the `coleo` command of the same user may do that, through its socket")
+		}
+		return f(ctx, in)
+	}
+}
+
+// Link is a link that signs one browser in, once.
+type Link struct {
+	URL     string    `json:"url"`
+	Expires time.Time `json:"expires"`
+}
+
+func (s *Server) newLink(context.Context, *struct{}) (*reply[Link], error) {
+	if s.addr == "" {
+		return nil, coleo.Errorf(coleo.EUnsupported, "this server has no address for browsers")
+	}
+	made := s.browsers.NewLink()
+	return &reply[Link]{Body: Link{s.origin() + "/enter#" + made.Code, made.Expires}}, nil
+}
+
+type browsersReply struct {
+	Browsers []signin.Browser `json:"browsers"`
+}
+
+func (s *Server) listBrowsers(context.Context, *struct{}) (*reply[browsersReply], error) {
+	return &reply[browsersReply]{Body: browsersReply{s.browsers.List()}}, nil
+}
+
+type signedOut struct {
+	SignedOut int `json:"signedOut"` // browsers
+}
+
+type browserOnly struct {
+	ID string `path:"id" doc:"Id of the browser"`
+}
+
+func (s *Server) signOut(_ context.Context, in *browserOnly) (*reply[signedOut], error) {
+	if err := s.browsers.SignOut(in.ID); err != nil {
+		return nil, err
+	}
+	return &reply[signedOut]{Body: signedOut{1}}, nil
+}
+
+func (s *Server) signOutAll(context.Context, *struct{}) (*reply[signedOut], error) {
+	n, err := s.browsers.SignOutAll()
+	if err != nil {
+		return nil, err
+	}
+	return &reply[signedOut]{Body: signedOut{n}}, nil
+}
+
+type tokenReply struct {
+	Fingerprint string `json:"fingerprint"` // names the new token; the token itself is in its file
+}
+
+func (s *Server) replaceToken(context.Context, *struct{}) (*reply[tokenReply], error) {
+	if s.keepToken == nil {
+		return nil, coleo.Errorf(coleo.EUnsupported, "this server keeps no API token")
+	}
+	fresh := strings.ToLower(rand.Text())
+	if err := s.token.replace(fresh, s.keepToken); err != nil {
+		return nil, err
+	}
+	s.log.Info("the API token was replaced", "fingerprint", fingerprint(fresh))
+	return &reply[tokenReply]{Body: tokenReply{fingerprint(fresh)}}, nil
+}

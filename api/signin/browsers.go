@@ -1,0 +1,213 @@
+// Package signin knows which browsers may use the dashboard, and checks that a
+// request comes from one of them. A browser proves itself in two ways at once:
+// by a cookie, and by a signature with a key that it cannot give away. It does
+// not speak HTTP, and it does not know what a request asks for.
+package signin
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+// Bounds on browsers that are signed in.
+const (
+	maxBrowsers = 64                  // one more signs out the one that was used longest ago
+	idleLife    = 30 * 24 * time.Hour // without use; then a browser is signed out
+	saveEvery   = time.Hour           // how far the time of use in the file may lag behind
+	maxAgent    = 200                 // bytes kept of what a browser calls itself
+)
+
+// ErrSignedOut is why the requests and WebSockets of a browser end that has
+// been signed out.
+var ErrSignedOut = errors.New("signed out")
+
+// Browser is a browser that is signed in, as people are told of it.
+type Browser struct {
+	ID      string    `json:"id"`
+	Agent   string    `json:"agent"` // what the browser calls itself (User-Agent); anybody's word
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used"`
+}
+
+// Browsers is the set of browsers that are signed in at one origin. It is safe
+// for concurrent use.
+type Browsers struct {
+	path   string // "": nothing outlives this process
+	origin string // "http://127.0.0.1:8080"
+	now    func() time.Time
+	began  time.Time
+	runKey [32]byte // marks the nonces of this run
+
+	mu    sync.Mutex
+	links map[[sha256.Size]byte]time.Time // by the hash of the code: when it ends
+	known map[string]*browser             // by id
+}
+
+// browser is one of them, with what it takes to check it.
+type browser struct {
+	Browser
+	secret []byte // SHA-256 of the cookie's secret
+	key    *ecdsa.PublicKey
+	saved  time.Time // Used, as the file has it
+	nonces map[string]*uses
+	live   context.Context // ends with the sign-in
+	end    context.CancelCauseFunc
+}
+
+// Open reads the browsers that are signed in at origin from a file. It signs
+// out those of another origin for good: another program may have served
+// there meanwhile, and may have used their keys. It always returns a usable set. The error says
+// what could not be read or written.
+func Open(path, origin string, now func() time.Time) (*Browsers, error) {
+	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{}, known: map[string]*browser{}}
+	_, _ = rand.Read(b.runKey[:]) // never fails: see crypto/rand
+	return b, b.load()
+}
+
+// List returns the browsers that are signed in, the newest first.
+func (b *Browsers) List() []Browser {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dropIdle()
+	out := make([]Browser, 0, len(b.known))
+	for _, one := range b.known {
+		out = append(out, one.Browser)
+	}
+	slices.SortFunc(out, func(x, y Browser) int {
+		if n := y.Created.Compare(x.Created); n != 0 {
+			return n
+		}
+		return strings.Compare(x.ID, y.ID)
+	})
+	return out
+}
+
+// SignOut ends the sign-in of one browser, and all that it has open. Error:
+// ENotFound. After any other error the browser is signed out, but the file does
+// not say so.
+func (b *Browsers) SignOut(id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one, ok := b.known[id]
+	if !ok {
+		return coleo.Errorf(coleo.ENotFound, "no browser with the id %q is signed in: see `coleo web list`", id)
+	}
+	b.drop(one)
+	return b.saveAfterSignOut()
+}
+
+// SignOutAll ends every sign-in and every link that waits to be opened. It
+// returns how many browsers were signed in. Its error is that of SignOut.
+func (b *Browsers) SignOutAll() (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.known)
+	for _, one := range b.known {
+		b.drop(one)
+	}
+	clear(b.links)
+	return n, b.saveAfterSignOut()
+}
+
+func (b *Browsers) saveAfterSignOut() error {
+	if err := b.save(); err != nil {
+		return coleo.Errorf(coleo.EInternal, "signed out until serve is started again, but not for good: %w", err)
+	}
+	return nil
+}
+
+func (b *Browsers) drop(one *browser) {
+	delete(b.known, one.ID)
+	one.end(ErrSignedOut)
+}
+
+// dropIdle signs out browsers that were not used for long.
+func (b *Browsers) dropIdle() {
+	for _, one := range b.known {
+		if b.now().Sub(one.Used) > idleLife {
+			b.drop(one)
+		}
+	}
+}
+
+// Knows tells whether a cookie is that of a browser that is signed in.
+func (b *Browsers) Knows(cookie string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.find(cookie) != nil
+}
+
+// find returns the browser with that cookie, or nil.
+func (b *Browsers) find(cookie string) *browser {
+	id, secret, _ := strings.Cut(cookie, ".")
+	one, ok := b.known[id]
+	if !ok || b.now().Sub(one.Used) > idleLife {
+		return nil
+	}
+	hash := sha256.Sum256([]byte(secret))
+	if subtle.ConstantTimeCompare(hash[:], one.secret) != 1 {
+		return nil
+	}
+	return one
+}
+
+// add signs a browser in, and returns the secret of its cookie.
+func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
+	secret, now := rand.Text(), b.now()
+	hash := sha256.Sum256([]byte(secret))
+	one := newBrowser(Browser{ID: strings.ToLower(rand.Text()[:10]), Agent: cut(agent), Created: now, Used: now}, hash[:], key)
+	b.dropIdle()
+	for len(b.known) >= maxBrowsers {
+		b.drop(b.leastUsed())
+	}
+	b.known[one.ID] = one
+	return one, secret
+}
+
+func newBrowser(of Browser, secret []byte, key *ecdsa.PublicKey) *browser {
+	one := &browser{Browser: of, secret: secret, key: key, saved: of.Used, nonces: map[string]*uses{}}
+	one.live, one.end = context.WithCancelCause(context.Background())
+	return one
+}
+
+func (b *Browsers) leastUsed() *browser {
+	var out *browser
+	for _, one := range b.known {
+		if out == nil || one.Used.Before(out.Used) {
+			out = one
+		}
+	}
+	return out
+}
+
+// cut bounds a browser's name for itself, and takes out what a terminal could
+// take for a command.
+func cut(agent string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, agent)
+	return clean[:min(len(clean), maxAgent)]
+}
+
+// parseKey reads a public key as WebCrypto exports it ("raw").
+func parseKey(raw []byte) (*ecdsa.PublicKey, error) {
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "the key is no point of P-256, uncompressed: %w", err)
+	}
+	return key, nil
+}

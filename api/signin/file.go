@@ -1,0 +1,101 @@
+package signin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// kept is the file. It holds nothing that lets anybody in: of a cookie's secret
+// it has the hash, of a key the public half.
+type kept struct {
+	Origin   string        `json:"origin"`
+	Browsers []keptBrowser `json:"browsers"`
+}
+
+type keptBrowser struct {
+	Browser
+	Secret []byte `json:"secret"`
+	Key    []byte `json:"key"`
+}
+
+func (b *Browsers) load() error {
+	if b.path == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read which browsers are signed in: %w", err)
+	}
+	var file kept
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return fmt.Errorf("read which browsers are signed in, in %s: %w", b.path, err)
+	}
+	if file.Origin != b.origin {
+		return b.save()
+	}
+	for _, k := range file.Browsers {
+		key, err := parseKey(k.Key)
+		if err != nil {
+			return fmt.Errorf("read which browsers are signed in, in %s: %w", b.path, err)
+		}
+		b.known[k.ID] = newBrowser(k.Browser, k.Secret, key)
+	}
+	b.dropIdle()
+	return nil
+}
+
+// save writes the file, for its owner alone, whole or not at all, and waits for
+// the disk: a browser that is signed out must not come back with the power.
+func (b *Browsers) save() error {
+	if b.path == "" {
+		return nil
+	}
+	file := kept{Origin: b.origin, Browsers: []keptBrowser{}}
+	for _, one := range b.known {
+		key, err := one.key.Bytes()
+		if err != nil {
+			return fmt.Errorf("write which browsers are signed in: %w", err)
+		}
+		file.Browsers = append(file.Browsers, keptBrowser{Browser: one.Browser, Secret: one.secret, Key: key})
+	}
+	raw, err := json.Marshal(file)
+	if err == nil {
+		err = WriteFile(b.path, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("write which browsers are signed in: %w", err)
+	}
+	for _, one := range b.known {
+		one.saved = one.Used
+	}
+	return nil
+}
+
+// WriteFile writes a file for its owner alone, whole or not at all. When it
+// returns, the disk has it.
+func WriteFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

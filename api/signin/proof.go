@@ -1,0 +1,182 @@
+package signin
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds on nonces.
+const (
+	nonceLife = 10 * time.Minute
+	maxUses   = 4096 // requests that one nonce is good for
+	nonceSize = 40   // bytes: 8 of time, 16 at random, 16 of the mark
+	sigSize   = 64   // bytes of a signature: r and s
+)
+
+// Errors of Check, for whoever calls: a page that gets one fetches another
+// nonce and asks once more.
+var (
+	errNoProof = errors.New("the signature is not one: it has a nonce, a number and a signature, with dots between")
+	errNonce   = errors.New("the nonce is not of this run of serve, or too old")
+	errUsed    = errors.New("the nonce and the number have been used, or the number is too high")
+	errForged  = errors.New("the signature is not that of this browser's key over this request")
+	errCookie  = errors.New("the cookie is not that of a browser that is signed in")
+)
+
+// Request is what a signature covers.
+type Request struct {
+	Method string
+	URI    string // path and query, as they were sent
+	Body   []byte
+}
+
+// Pass is the leave that a browser was given for one request.
+type Pass struct {
+	ID   string          // of the browser
+	Live context.Context // ends when the browser is signed out
+}
+
+// uses are the numbers that were used with one nonce.
+type uses struct {
+	until time.Duration // since the run began
+	seen  [maxUses / 64]uint64
+}
+
+// Nonce draws a nonce for the browser with that cookie, and says how long it is
+// good. It keeps nothing: a nonce proves by itself that this run has drawn it,
+// for whom and when. Error: the cookie is not good.
+func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.find(cookie)
+	if one == nil {
+		return "", 0, errCookie
+	}
+	raw := make([]byte, 24, nonceSize)
+	binary.BigEndian.PutUint64(raw, uint64((b.now().Sub(b.began) + nonceLife).Milliseconds()))
+	_, _ = rand.Read(raw[8:])
+	raw = append(raw, b.mark(one, raw)...)
+	return base64.RawURLEncoding.EncodeToString(raw), nonceLife, nil
+}
+
+// mark is what only this run can write below a nonce.
+func (b *Browsers) mark(of *browser, nonce []byte) []byte {
+	mac := hmac.New(sha256.New, b.runKey[:])
+	mac.Write(nonce)
+	mac.Write([]byte(of.ID))
+	return mac.Sum(nil)[:nonceSize-24]
+}
+
+// Check tells whether a request comes from the browser with that cookie. Proof
+// is "nonce.number.signature". Both must be good, and the pair of nonce and
+// number is used up by that.
+func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
+	nonce, number, signature, err := split(proof)
+	if err != nil {
+		return Pass{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.find(cookie)
+	if one == nil {
+		return Pass{}, errCookie
+	}
+	until, err := b.drawn(one, nonce)
+	if err != nil {
+		return Pass{}, err
+	}
+	if !signed(one.key, b.message(nonce, number, r), signature) {
+		return Pass{}, errForged
+	}
+	if !b.use(one, nonce, number, until) {
+		return Pass{}, errUsed
+	}
+	b.touch(one)
+	return Pass{ID: one.ID, Live: one.live}, nil
+}
+
+func split(proof string) (nonce string, number uint64, signature []byte, err error) {
+	nonce, rest, _ := strings.Cut(proof, ".")
+	digits, encoded, _ := strings.Cut(rest, ".")
+	number, err = strconv.ParseUint(digits, 10, 32)
+	if err != nil || digits != strconv.FormatUint(number, 10) {
+		return "", 0, nil, errNoProof
+	}
+	signature, err = base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(signature) != sigSize {
+		return "", 0, nil, errNoProof
+	}
+	return nonce, number, signature, nil
+}
+
+// drawn tells when a nonce ends that this run has drawn for that browser.
+func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
+	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
+		return 0, errNonce
+	}
+	until := time.Duration(binary.BigEndian.Uint64(raw)) * time.Millisecond
+	if b.now().Sub(b.began) >= until {
+		return 0, errNonce
+	}
+	return until, nil
+}
+
+// message is what a browser signs. web/static/key.js writes the same.
+func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
+	body := sha256.Sum256(r.Body)
+	return []byte(strings.Join([]string{
+		"coleo request 1", b.origin, r.Method, r.URI, nonce, strconv.FormatUint(number, 10), hex.EncodeToString(body[:]),
+	}, "\n"))
+}
+
+// signed checks a signature as WebCrypto makes it: r and s, 32 bytes each.
+func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
+	hash := sha256.Sum256(message)
+	r, s := new(big.Int).SetBytes(signature[:sigSize/2]), new(big.Int).SetBytes(signature[sigSize/2:])
+	return ecdsa.Verify(key, hash[:], r, s)
+}
+
+// use marks a number as used with a nonce. Only signed ones get here, so nobody
+// else can fill the memory.
+func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
+	if number >= maxUses {
+		return false
+	}
+	u, ok := one.nonces[nonce]
+	if !ok {
+		for old, u := range one.nonces {
+			if b.now().Sub(b.began) >= u.until {
+				delete(one.nonces, old)
+			}
+		}
+		u = &uses{until: until}
+		one.nonces[nonce] = u
+	}
+	bit := uint64(1) << (number % 64)
+	if u.seen[number/64]&bit != 0 {
+		return false
+	}
+	u.seen[number/64] |= bit
+	return true
+}
+
+// touch notes that a browser is used. A note that does not reach the disk costs
+// no more than a sign-in some time later.
+func (b *Browsers) touch(one *browser) {
+	one.Used = b.now()
+	if one.Used.Sub(one.saved) > saveEvery {
+		_ = b.save()
+	}
+}

@@ -1,0 +1,102 @@
+// What the browser proves itself with. The private key cannot be read by any
+// script, and IndexedDB keeps it for this origin alone, port included. Each
+// request is signed over a nonce of the server's, with a number that is used once.
+
+const renewAfter = 0.5; // of a nonce's life
+const renewUses = 2000; // of one nonce; the server takes 4096
+const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+const signing = { name: "ECDSA", hash: "SHA-256" };
+const text = new TextEncoder();
+
+let current = null; // a promise of { key, nonce, until, used }
+
+/** Makes a key pair whose private half stays in the browser. */
+export function makeKey() {
+  return crypto.subtle.generateKey(algorithm, false, ["sign"]);
+}
+
+/** The public half, as the server takes it. */
+export async function publicHalf(pair) {
+  return btoa(bytesToText(await crypto.subtle.exportKey("raw", pair.publicKey)));
+}
+
+/** Keeps the private half in place of the one before. */
+export async function keepKey(pair) {
+  const store = await open("readwrite");
+  await done(store.put(pair.privateKey, "sign"));
+  store.transaction.db.close();
+}
+
+async function readKey() {
+  const store = await open("readonly");
+  const key = await done(store.get("sign"));
+  store.transaction.db.close();
+  return key;
+}
+
+async function open(mode) {
+  const request = indexedDB.open("coleo", 1);
+  request.onupgradeneeded = () => request.result.createObjectStore("keys");
+  return (await done(request)).transaction("keys", mode).objectStore("keys");
+}
+
+function done(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/** Takes another nonce for the next request: the server may have begun anew. */
+export function forgetNonce() {
+  current = null;
+}
+
+/**
+ * The signature of a request with that path and query. Throws what fetch throws
+ * when the server cannot be reached, and a SignedOut when there is no way in.
+ */
+export async function sign(method, path, body = "") {
+  const known = await nonce();
+  const number = known.used++;
+  const hash = hex(await crypto.subtle.digest("SHA-256", text.encode(body)));
+  const message = ["coleo request 1", location.origin, method, path, known.nonce, number, hash].join("\n");
+  const signature = await crypto.subtle.sign(signing, known.key, text.encode(message));
+  return `${known.nonce}.${number}.${base64url(signature)}`;
+}
+
+export class SignedOut extends Error {}
+
+async function nonce() {
+  current ??= fetchNonce();
+  const mine = current;
+  try {
+    const known = await mine;
+    if (Date.now() < known.until && known.used < renewUses) return known;
+  } catch (e) {
+    if (current === mine) current = null;
+    throw e;
+  }
+  if (current === mine) current = null;
+  return nonce();
+}
+
+async function fetchNonce() {
+  const [key, answer] = await Promise.all([readKey(), fetch("/api/signin")]);
+  if (answer.status === 401 || answer.status === 403 || !key) throw new SignedOut("This browser is not signed in.");
+  if (!answer.ok) throw new TypeError(`The server answered ${answer.status}.`);
+  const drawn = await answer.json();
+  return { key, nonce: drawn.nonce, until: Date.now() + drawn.life * renewAfter, used: 0 };
+}
+
+function bytesToText(buffer) {
+  return String.fromCharCode(...new Uint8Array(buffer));
+}
+
+function base64url(buffer) {
+  return btoa(bytesToText(buffer)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function hex(buffer) {
+  return [...new Uint8Array(buffer)].map((b) => b.toString(16).padStart(2, "0")).join("");
+}
