@@ -69,3 +69,21 @@ func TestThePageIsSelfContained(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Modules that import each other are fetched one round trip after another,
+// unless the page names them all at its beginning.
+func TestThePageNamesItsModules(t *testing.T) {
+	t.Parallel()
+	page := get(t, "GET", "/").Body.String()
+	apart := map[string]bool{"app.js": true, "early.js": true, "enter.js": true} // they begin by themselves
+	list, err := fs.Glob(files, "static/*.js")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d modules: %v", len(list), err)
+	}
+	for _, name := range list {
+		name = path.Base(name)
+		if named := strings.Contains(page, `<link rel="modulepreload" href="/`+name+`">`); named == apart[name] {
+			t.Errorf("%s is named: %v, want %v", name, named, !apart[name])
+		}
+	}
+}

@@ -7,6 +7,7 @@ import { List } from "./list.js";
 import { display } from "./rules.js";
 import { SpawnForm } from "./spawn.js";
 import { Store } from "./store.js";
+import { load } from "./xterm.js";
 
 const byId = (id) => document.getElementById(id);
 const links = {
@@ -16,6 +17,7 @@ const links = {
   refused: "Signed out",
 };
 
+const settled = 1000; // ms; by then the page shows what it knows
 const narrow = matchMedia("(max-width: 760px)");
 const store = new Store();
 const list = new List(byId("arms"), byId("hosts"), store);
@@ -100,3 +102,4 @@ setInterval(() => {
 list.update();
 route();
 store.start();
+setTimeout(() => load().catch(() => {}), settled); // a terminal that is opened tells of it

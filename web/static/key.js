@@ -47,6 +47,12 @@ function done(request) {
   });
 }
 
+/** Fetches the key and a nonce before they are needed. */
+export function prepare() {
+  current ??= fetchNonce();
+  current.catch(() => {}); // whoever signs is told
+}
+
 /** Takes another nonce for the next request: the server may have begun anew. */
 export function forgetNonce() {
   current = null;

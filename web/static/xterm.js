@@ -6,18 +6,20 @@ const theme = {
   brightBlack: "#7a808a", brightRed: "#f0958b", brightGreen: "#9ad4a8", brightYellow: "#eacb85", brightBlue: "#9cc0f0", brightMagenta: "#d6afe2", brightCyan: "#93d6d6", brightWhite: "#ffffff",
 };
 
-/** Loads xterm.js from the server. It is missing when it was not built in. */
+let parts = null;
+
+/**
+ * Loads xterm.js from the server, once. It is missing when it was not built in.
+ * The page does this soon after its start, and never later: while serve is down, another
+ * program may answer at its address, and a script of that would be one of ours.
+ */
 export async function load() {
+  parts ??= Promise.all([
+    import("/dist/xterm.mjs"), import("/dist/addon-fit.mjs"), import("/dist/addon-unicode11.mjs"), style("/dist/xterm.css"),
+  ]);
   const [{ Terminal }, { FitAddon }, { Unicode11Addon }] = await parts;
   return new Kit(Terminal, FitAddon, Unicode11Addon);
 }
-
-// The parts are loaded with the page and never later: while serve is down,
-// another program may answer at its address, and its scripts would be ours.
-const parts = Promise.all([
-  import("/dist/xterm.mjs"), import("/dist/addon-fit.mjs"), import("/dist/addon-unicode11.mjs"), style("/dist/xterm.css"),
-]);
-parts.catch(() => {}); // whoever asks is told
 
 function style(href) {
   const there = document.querySelector(`link[href="${href}"]`);

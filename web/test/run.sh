@@ -14,6 +14,8 @@ if [ ! -x "$browser" ]; then
 	apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null
 fi
 
+node web/test/squat.mjs
+
 COLEO_DIR=$(mktemp -d /tmp/coleo.XXXX)
 export COLEO_DIR
 trap 'bin/coleo down --arms >/dev/null; rm -rf "$COLEO_DIR"' EXIT
