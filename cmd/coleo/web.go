@@ -24,10 +24,13 @@ func newWebCommand() *cobra.Command {
 		Use:   "web",
 		Short: "Print a link that opens the dashboard, once; and say who may use it",
 		Args:  exactly(0, "no arguments, or list, revoke or rotate-token"),
-		RunE: withServe(func(c *cobra.Command, client *api.Client, _ setup, _ []string) error {
-			link, err := client.NewLink(c.Context())
+		RunE: withServe(func(c *cobra.Command, _ *api.Client, s setup, _ []string) error {
+			link, note, err := s.dashboard(c.Context())
 			if err != nil {
 				return err
+			}
+			if link.URL == "" {
+				return coleo.Errorf(coleo.EUnsupported, "%s", note)
 			}
 			if wantsJSON(c) {
 				return printJSON(c, map[string]any{"dashboard": link.URL, "expires": link.Expires})
@@ -35,7 +38,7 @@ func newWebCommand() *cobra.Command {
 			if _, err := fmt.Fprintln(c.OutOrStdout(), link.URL); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(c.ErrOrStderr(), linkNote)
+			_, err = fmt.Fprintln(c.ErrOrStderr(), note)
 			return err
 		}),
 	}
@@ -142,7 +145,7 @@ func (s setup) dashboard(ctx context.Context) (link api.Link, note string, err e
 	defer client.Close()
 	link, err = client.NewLink(ctx)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return api.Link{}, "(not to be opened from here: serve is of an older version; 'coleo down' and 'coleo up' bring this one)", nil
+		return api.Link{}, "serve is of an older version and makes no links: 'coleo down' and 'coleo up' bring this one; the arms live on", nil
 	}
 	return link, linkNote, err
 }
