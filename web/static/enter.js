@@ -7,6 +7,7 @@ function tell(message) {
   const state = document.getElementById("state");
   state.textContent = message;
   state.hidden = false;
+  document.getElementById("how").hidden = false;
 }
 
 async function enter() {
@@ -25,7 +26,7 @@ async function enter() {
     await keepKey(pair);
     location.replace("/");
   } catch (e) {
-    tell(`This browser could not be signed in: ${e.message}`);
+    tell(`This browser could not be signed in: ${e.message}.`);
   }
 }
 
