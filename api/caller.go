@@ -22,8 +22,8 @@ const (
 type Caller struct {
 	Kind string // callerCookie, callerToken or callerSocket; "": unproven
 	ID   string // the browser's id, or the fingerprint of the token; never a secret
-	UID  int    // of the process at the other end of the socket, where known
-	PID  int
+	UID  int    // of the process at the other end of the socket; 0 over TCP, as is PID
+	PID  int    // 0 where the kernel does not say
 }
 
 type callerKey struct{}
