@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"coleo.dev"
 )
 
@@ -33,7 +31,7 @@ type armsInput struct {
 	All bool `query:"includeAll" doc:"Also arms that nobody drives and that have no task"`
 }
 
-func (s *Server) armRoutes(d huma.API) {
+func (s *Server) armRoutes(d table) {
 	add(d, operation{get, "/api/arms", "list-arms", "List the arms with their health", 0}, s.listArms)
 	add(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm)
 	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)

@@ -56,6 +56,13 @@ type Brain interface {
 	// falls too far behind is cut off: the sequence ends while ctx goes on.
 	Subscribe(ctx context.Context) iter.Seq[coleo.Update]
 
+	// BeginAudit writes down a command that is about to be carried out.
+	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
+	// EndAudit writes down what came of it, and why where it failed.
+	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error
+	// Audits returns the commands that a filter picks, the newest first.
+	Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error)
+
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
 	// Providers returns the body of the published route for model catalogues.
 	Providers(ctx context.Context) (json.RawMessage, error)

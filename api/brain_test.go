@@ -7,7 +7,9 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +36,35 @@ type scriptedBrain struct {
 	wait      func(ctx context.Context, states []coleo.State) (coleo.Arm, error)
 	events    func(f coleo.EventFilter) ([]coleo.Event, string, error)
 	subscribe func(ctx context.Context) iter.Seq[coleo.Update]
+	full      error // why nothing can be audited
+	mu        sync.Mutex
+	list      []coleo.Audit // the oldest first
+}
+
+func (b *scriptedBrain) BeginAudit(_ context.Context, one coleo.Audit) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.full != nil {
+		return 0, b.full
+	}
+	one.ID, one.Result = int64(len(b.list)+1), coleo.AuditOpen
+	b.list = append(b.list, one)
+	return one.ID, nil
+}
+
+func (b *scriptedBrain) EndAudit(_ context.Context, id int64, result coleo.AuditResult, why string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list[id-1].Result, b.list[id-1].Error = result, why
+	return nil
+}
+
+func (b *scriptedBrain) Audits(context.Context, coleo.AuditFilter) ([]coleo.Audit, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := slices.Clone(b.list)
+	slices.Reverse(out)
+	return out, nil
 }
 
 func testArms() []coleo.Arm {

@@ -5,38 +5,30 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 
 	"coleo.dev"
+	"coleo.dev/localsocket"
 )
-
-// How a caller has shown that it may call.
-const (
-	callerCookie = "cookie" // a browser that is signed in
-	callerToken  = "token"  // a program with the API token
-	callerSocket = "socket" // the user's own processes, through the Unix socket
-)
-
-// Caller is who sent a request. The zero Caller has shown nothing.
-type Caller struct {
-	Kind string // callerCookie, callerToken or callerSocket; "": unproven
-	ID   string // the browser's id, or the fingerprint of the token; never a secret
-	UID  int    // of the process at the other end of the socket; 0 over TCP, as is PID
-	PID  int    // 0 where the kernel does not say
-}
 
 type callerKey struct{}
 
 // callerOf returns who sent the request that ctx belongs to. For a WebSocket it
 // is asked of the socket's own context: its caller may become known after the
 // request.
-func callerOf(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
+func callerOf(ctx context.Context) coleo.Caller {
+	c, _ := ctx.Value(callerKey{}).(coleo.Caller)
 	return c
 }
 
-func withCaller(ctx context.Context, c Caller) context.Context {
+func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
@@ -45,7 +37,7 @@ var errRevoked = errors.New("signed out, or the API token was replaced")
 
 // pass is the leave to call, for as long as the credential is good.
 type pass struct {
-	caller Caller
+	caller coleo.Caller
 	live   context.Context
 }
 
@@ -79,7 +71,7 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	if t.value == "" || !same(shown, t.value) {
 		return pass{}, false
 	}
-	return pass{Caller{Kind: callerToken, ID: fingerprint(t.value)}, t.live}, true
+	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live}, true
 }
 
 // replace makes another token the right one, once it has been kept. What calls
@@ -100,4 +92,52 @@ func (t *apiToken) replace(value string, keep func(string) error) error {
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])
+}
+
+// visitor is who is at the other end of a connection over the socket.
+type visitor struct {
+	caller  coleo.Caller
+	refused error // why nothing is done for it; nil: it may command
+}
+
+// visitorKey is the key of the visitor in the context of a connection.
+type visitorKey struct{}
+
+// connected notes who has connected over the socket. Over TCP the kernel does
+// not say.
+func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
+	c, ok := conn.(*net.UnixConn)
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, visitorKey{}, s.inspect(c))
+}
+
+func (s *Server) inspect(conn syscall.Conn) visitor {
+	v := visitor{caller: coleo.Caller{Kind: coleo.CallerSocket}}
+	v.refused = localsocket.Inspect(conn, func(p localsocket.Peer) error {
+		v.caller.UID, v.caller.PID, v.caller.Program = p.UID, p.PID, programOf(p.PID)
+		if s.admit == nil {
+			return nil
+		}
+		return s.admit(p.PID)
+	})
+	return v
+}
+
+// programOf returns the name of a process's program, "" where the system does not
+// say. Its arguments are left out: a prompt may be among them.
+func programOf(pid int) string {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(raw) == 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(raw), "\x00")
+	return filepath.Base(name)
+}
+
+// visitorOf returns who calls over the socket.
+func visitorOf(r *http.Request) visitor {
+	v, _ := r.Context().Value(visitorKey{}).(visitor)
+	return v
 }

@@ -202,3 +202,20 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	err := c.call(ctx, get, "/api/status", nil, &out)
 	return out, err
 }
+
+// Audits returns who gave which command, the newest first.
+func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
+	query := url.Values{}
+	if f.Arm != "" {
+		query.Set("arm", f.Arm)
+	}
+	if f.Before > 0 {
+		query.Set("before", strconv.FormatInt(f.Before, 10))
+	}
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var out auditReply
+	err := c.call(ctx, get, "/api/audit?"+query.Encode(), nil, &out)
+	return out.Commands, err
+}

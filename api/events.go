@@ -4,8 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"coleo.dev"
 )
 
@@ -43,7 +41,7 @@ type endInput struct {
 	Timeout string `query:"timeout" default:"30s" doc:"How long to wait, at most 10m"`
 }
 
-func (s *Server) eventRoutes(d huma.API) {
+func (s *Server) eventRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/events", "arm-events", "Read an arm's events", 0}, s.armEvents)
 	add(d, operation{get, "/api/runs/{run}/events", "run-events", "Read a run's events", 0}, s.runEvents)
 	add(d, operation{get, "/api/runs/{run}/end", "run-end", "Wait for a run's end and its answer; 504 when it does not come in time", 0}, s.runEnd)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"coleo.dev"
 )
 
@@ -36,7 +34,7 @@ type Status struct {
 
 type nothing struct{}
 
-func (s *Server) fleetRoutes(d huma.API) {
+func (s *Server) fleetRoutes(d table) {
 	add(d, operation{get, "/api/health", "health", "Tell whether the server answers; needs no token", 0}, s.health)
 	add(d, operation{get, "/api/status", "status", "Summarise arms and host agents", 0}, s.status)
 	add(d, operation{get, "/api/agents", "list-hosts", "List the host agents", 0}, s.hosts)

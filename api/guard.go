@@ -35,12 +35,12 @@ func withHeaders(next http.Handler) http.Handler {
 // open it. What runs inside an arm is the user too, and is refused.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, ok := visitorOf(r)
-		if ok && v.refused != nil {
+		v := visitorOf(r)
+		if v.refused != nil {
 			writeError(w, v.refused)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), Caller{Kind: callerSocket, UID: v.peer.UID, PID: v.peer.PID})))
+		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), v.caller)))
 	})
 }
 

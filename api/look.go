@@ -48,7 +48,7 @@ type waitInput struct {
 	Timeout string   `query:"timeout" default:"30s" doc:"How long to wait, at most 10m"`
 }
 
-func (s *Server) lookRoutes(d huma.API) {
+func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
 	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0}, do(s.brain.Explain))
 	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage", "Show what the arm's conversation has taken of its model so far, by the agent CLI's own account", 0}, do(s.brain.Usage))

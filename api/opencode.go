@@ -3,14 +3,12 @@ package api
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // providersPath is called so by the published API.
 const providersPath = "/api/opencode/providers"
 
-func (s *Server) providerRoutes(d huma.API) {
+func (s *Server) providerRoutes(d table) {
 	add(d, operation{get, providersPath, "list-providers", "List providers with their models and prices", 0}, s.providers)
 }
 

@@ -34,10 +34,16 @@ type armBody[T any] struct {
 	Body T
 }
 
-// add puts a route in place. Bodies are bounded before (boundBodies): a
+// table is where routes are put in place.
+type table struct {
+	huma.API
+	s *Server
+}
+
+// add puts a route in place. One that changes something is audited. Bodies are bounded before (boundBodies): a
 // deadline that huma put on the connection after that would stay there, and
 // cancel every request that takes longer.
-func add[I, O any](described huma.API, o operation, f func(context.Context, *I) (*reply[O], error)) {
+func add[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
 	op := huma.Operation{
@@ -51,7 +57,10 @@ func add[I, O any](described huma.API, o operation, f func(context.Context, *I) 
 			}},
 		}},
 	}
-	huma.Register(described, op, func(ctx context.Context, in *I) (*reply[O], error) {
+	if o.method != get {
+		f = audited(described.s, o.id, f)
+	}
+	huma.Register(described.API, op, func(ctx context.Context, in *I) (*reply[O], error) {
 		out, err := f(ctx, in)
 		if err != nil {
 			return nil, fail(err)

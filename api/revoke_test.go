@@ -159,7 +159,7 @@ func TestWhatIsForTheSocketAlone(t *testing.T) {
 
 func TestWhoCalls(t *testing.T) {
 	t.Parallel()
-	callers := make(chan Caller, 1)
+	callers := make(chan coleo.Caller, 1)
 	s := newServer(t, &scriptedBrain{
 		interrupt: func(ctx context.Context) error { callers <- callerOf(ctx); return nil },
 		output: func(ctx context.Context, from int64) (coleo.Output, error) {
@@ -174,22 +174,22 @@ func TestWhoCalls(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		call func()
-		want Caller
+		want coleo.Caller
 	}{
-		{"the page", func() { p.status(p.signed("POST", interrupt, "")) }, Caller{Kind: callerCookie, ID: id}},
+		{"the page", func() { p.status(p.signed("POST", interrupt, "")) }, coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program", func() {
 			r, _ := http.NewRequest("POST", base+interrupt, nil)
 			r.Header.Set("X-API-Key", testToken)
 			overTCP(t)(r)
-		}, Caller{Kind: callerToken, ID: fingerprint(testToken)}},
-		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") }, Caller{Kind: callerSocket, UID: os.Getuid(), PID: os.Getpid()}},
-		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") }, Caller{Kind: callerCookie, ID: id}},
+		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
+		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") }, coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}},
+		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") }, coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program's WebSocket, by its first message", func() {
 			conn, err := open(t, base, "/ws/terminal/a1")
 			if err == nil {
 				say(t, conn, `{"type":"auth","apiKey":"`+testToken+`"}`)
 			}
-		}, Caller{Kind: callerToken, ID: fingerprint(testToken)}},
+		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
 	} {
 		c.call()
 		if got := <-callers; got != c.want {

@@ -139,12 +139,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error 
 // route builds the table of routes and their description.
 func (s *Server) route() error {
 	s.routes = http.NewServeMux()
-	described := humago.New(s.routes, s.description())
+	described := table{humago.New(s.routes, s.description()), s}
 	s.armRoutes(described)
 	s.steerRoutes(described)
 	s.lookRoutes(described)
 	s.eventRoutes(described)
 	s.fleetRoutes(described)
+	s.auditRoutes(described)
 	s.providerRoutes(described)
 	s.browserRoutes(described)
 	s.signinRoutes()

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"coleo.dev"
 	"coleo.dev/api/signin"
 	"coleo.dev/web"
@@ -63,7 +61,7 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnauthorized, "the page's request was not taken: %w", err)
 	}
-	return &pass{Caller{Kind: callerCookie, ID: found.ID}, found.Live}, nil
+	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live}, nil
 }
 
 // pageCookie returns the cookie of a browser that is signed in. It counts only
@@ -197,7 +195,7 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 
 // browserRoutes are for the user's own processes alone: who has no more than
 // the API token must not make something that outlives it.
-func (s *Server) browserRoutes(described huma.API) {
+func (s *Server) browserRoutes(described table) {
 	add(described, operation{post, "/api/browsers/links", "create-link", "Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
 	add(described, operation{get, "/api/browsers", "list-browsers", "The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
 	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser", "Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut))
@@ -208,7 +206,7 @@ func (s *Server) browserRoutes(described huma.API) {
 // ownOnly refuses callers that have not come through the Unix socket.
 func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
-		if callerOf(ctx).Kind != callerSocket {
+		if callerOf(ctx).Kind != coleo.CallerSocket {
 			return nil, coleo.Errorf(coleo.EForbidden, "only the `coleo` command of the same user may do that, through its socket")
 		}
 		return f(ctx, in)

@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"coleo.dev"
 )
 
@@ -47,7 +45,7 @@ type doneReply struct {
 	Success bool `json:"success"`
 }
 
-func (s *Server) steerRoutes(d huma.API) {
+func (s *Server) steerRoutes(d table) {
 	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm", "Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
 	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
 	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)

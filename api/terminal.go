@@ -21,6 +21,7 @@ const pieceBox = 2
 // it holds the lease.
 type terminal struct {
 	*socket
+	s     *Server
 	brain Brain
 	arm   string
 	lease coleo.Lease
@@ -39,7 +40,7 @@ func (s *Server) serveTerminal(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	t := &terminal{socket: k, brain: s.brain, arm: r.PathValue("id")}
+	t := &terminal{socket: k, s: s, brain: s.brain, arm: r.PathValue("id")}
 	k.run(t.read, func(ctx context.Context) error { return t.show(ctx, from) })
 	t.letGo(context.WithoutCancel(k.ctx))
 }
@@ -123,9 +124,19 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// take takes the lease, or renews it.
+// take takes the lease, or renews it. Only taking it is audited: who has it types
+// what they like.
 func (t *terminal) take(holder string) {
+	end := func(error) {}
+	if t.lease.ID == "" {
+		var err error
+		if end, err = t.s.audit(t.ctx, "lease-arm", t.arm, map[string]any{"holder": short(holder)}); err != nil {
+			t.postError(err)
+			return
+		}
+	}
 	lease, err := t.brain.Lease(t.ctx, t.arm, coleo.LeaseRequest{ID: t.lease.ID, Holder: orElse(holder, "a viewer")})
+	end(err)
 	if err != nil {
 		t.lease = coleo.Lease{}
 		t.postError(err)

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"unicode/utf8"
+
+	"coleo.dev"
+)
+
+// auditedText bounds how much of a text is kept in the audit, in bytes: enough to
+// know which prompt it was. The log of events has prompts whole.
+const auditedText = 200
+
+// auditPage is how many commands a page has that names no number.
+const auditPage = 100
+
+// goesFirst are the commands that are carried out even if nobody can write down
+// who gave them. They end things and free space, so a full disk must not stop
+// them.
+var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
+
+// audited makes the function of a route that changes something write down who
+// calls it, before it is carried out, and what came of it.
+func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
+	return func(ctx context.Context, in *I) (*reply[O], error) {
+		arm, detail := auditOf(in)
+		end, err := s.audit(ctx, command, arm, detail)
+		if err != nil {
+			return nil, err
+		}
+		out, err := f(ctx, in)
+		end(err)
+		return out, err
+	}
+}
+
+// audit writes down that a command is about to be carried out. The caller tells
+// end what came of it.
+func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
+	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
+	if detail != nil {
+		if a.Detail, err = json.Marshal(detail); err != nil {
+			return nil, coleo.Errorf(coleo.EInternal, "describe the command %s: %v", command, err)
+		}
+	}
+	id, err := s.brain.BeginAudit(ctx, a)
+	if err != nil {
+		s.log.Error("write down who gave a command", "command", command, "arm", arm, "caller", a.Caller, "error", err)
+		if !goesFirst[command] {
+			return nil, coleo.Errorf(coleo.EInternal, "nothing was done, because who did it cannot be written down: %v", err)
+		}
+		return func(error) {}, nil
+	}
+	return func(came error) {
+		result, why := coleo.AuditDone, ""
+		if came != nil {
+			e := asError(came)
+			result, why = coleo.AuditResult(e.Code), short(e.Message)
+		}
+		if err := s.brain.EndAudit(context.WithoutCancel(ctx), id, result, why); err != nil {
+			s.log.Error("write down what came of a command", "command", command, "arm", arm, "error", err)
+		}
+	}, nil
+}
+
+// auditOf returns the arm that a request is about, and what the audit keeps of
+// the rest: no secrets, no keys that were typed, and no more than the beginning of
+// a text.
+func auditOf(in any) (arm string, detail any) {
+	type prompt struct {
+		Begin     string `json:"begin"`
+		Bytes     int    `json:"bytes"`
+		Interrupt bool   `json:"interrupt,omitempty"`
+	}
+	switch q := in.(type) {
+	case *armOnly:
+		return q.ID, nil
+	case *spawnInput:
+		return q.Body.Name, spawned(q.Body)
+	case *armBody[*coleo.SpawnRequest]:
+		if q.Body == nil {
+			return q.ID, nil
+		}
+		return q.ID, spawned(*q.Body)
+	case *armBody[*coleo.RecoverRequest]:
+		return q.ID, q.Body
+	case *armBody[promptBody]:
+		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt}
+	case *armBody[respondBody]:
+		b := q.Body
+		b.Lease, b.Words = "", short(b.Words)
+		return q.ID, b
+	case *armBody[coleo.LeaseRequest]:
+		return q.ID, map[string]any{"holder": short(q.Body.Holder), "release": q.Body.Release}
+	case *armBody[inputBody]:
+		return q.ID, map[string]int{"bytes": max(len(q.Body.Data), len(q.Body.Text))}
+	case *armBody[resizeBody]:
+		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
+	case *browserOnly:
+		return "", map[string]string{"browser": q.ID}
+	}
+	return "", nil
+}
+
+// spawned leaves out the prompt of a new arm but for its beginning.
+func spawned(q coleo.SpawnRequest) coleo.SpawnRequest {
+	q.InitialPrompt = short(q.InitialPrompt)
+	return q
+}
+
+// short returns the beginning of a text.
+func short(text string) string {
+	if len(text) <= auditedText {
+		return text
+	}
+	end := auditedText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+type auditInput struct {
+	Arm    string `query:"arm" doc:"Only commands that named this arm"`
+	Before int64  `query:"before" minimum:"0" doc:"Only commands older than the one with this id"`
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
+}
+
+type auditReply struct {
+	Commands []coleo.Audit `json:"commands"` // the newest first
+}
+
+func (s *Server) auditRoutes(d table) {
+	add(d, operation{get, "/api/audit", "list-audit", "List who gave which command, the newest first", 0}, s.listAudit)
+}
+
+func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditReply], error) {
+	if in.Limit == 0 {
+		in.Limit = auditPage
+	}
+	out, err := s.brain.Audits(ctx, coleo.AuditFilter{Arm: in.Arm, Before: in.Before, Limit: in.Limit})
+	return &reply[auditReply]{auditReply{list(out)}}, err
+}

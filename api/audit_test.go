@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// audited returns what a server has written down, the oldest first.
+func (b *scriptedBrain) audited() []coleo.Audit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]coleo.Audit{}, b.list...)
+}
+
+func TestWhatChangesSomethingIsAuditedBeforeItIsDone(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{}
+	during := make(chan coleo.AuditResult, 2)
+	b.prompt = func(context.Context, coleo.Prompt, string) (coleo.Receipt, error) {
+		during <- b.audited()[len(b.audited())-1].Result
+		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "somebody types")
+	}
+	b.interrupt = func(context.Context) error { return nil }
+	s := newServer(t, b)
+	base, client := running(t, s)
+	if _, err := client.Prompt(t.Context(), "a1", coleo.Prompt{Text: strings.Repeat("ä", 200)}, "the-lease"); coleo.ErrorCode(err) != coleo.EBusy {
+		t.Fatal(err)
+	}
+	if got := <-during; got != coleo.AuditOpen {
+		t.Errorf("while the prompt was sent the audit said %q", got)
+	}
+	r, err := http.NewRequest("POST", base+"/api/arms/a1/interrupt", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", testToken)
+	overTCP(t)(r)
+	if _, err := client.Arms(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	list := b.audited()
+	if len(list) != 2 {
+		t.Fatalf("audited: %+v, want the prompt and the interrupt alone", list)
+	}
+	if a := list[0]; a.Command != "prompt-arm" || a.Arm != "a1" || a.Caller.Kind != coleo.CallerSocket || a.Result != "busy" || a.Error != "somebody types" {
+		t.Errorf("the prompt is %+v", a)
+	}
+	var detail struct {
+		Begin string
+		Bytes int
+	}
+	if err := json.Unmarshal(list[0].Detail, &detail); err != nil || detail.Bytes != 400 || len(detail.Begin) > 210 || strings.Contains(string(list[0].Detail), "the-lease") {
+		t.Errorf("the prompt's detail is %s (%v)", list[0].Detail, err)
+	}
+	if a := list[1]; a.Command != "interrupt-arm" || a.Caller != (coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}) || a.Result != coleo.AuditDone {
+		t.Errorf("the interrupt is %+v", a)
+	}
+}
+
+// What cannot be written down is not done, but for what ends things: a full disk
+// must not keep anybody from that.
+func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{full: coleo.Errorf(coleo.EInternal, "no room")}
+	done := 0
+	b.interrupt = func(context.Context) error { done++; return nil }
+	b.respond = func(coleo.Fingerprint, coleo.Decision) error { done += 100; return nil }
+	_, client := running(t, newServer(t, b))
+	if err := client.Respond(t.Context(), "a1", "", coleo.Decision{Choice: coleo.Approve}, ""); err == nil || !strings.Contains(err.Error(), "nothing was done") {
+		t.Errorf("an approval that cannot be written down: %v", err)
+	}
+	if err := client.Interrupt(t.Context(), "a1"); err != nil || done != 1 {
+		t.Errorf("an interrupt: %v, %d calls", err, done)
+	}
+}
+
+// Taking the keyboard is audited, renewing it and typing are not.
+func TestTypingByHandIsAuditedOnce(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{
+		output: quiet,
+		lease:  func(coleo.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1"}, nil },
+		input:  func(string, []byte) error { return nil },
+	}
+	_, client := running(t, newServer(t, b))
+	conn, done, err := client.connect(t.Context(), "/ws/terminal/a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	for range 2 {
+		say(t, conn, `{"type":"lease","holder":"me"}`)
+		hear(t, conn, `"l1"`)
+	}
+	if list := b.audited(); len(list) != 1 || list[0].Command != "lease-arm" || list[0].Result != coleo.AuditDone || !strings.Contains(string(list[0].Detail), `"me"`) {
+		t.Errorf("audited: %+v, want one lease", list)
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+func newAuditCommand() *cobra.Command {
+	var f coleo.AuditFilter
+	c := &cobra.Command{
+		Use:   "audit [NAME]",
+		Short: "List who gave which command, and what came of it",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exactly(1, "the name of an arm, or nothing")(c, args)
+			}
+			return nil
+		},
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 1 {
+				f.Arm = args[0]
+			}
+			list, err := client.Audits(c.Context(), f)
+			if err != nil {
+				return err
+			}
+			if wantsJSON(c) {
+				return printJSON(c, map[string]any{"commands": list})
+			}
+			return printAudits(c.OutOrStdout(), list)
+		}),
+	}
+	c.Flags().IntVar(&f.Limit, "limit", 0, "how many, from 1 to 1000 (default 100)")
+	c.Flags().Int64Var(&f.Before, "before", 0, "only commands older than the one with this id")
+	return c
+}
+
+// printAudits writes commands as people read them, the newest last.
+func printAudits(out io.Writer, list []coleo.Audit) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "No commands yet.")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tTIME\tWHO\tCOMMAND\tARM\tRESULT")
+	for i := len(list) - 1; i >= 0; i-- {
+		a := list[i]
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Time.Local().Format(time.DateTime), callerWord(a.Caller), a.Command, orDash(a.Arm), resultWord(a))
+	}
+	return w.Flush()
+}
+
+func callerWord(c coleo.Caller) string {
+	switch c.Kind {
+	case coleo.CallerSocket:
+		return fmt.Sprintf("user %d, %s (process %d)", c.UID, orDash(c.Program), c.PID)
+	case coleo.CallerCookie:
+		return "browser " + c.ID
+	case coleo.CallerToken:
+		return "API token " + c.ID
+	}
+	return "nobody that could be proven"
+}
+
+func resultWord(a coleo.Audit) string {
+	switch {
+	case a.Result == coleo.AuditOpen:
+		return "open"
+	case a.Error != "":
+		line, _, _ := strings.Cut(a.Error, "\n")
+		return string(a.Result) + ": " + line
+	}
+	return string(a.Result)
+}
