@@ -36,10 +36,13 @@ type Defaults struct {
 type Brain struct {
 	Config
 	updates *updates
-	ctx     context.Context // ends with Run
 
-	mu    sync.Mutex
-	hosts map[string]*member
+	mu       sync.Mutex
+	ctx      context.Context // ends with Run
+	hosts    map[string]*member
+	ordering map[string]int // how many orders to start an arm are open, by its id
+
+	numbering sync.Mutex // one new generation's number at a time
 
 	providers providerCache
 	following sync.WaitGroup
@@ -47,13 +50,22 @@ type Brain struct {
 
 // New returns a brain that follows nobody yet.
 func New(c Config) *Brain {
-	return &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ctx: context.Background()}
+	return &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}, ctx: context.Background()}
+}
+
+// life returns the context that ends with Run.
+func (b *Brain) life() context.Context {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ctx
 }
 
 // Run follows every host until ctx ends. The brain's other methods may be
 // called as soon as it has been started.
 func (b *Brain) Run(ctx context.Context) error {
+	b.mu.Lock()
 	b.ctx = ctx
+	b.mu.Unlock()
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
 		return err
 	}
@@ -89,7 +101,9 @@ func (b *Brain) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 }
 
 func (b *Brain) summarise(arm *coleo.Arm) {
-	arm.Runtime = coleo.Summarise(arm.Signals(), b.Now())
+	signals := arm.Signals()
+	signals.Watch = b.watchOf(*arm)
+	arm.Runtime = coleo.Summarise(signals, b.Now())
 }
 
 // Harnesses describes the harnesses that this serve knows.

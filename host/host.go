@@ -104,7 +104,9 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	var adopting sync.WaitGroup
 	for _, record := range records {
 		a := &arm{host: h, record: record}
+		h.mu.Lock()
 		h.arms[record.ID] = a
+		h.mu.Unlock()
 		if record.Desired == coleo.DesiredRunning && record.Handle != nil {
 			adopting.Go(func() {
 				if err := a.adopt(ctx); err != nil {
@@ -125,11 +127,17 @@ func (h *Host) arm(key string) (*arm, error) {
 		return a, nil
 	}
 	for _, a := range h.arms {
-		if a.record.Name == key {
+		if a.name() == key {
 			return a, nil
 		}
 	}
 	return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", key)
+}
+
+func (a *arm) name() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Name
 }
 
 func (h *Host) all() []*arm {

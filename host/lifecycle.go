@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"coleo.dev"
@@ -25,8 +26,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.starting.Lock()
-	defer a.starting.Unlock()
+	defer a.begin()()
 	if err := a.start(ctx, harness, o); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	}
 	c := o.Config
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Name, r.Harness, r.Desired = o.Name, o.Harness, coleo.DesiredRunning
+		if r.Harness, r.Desired = o.Harness, coleo.DesiredRunning; r.Name != o.Name {
+			r.Name = o.Name
+		}
 		r.Generation = max(r.Generation+1, o.Config.Generation) // it may have run elsewhere since
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
@@ -141,8 +143,7 @@ func (a *arm) clear() error {
 
 // adopt takes up the session of an earlier host agent, on proof.
 func (a *arm) adopt(ctx context.Context) error {
-	a.starting.Lock()
-	defer a.starting.Unlock()
+	defer a.begin()()
 	if _, err := a.live(); err == nil {
 		return nil
 	}
@@ -215,13 +216,13 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 	switch coleo.ErrorCode(cause) {
 	case coleo.EUnavailable:
 		if left := holder.Sweep(handle.Arm); len(left) > 0 {
-			reading.Detail = "orphaned processes are left"
+			reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left and could not be ended", left)
 		}
-		if rebooted(handle) {
+		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
 			reading.Rule, reading.Detail = "reboot", "stopped (host rebooted)"
 		}
 	case coleo.EUnproven:
-		reading.Rule = "unproven"
+		reading.Rule = coleo.RuleUnproven
 	case coleo.ETimeout:
 		return errors.Join(cause, a.awaitAnswer(ctx, handle))
 	default:
@@ -260,8 +261,7 @@ func rebooted(h coleo.Handle) bool {
 
 // kill ends the arm's whole process tree and returns when it is gone.
 func (a *arm) kill(ctx context.Context) error {
-	a.starting.Lock()
-	defer a.starting.Unlock()
+	defer a.begin()()
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
@@ -341,8 +341,7 @@ const killGrace = 2 * time.Second
 
 // remove forgets a stopped arm and deletes its journal.
 func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
-	a.starting.Lock()
-	defer a.starting.Unlock()
+	defer a.begin()()
 	if _, err := a.live(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.record.Name)
 	}

@@ -39,6 +39,7 @@ func (h *Host) orders() map[bus.Op]order {
 	return map[bus.Op]order{
 		bus.OpSpawn:     decoded(h.spawn),
 		bus.OpList:      decoded(h.list),
+		bus.OpPulse:     decoded(h.pulse),
 		bus.OpEvents:    decoded(h.events),
 		bus.OpProviders: decoded(h.providers),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
@@ -93,11 +94,20 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 	if limit <= 0 || limit > eventsAtOnce {
 		limit = eventsAtOnce
 	}
-	list, err := h.DB.Events(ctx, o.After, limit)
+	after := o.After
+	if o.Epoch != "" {
+		switch has, err := h.DB.Has(ctx, o.Epoch, o.After); {
+		case err != nil:
+			return nil, err
+		case !has:
+			after = 0
+		}
+	}
+	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head()}, nil
+	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head(), Checked: o.Epoch != ""}, nil
 }
 
 func explain(ctx context.Context, a *arm) (any, error) {
