@@ -36,9 +36,10 @@ type Defaults struct {
 type Brain struct {
 	Config
 	updates *updates
+	ctx     context.Context // ends with Run
+	end     context.CancelFunc
 
 	mu       sync.Mutex
-	ctx      context.Context // ends with Run
 	hosts    map[string]*member
 	ordering map[string]int // how many orders to start an arm are open, by its id
 
@@ -50,22 +51,15 @@ type Brain struct {
 
 // New returns a brain that follows nobody yet.
 func New(c Config) *Brain {
-	return &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}, ctx: context.Background()}
-}
-
-// life returns the context that ends with Run.
-func (b *Brain) life() context.Context {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ctx
+	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}}
+	b.ctx, b.end = context.WithCancel(context.Background())
+	return b
 }
 
 // Run follows every host until ctx ends. The brain's other methods may be
-// called as soon as it has been started.
+// called before it and while it runs.
 func (b *Brain) Run(ctx context.Context) error {
-	b.mu.Lock()
-	b.ctx = ctx
-	b.mu.Unlock()
+	defer b.end()
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
 		return err
 	}
@@ -76,6 +70,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	<-ctx.Done()
+	b.end()
 	b.updates.end()
 	b.following.Wait()
 	return nil

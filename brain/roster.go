@@ -47,7 +47,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
 		StartedAt: beat.StartedAt, LastSeen: now, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms,
 	}
-	ctx := b.life()
+	ctx := b.ctx
 	if err := b.DB.PutHost(ctx, host); err != nil {
 		b.Log.Error("write down a host", "host", beat.ID, "error", err)
 	}

@@ -61,7 +61,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	}
 	reply.Spawned, reply.Warning, reply.ModelFallback = true, warning, fallback
 	if q.InitialPrompt != "" {
-		go b.sendFirst(b.life(), arm.ID, q.InitialPrompt)
+		go b.sendFirst(b.ctx, arm.ID, q.InitialPrompt)
 	}
 	return reply, nil
 }
