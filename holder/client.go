@@ -195,12 +195,13 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends an arm's whole process tree by Stop, or by a Sweep when its holder
-// has ended already. Processes that are left are an error.
+// End ends the process tree of the arm's start that this client is about, by Stop,
+// or by a sweep when its holder has ended already. Another start of the arm, which
+// may be newer, is left alone. Processes that are left are an error.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
-		left, err = Sweep(arm), nil
+		left, err = SweepStarts(arm, func(_ int, nonce string) bool { return c.nonce == "" || nonce == c.nonce }), nil
 	}
 	if err != nil {
 		return err
