@@ -97,6 +97,9 @@ func (h *Host) letGo() {
 
 // adoptAll takes up every arm that should be running.
 func (h *Host) adoptAll(ctx context.Context) error {
+	if err := h.takeFolders(ctx); err != nil {
+		return err
+	}
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
 		return err
@@ -107,13 +110,18 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		h.mu.Lock()
 		h.arms[record.ID] = a
 		h.mu.Unlock()
-		if record.Desired == coleo.DesiredRunning && record.Handle != nil {
-			adopting.Go(func() {
+		adopting.Go(func() {
+			switch {
+			case record.Desired != coleo.DesiredRunning:
+			case record.Handle == nil:
+				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable, "the host agent ended while it started the arm, and nothing of that start is there"))
+			default:
 				if err := a.adopt(ctx); err != nil {
-					h.Log.Warn("take up arm", "arm", a.record.Name, "error", err)
+					h.Log.Warn("take up arm", "arm", a.name(), "error", err)
 				}
-			})
-		}
+			}
+			a.tellOrphans(ctx)
+		})
 	}
 	adopting.Wait()
 	return nil
