@@ -175,7 +175,8 @@ func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 // own, until ctx ends.
 func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
-	sub, err := c.nc.Subscribe(commandSubject(host), func(msg *nats.Msg) {
+	// The queue has one taker for each command, should two host agents have one id.
+	sub, err := c.nc.QueueSubscribe(commandSubject(host), "host", func(msg *nats.Msg) {
 		go func() {
 			var o order
 			var r report

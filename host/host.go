@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,11 +46,14 @@ type Host struct {
 	ctx  context.Context // ends with Run
 
 	rules rereader // of Run alone
+
+	instance string    // random: tells it from another host agent with the same id
+	began    time.Time // when it took the id
 }
 
 // New returns a host agent that does nothing yet.
 func New(c Config) *Host {
-	return &Host{Config: c, arms: map[string]*arm{}}
+	return &Host{Config: c, arms: map[string]*arm{}, instance: rand.Text(), began: time.Now()}
 }
 
 // Run takes up the arms that are there and carries out commands until ctx
@@ -58,6 +62,9 @@ func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.ctx = ctx
+	if err := h.claim(ctx); err != nil {
+		return err
+	}
 	if err := h.adoptAll(ctx); err != nil {
 		return err
 	}
@@ -76,15 +83,50 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-tick.C:
 			h.rules.again = true // an arm may have begun by what was about to change
 			h.beat()
+			if err := h.contest(ctx); err != nil {
+				return h.yield(err)
+			}
 		case <-look.C:
 			h.reread(ctx)
 		case <-h.Bus.Back(): // to a serve that may have called the roll before
+			if err := h.contest(ctx); err != nil {
+				return h.yield(err)
+			}
 			h.beat()
 		case <-ctx.Done():
 			h.letGo()
 			return nil
 		}
 	}
+}
+
+// claim takes this host agent's id, unless another live one has it: two with one
+// id would follow, and start, the same arms.
+func (h *Host) claim(ctx context.Context) error {
+	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
+		return err
+	}
+	return h.Bus.Contest(ctx, h.ID, h.mine())
+}
+
+// contest looks whether another host agent has had the id for longer. That it
+// could not look is no reason to end.
+func (h *Host) contest(ctx context.Context) error {
+	err := h.Bus.Contest(ctx, h.ID, h.mine())
+	if coleo.ErrorCode(err) == coleo.EConflict {
+		return err
+	}
+	return nil
+}
+
+func (h *Host) mine() bus.Claim {
+	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
+}
+
+// yield lets go of the arms because the id is another host agent's.
+func (h *Host) yield(because error) error {
+	h.letGo()
+	return because
 }
 
 // letGo closes every session; the agent CLIs run on.
