@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -210,4 +211,42 @@ func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 	if e := list[1]; e.Run != "" || e.Turn != 0 {
 		t.Errorf("the event without a run has run %q, turn %d", e.Run, e.Turn)
 	}
+}
+
+// TestAnArmIsStartedElsewhereOnProofAlone: while its host agent is away it may run
+// there, unless its log says that it has ended, or a person wants it anyway.
+func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	orders := make(chan bus.SpawnOrder, 1)
+	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.SpawnOrder
+		err := json.Unmarshal(data, &o)
+		orders <- o
+		return bus.ArmReport{}, err
+	})
+	was := coleo.Arm{
+		ID: "a", Name: "ada", Harness: "aider", Status: coleo.StatusBusy, State: coleo.Processing, AgentID: "gone", Host: "there", Generation: 4, Workdir: "/w",
+	}
+	check(t, s.db.CreateArm(t.Context(), was))
+	_, err := s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{})
+	if coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "--force") {
+		t.Fatalf("recover = %v, want a refusal that names --force", err)
+	}
+	if row := s.row("ada"); len(orders) > 0 || row.Status != was.Status || row.State != was.State || row.AgentID != was.AgentID {
+		t.Fatalf("%d orders to start it, and its row is %s/%s on %s", len(orders), row.Status, row.State, row.AgentID)
+	}
+	_, err = s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{Force: true})
+	check(t, err)
+	if o := <-orders; o.Config.Generation <= was.Generation {
+		t.Errorf("it is started in generation %d behind %d", o.Config.Generation, was.Generation)
+	}
+	_, err = s.db.UpdateArm(t.Context(), "a", func(row *coleo.Arm) error {
+		row.Status, row.State, row.Rule = coleo.StatusStopped, coleo.Dead, "exit"
+		return nil
+	})
+	check(t, err)
+	_, err = s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{})
+	check(t, err)
+	<-orders
 }

@@ -21,6 +21,8 @@ type member struct {
 	heard time.Time // its last sign of life
 
 	pulse     bus.Pulse
+	asked     int       // how many pulses it was asked for
+	answered  int       // which of them was answered last
 	pulsed    time.Time // when that pulse was asked for; zero: there is none
 	arms      map[string]bus.ArmPulse
 	confirmed map[string]time.Time // when each arm's state was vouched for last

@@ -43,7 +43,11 @@ const pulsesAtOnce = 3
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
-	asked := b.Now()
+	m := b.member(id)
+	b.mu.Lock()
+	m.asked++
+	number, asked := m.asked, b.Now()
+	b.mu.Unlock()
 	var pulse bus.Pulse
 	err := b.Bus.Ask(ctx, id, bus.OpPulse, struct{}{}, &pulse)
 	switch {
@@ -53,7 +57,6 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	case bus.Unanswered(err):
 		return // noteSilence counts the time
 	}
-	m := b.member(id)
 	b.mu.Lock()
 	back := m.lost != ""
 	m.lost, m.heard = "", b.Now()
@@ -61,7 +64,8 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		m.seen = b.Now().UTC()
 	}
 	changed := back
-	if err == nil && !asked.Before(m.pulsed) {
+	if err == nil && number > m.answered { // an older answer may come later
+		m.answered = number
 		changed = m.note(pulse, asked) || changed
 	}
 	b.mu.Unlock()

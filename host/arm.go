@@ -187,6 +187,7 @@ func (a *arm) ended(s coleo.Session) {
 	if err := a.host.append(ctx, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("write down the end", "arm", a.record.Name, "error", err)
 	}
+	a.fileOrLog()
 	a.host.beat()
 }
 

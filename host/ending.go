@@ -88,6 +88,7 @@ func (a *arm) kill(ctx context.Context) error {
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
 		return err
 	}
+	a.fileOrLog()
 	return a.endOthers()
 }
 

@@ -154,7 +154,11 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		h.mu.Unlock()
 		adopting.Go(func() {
 			switch {
-			case record.Desired != coleo.DesiredRunning:
+			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
+			case record.Desired != coleo.DesiredRunning: // its end was ordered, and nobody saw it
+				if err := a.kill(ctx); err != nil {
+					h.Log.Warn("end arm", "arm", a.name(), "error", err)
+				}
 			case record.Handle == nil:
 				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable, "the host agent ended while it started the arm, and nothing of that start is there"))
 			default:
