@@ -173,6 +173,7 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	})
 	check(t, err)
 	s.says(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven, Process: bus.ProcessAlive, Reading: coleo.Reading{State: coleo.Idle, Known: true}})
+	s.beat()
 	s.until("the wrong row is idle", func() bool { return s.row("ada").State == coleo.Idle })
 }
 

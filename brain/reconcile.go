@@ -22,6 +22,10 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		b.Log.Warn("compare the arms with a host agent's word", "host", id, "error", err)
 		return
 	}
+	b.mu.Lock()
+	m := b.hosts[id]
+	settled := m.head == position{pulse.Epoch, pulse.Head}
+	b.mu.Unlock()
 	seen := map[string]bus.ArmPulse{}
 	for _, a := range pulse.Arms {
 		seen[a.ID] = a
@@ -33,14 +37,19 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		a, known := seen[arm.ID]
 		switch {
 		case arm.Status == coleo.StatusStarting && arm.Rule == ruleOrdered && !(known && (a.Attached || a.Starting)):
+			settled = false
 			b.correct(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: ruleNotStarted})
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
+			settled = false
 			var report bus.ArmReport
 			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil && report.Attached {
 				b.correct(ctx, id, pulse, arm, report.Reading)
 			}
 		}
 	}
+	b.mu.Lock()
+	m.settled = settled
+	b.mu.Unlock()
 }
 
 // correct writes what a host agent says of an arm into its row, unless the row,

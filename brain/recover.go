@@ -57,7 +57,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 	e := recovery.Evidence{
 		Harness: recovery.Harness{Name: arm.Harness, DaemonManaged: h.Info().DaemonManaged, Resumes: h.Info().Capabilities.Resume},
 		Arm: recovery.Arm{
-			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir), HasHandle: arm.Generation > 0,
+			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir), HasHandle: arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 		},
 		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly, Force: q.Force,

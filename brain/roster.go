@@ -25,6 +25,7 @@ type member struct {
 	answered  int       // which of them was answered last
 	pulsed    time.Time // when that pulse was asked for; zero: there is none
 	arms      map[string]bus.ArmPulse
+	settled   bool                 // no row contradicts that pulse
 	confirmed map[string]time.Time // when each arm's state was vouched for last
 
 	pulling sync.Mutex // one piece of its log at a time
@@ -43,7 +44,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	m := b.member(beat.ID)
 	b.mu.Lock()
 	back := m.lost != ""
-	m.beat, m.seen, m.lost, m.heard = beat, now, "", b.Now()
+	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
 	host := coleo.Host{
 		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
@@ -98,7 +99,7 @@ func (b *Brain) endOutrun(ctx context.Context, beat bus.Beat) {
 		b.following.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, killTimeout)
 			defer cancel()
-			if err := b.Bus.Ask(ctx, beat.ID, bus.OpKill, bus.ArmOrder{Arm: a.ID}, nil); err != nil {
+			if err := b.Bus.Ask(ctx, beat.ID, bus.OpKill, bus.ArmOrder{Arm: a.ID, Generation: a.Generation}, nil); err != nil {
 				b.Log.Error("end an older generation", "arm", row.Name, "host", beat.ID, "error", err)
 			}
 		})

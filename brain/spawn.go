@@ -33,6 +33,9 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
+	if known && host.ID != arm.AgentID && !ended(arm) {
+		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict, "what arm %s started on host agent %s could not be proven to have ended: nothing was started; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
+	}
 	fallback, err := b.resolve(ctx, &arm, &config)
 	if err != nil {
 		return coleo.SpawnReply{}, err
@@ -268,7 +271,14 @@ func (b *Brain) ordered(id string) func() {
 		}
 	}
 	add(1)
-	return func() { add(-1) }
+	return func() {
+		add(-1)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, m := range b.hosts {
+			m.settled = false // an answer that did not come is for the next pulse
+		}
+	}
 }
 
 // order has the host agent start the arm's next generation. It changes no row:

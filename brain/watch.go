@@ -68,11 +68,12 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		m.answered = number
 		changed = m.note(pulse, asked) || changed
 	}
+	settled := m.settled && !changed
 	b.mu.Unlock()
 	if changed {
 		b.publishArmsOf(ctx, id)
 	}
-	if err == nil {
+	if err == nil && !settled {
 		b.reconcile(ctx, id, pulse)
 	}
 }
@@ -80,7 +81,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 // note takes over a pulse and tells whether an arm is watched or frozen other
 // than before. The caller holds the brain's mu.
 func (m *member) note(pulse bus.Pulse, at time.Time) bool {
-	before := m.arms
+	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, map[string]bus.ArmPulse{}
 	changed := len(before) != len(pulse.Arms)
 	for _, a := range pulse.Arms {
@@ -90,6 +91,7 @@ func (m *member) note(pulse bus.Pulse, at time.Time) bool {
 			m.confirmed[a.ID] = at.UTC()
 		}
 	}
+	m.settled = m.settled && !changed && head == pulse.Head
 	return changed
 }
 

@@ -47,7 +47,8 @@ type SpawnOrder struct {
 
 // ArmOrder is about one arm.
 type ArmOrder struct {
-	Arm string `json:"arm"`
+	Arm        string `json:"arm"`
+	Generation int    `json:"generation,omitempty"` // of OpKill: end the arm only if this is its last start; 0: whichever is
 }
 
 // ArmReport is what a host agent knows of an arm, looked up when it is asked.

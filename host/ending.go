@@ -67,9 +67,13 @@ func (a *arm) clear(next int) error {
 	return nil
 }
 
-// kill ends the arm's whole process tree and returns when it is gone.
-func (a *arm) kill(ctx context.Context) error {
+// kill ends the arm's whole process tree and returns when it is gone. With a
+// generation it ends that one alone, and only while it is the arm's last.
+func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
+	if last := a.generation(); generation != 0 && generation != last {
+		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended", generation, a.name(), last)
+	}
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}

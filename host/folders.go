@@ -261,9 +261,7 @@ func (a *arm) generations() []int {
 // newest returns the number of the arm's last start, by the database or by its
 // folders, whichever is newer.
 func (a *arm) newest() int {
-	a.mu.Lock()
-	n := a.record.Generation
-	a.mu.Unlock()
+	n := a.generation()
 	for _, g := range a.generations() {
 		n = max(n, g)
 	}

@@ -156,7 +156,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
 			case record.Desired != coleo.DesiredRunning: // its end was ordered, and nobody saw it
-				if err := a.kill(ctx); err != nil {
+				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
 			case record.Handle == nil:
@@ -186,6 +186,12 @@ func (h *Host) arm(key string) (*arm, error) {
 		}
 	}
 	return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", key)
+}
+
+func (a *arm) generation() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Generation
 }
 
 func (a *arm) name() string {

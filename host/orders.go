@@ -48,12 +48,7 @@ func (h *Host) orders() map[bus.Op]order {
 			}
 			return a.report(), nil
 		}),
-		bus.OpKill: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			if err := a.kill(ctx); err != nil {
-				return nil, err
-			}
-			return a.report(), nil
-		}),
+		bus.OpKill:      decoded(h.kill),
 		bus.OpRemove:    onArm(h, h.remove),
 		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return nil, a.interrupt(ctx) }),
@@ -80,6 +75,18 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpResize: decoded(h.resize),
 		bus.OpLease:  decoded(h.lease),
 	}
+}
+
+// kill ends an arm, unless another start of it is meant than its last.
+func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.kill(ctx, o.Generation); err != nil {
+		return nil, err
+	}
+	return a.report(), nil
 }
 
 func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
