@@ -36,6 +36,7 @@ type history struct {
 	brain *brain.Brain
 	leave func()
 	jump  atomic.Int64 // by how much serve's clock is wrong
+	wire  *wire
 }
 
 var historyNames = []string{"ada", "bob"}
@@ -78,6 +79,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	for _, name := range historyNames {
 		h.check(os.MkdirAll(h.path("work-"+name), 0o700))
 	}
+	h.without(func() { h.wire, h.url = newWire(t, h.url) })
 	h.serves()
 	return h
 }
@@ -92,10 +94,7 @@ func (h *history) serves() {
 	ended := make(chan error, 1)
 	go func() { ended <- h.brain.Run(ctx) }()
 	h.leave = func() { cancel(); h.check(<-ended) }
-	h.until("serve hears the host agent", func() bool {
-		list, err := h.brain.Hosts(ctx)
-		return err == nil && len(list) == 1 && list[0].Live
-	})
+	h.hears(true)
 }
 
 // step has one random thing happen. Orders may be refused.
@@ -120,7 +119,17 @@ func (h *history) step() {
 		{"restore while serve is away", func() { h.leave(); h.restore(); h.serves() }},
 		{"kill while serve is away", func() { h.leave(); h.killHere(name); h.serves() }},
 		{"serve restarts", func() { h.leave(); h.serves() }},
-		{"the holder of " + name + " dies", func() { h.killHolder(name) }},
+		{"the holder of " + name + " dies", func() { h.killHolder(h.handle(name)) }},
+		{"the host agent is cut off while " + name + " is recovered", func() {
+			h.partition(func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) })
+		}},
+		{"the host agent is cut off while " + name + " is spawned and its holder dies", func() {
+			handle := h.handle(name)
+			h.partition(func() {
+				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
+				h.killHolder(handle)
+			})
+		}},
 		{"the clock jumps", func() { h.jump.Store(int64(h.r.IntN(int(4*time.Hour))) - int64(2*time.Hour)) }},
 	}
 	s := steps[h.r.IntN(len(steps))]
@@ -147,13 +156,38 @@ func (h *history) killHere(name string) {
 	}
 }
 
-func (h *history) killHolder(name string) {
+// handle returns the handle of an arm that is followed, nil when it is not.
+func (h *history) handle(name string) *coleo.Handle {
 	for _, r := range must[[]bus.ArmReport](h.stage, bus.OpList, nil) {
 		if r.Name == name && r.Attached {
-			h.check(syscall.Kill(r.Handle.Holder.PID, syscall.SIGKILL))
-			h.until("the holder is gone", func() bool { return holder.Look(r.Handle.Holder) == holder.Dead })
+			return r.Handle
 		}
 	}
+	return nil
+}
+
+func (h *history) killHolder(handle *coleo.Handle) {
+	if handle != nil {
+		h.check(syscall.Kill(handle.Holder.PID, syscall.SIGKILL))
+		h.until("the holder is gone", func() bool { return holder.Look(handle.Holder) == holder.Dead })
+	}
+}
+
+// partition carries out do while the host agent cannot be reached.
+func (h *history) partition(do func()) {
+	h.wire.set(true)
+	h.hears(false)
+	do()
+	h.wire.set(false)
+	h.hears(true)
+}
+
+// hears waits until serve takes the host agent to be live, or not to be.
+func (h *history) hears(live bool) {
+	h.until(fmt.Sprintf("the host agent is live: %v", live), func() bool {
+		list, err := h.brain.Hosts(context.Background())
+		return err == nil && len(list) == 1 && list[0].Live == live
+	})
 }
 
 // starts returns the processes of an arm's starts that run, by generation.
