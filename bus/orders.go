@@ -115,7 +115,7 @@ type ArmPulse struct {
 // lost, and people learn of it within 5 s.
 const (
 	PulseEvery  = 1500 * time.Millisecond
-	SilentAfter = 4 * time.Second
+	SilentAfter = 3500 * time.Millisecond
 )
 
 // PromptOrder sends a prompt.
