@@ -111,8 +111,8 @@ type ArmPulse struct {
 
 // PulseEvery is how often serve asks each host agent for its pulse: a request
 // and one look at each process, some 100 µs. SilentAfter is after how long
-// without an answer serve says that nobody watches the arms: two pulses may get
-// lost, and people learn of it within 5 s.
+// without an answer serve says that nobody watches the arms. It is looked at with
+// each pulse, so people learn of it within 5 s, and one pulse may get lost.
 const (
 	PulseEvery  = 1500 * time.Millisecond
 	SilentAfter = 3500 * time.Millisecond
