@@ -154,6 +154,7 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	if err != nil {
 		a.host.Log.Error("keep the handle", "arm", a.record.Name, "error", err)
 	}
+	a.fileOrLog()
 }
 
 // change changes the arm's record and writes it down, with the events that led

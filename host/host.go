@@ -106,7 +106,7 @@ func (h *Host) claim(ctx context.Context) error {
 	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
 		return err
 	}
-	return h.Bus.Contest(ctx, h.ID, h.mine())
+	return h.contest(ctx)
 }
 
 // contest looks whether another host agent has had the id for longer. That it
