@@ -43,6 +43,13 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
+// Rules of readings that a host agent gives for an arm that it does not hold, and
+// that do not prove the end of its processes.
+const (
+	RuleUnproven = "unproven" // something is there that could not prove to be the arm's, and is left alone
+	RuleOrphaned = "orphaned" // processes of the arm are left that could not be ended
+)
+
 // Note is the payload of events that carry only a text.
 type Note struct {
 	Text string `json:"text"`

@@ -41,6 +41,16 @@ type Signals struct {
 	LastActivity  time.Time
 	LastHeartbeat time.Time
 	LastOutput    time.Time
+
+	Watch Watch
+}
+
+// Watch says who watches an arm now. The zero value says nothing about it, and
+// changes no summary.
+type Watch struct {
+	AsOf    time.Time // when a host agent last confirmed the arm's state
+	Missing string    // why nobody watches the arm, for people; "" when somebody does
+	Frozen  int       // pid of the agent CLI when a signal has stopped it; 0 when it runs
 }
 
 // SignalFlags are the signals as yes and no, for people.
@@ -70,6 +80,9 @@ type Runtime struct {
 	SecondsSinceActivity  *int        `json:"secondsSinceActivity"`
 	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
+	AsOf                  time.Time   `json:"asOf,omitzero"`    // when a host agent last confirmed the arm's state
+	Stale                 bool        `json:"stale,omitempty"`  // nobody watches the arm: its state is as of then
+	Frozen                bool        `json:"frozen,omitempty"` // a signal has stopped its agent CLI
 	Signals               SignalFlags `json:"signals"`
 }
 
@@ -93,6 +106,7 @@ func Summarise(s Signals, now time.Time) Runtime {
 			HasAgentID: s.AgentID != "", HasWorkdir: s.Workdir != "", HasAssignedTask: s.Task != "", Distributed: s.AgentID != "",
 		},
 	}
+	r.AsOf, r.Stale, r.Frozen = s.Watch.AsOf, s.Watch.Missing != "", s.Watch.Frozen != 0
 	r.CanRecover = s.Workdir != "" || r.HasRuntime
 	r.CanRestart = r.CanRecover
 	r.State, r.Reason = judge(s, r, now)
@@ -103,6 +117,9 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	output := within(s.LastOutput, now, OutputActive)
 	activity := within(s.LastActivity, now, ActivityQuiet)
 	heartbeat := within(s.LastHeartbeat, now, HeartbeatStale)
+	if health, reason := unwatched(s, now); health != "" {
+		return health, reason
+	}
 	switch s.Status {
 	case StatusStarting:
 		if r.HasRuntime {
@@ -122,6 +139,20 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 		return recoverable(r, "no sign of life from its session for "+age(s.LastHeartbeat, now))
 	}
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
+}
+
+// unwatched judges an arm that nobody watches or that a signal has stopped. It
+// returns "" for any other. An arm that has stopped needs nobody to watch it.
+func unwatched(s Signals, now time.Time) (Health, string) {
+	switch {
+	case s.Status == StatusStopped:
+		return "", ""
+	case s.Watch.Missing != "":
+		return HealthUnknown, fmt.Sprintf("nobody watches it: %s; its state is as of %s ago", s.Watch.Missing, age(s.Watch.AsOf, now))
+	case s.Watch.Frozen != 0:
+		return HealthHung, fmt.Sprintf("a signal has stopped its agent CLI: 'kill -CONT %d' has it go on", s.Watch.Frozen)
+	}
+	return "", ""
 }
 
 func judgeBusy(s Signals, r Runtime, now time.Time, recent, heartbeat bool) (Health, string) {

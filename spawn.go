@@ -44,6 +44,7 @@ type RecoverRequest struct {
 	Model              string `json:"model,omitempty"`
 	AgentID            string `json:"agentId,omitempty"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty"`
+	Force              bool   `json:"force,omitempty" doc:"Start the arm although nobody can prove that its former start has ended: two may run until its former host agent is back"`
 }
 
 // RecoveryMode says how an arm came back.

@@ -37,9 +37,13 @@ type Brain struct {
 	Config
 	updates *updates
 	ctx     context.Context // ends with Run
+	end     context.CancelFunc
 
-	mu    sync.Mutex
-	hosts map[string]*member
+	mu       sync.Mutex
+	hosts    map[string]*member
+	ordering map[string]int // how many orders to start an arm are open, by its id
+
+	numbering sync.Mutex // one new generation's number at a time
 
 	providers providerCache
 	following sync.WaitGroup
@@ -47,13 +51,15 @@ type Brain struct {
 
 // New returns a brain that follows nobody yet.
 func New(c Config) *Brain {
-	return &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ctx: context.Background()}
+	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}}
+	b.ctx, b.end = context.WithCancel(context.Background())
+	return b
 }
 
 // Run follows every host until ctx ends. The brain's other methods may be
-// called as soon as it has been started.
+// called before it and while it runs.
 func (b *Brain) Run(ctx context.Context) error {
-	b.ctx = ctx
+	defer b.end()
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
 		return err
 	}
@@ -64,6 +70,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	<-ctx.Done()
+	b.end()
 	b.updates.end()
 	b.following.Wait()
 	return nil
@@ -89,7 +96,9 @@ func (b *Brain) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 }
 
 func (b *Brain) summarise(arm *coleo.Arm) {
-	arm.Runtime = coleo.Summarise(arm.Signals(), b.Now())
+	signals := arm.Signals()
+	signals.Watch = b.watchOf(*arm)
+	arm.Runtime = coleo.Summarise(signals, b.Now())
 }
 
 // Harnesses describes the harnesses that this serve knows.

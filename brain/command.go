@@ -23,11 +23,20 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name, arm.Name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	return b.askHost(ctx, arm.AgentID, op, limit, in, out)
+}
+
+// askHost sends a command to a host agent. One that is known to be away is sent
+// nothing.
+func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
+	if why := b.away(host); why != "" {
+		return coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op, why)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := b.Bus.Ask(ctx, arm.AgentID, op, in, out)
+	err := b.Bus.Ask(limited, host, op, in, out)
 	if bus.Unreachable(err) {
-		b.gone(arm.AgentID)
+		b.lose(ctx, host, notConnected(host))
 	}
 	return err
 }
@@ -45,7 +54,7 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 
 // catchUp reads what a host has written, so that who asks next sees it.
 func (b *Brain) catchUp(ctx context.Context, host string) {
-	for more := true; more; {
+	for more := host != ""; more; {
 		var err error
 		if more, err = b.pull(ctx, host); err != nil {
 			return // its follower tries again and says so
@@ -105,7 +114,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 		return err
 	}
 	b.updates.publish(coleo.Update{Removed: arm.ID})
-	return nil
+	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 
 // Explain returns the evidence behind an arm's reading.

@@ -13,19 +13,19 @@ import (
 const followRetry = 2 * time.Second
 
 // followHost brings the store up to date whenever a host's log has grown.
-func (b *Brain) followHost(id string, grown <-chan struct{}) {
+func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
-		case <-b.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-grown:
 		}
 		for {
-			more, err := b.pull(b.ctx, id)
-			if err != nil && b.ctx.Err() == nil {
+			more, err := b.pull(ctx, id)
+			if err != nil && ctx.Err() == nil {
 				b.Log.Warn("read the log of a host", "host", id, "error", err)
 				select {
-				case <-b.ctx.Done():
+				case <-ctx.Done():
 				case <-time.After(followRetry):
 				}
 			}
@@ -37,32 +37,63 @@ func (b *Brain) followHost(id string, grown <-chan struct{}) {
 }
 
 // pull reads one piece of a host's log behind the cursor into the store, and
-// tells whether there is more. It may be called from several goroutines: what
-// is there already is skipped.
+// tells whether there is more. It may be called from several goroutines: one of
+// them reads at a time.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
-	epoch, after, err := b.DB.Cursor(ctx, id)
+	m := b.member(id)
+	m.pulling.Lock()
+	defer m.pulling.Unlock()
+	from, err := b.readTo(ctx, id, m)
 	if err != nil {
 		return false, err
 	}
-	var piece bus.Events
-	if err := b.Bus.Ask(ctx, id, bus.OpEvents, bus.EventsOrder{After: after}, &piece); err != nil {
+	piece, err := b.piece(ctx, id, from)
+	if err != nil {
 		return false, err
 	}
-	if piece.Epoch != epoch && after > 0 { // the host has lost its log and begun a new one
-		if err := b.Bus.Ask(ctx, id, bus.OpEvents, bus.EventsOrder{}, &piece); err != nil {
+	to := position{epoch: piece.Epoch, seq: piece.Head}
+	if len(piece.List) > 0 {
+		if err := b.DB.Project(ctx, piece.List); err != nil {
 			return false, err
 		}
+		last := piece.List[len(piece.List)-1]
+		to = position{epoch: last.Epoch, seq: last.Seq}
 	}
-	if len(piece.List) == 0 {
-		return false, nil
-	}
-	if err := b.DB.Project(ctx, piece.List); err != nil {
-		return false, err
-	}
+	b.mu.Lock()
+	m.head = to
+	b.mu.Unlock()
 	for _, e := range piece.List {
 		b.tell(ctx, e)
 	}
-	return piece.List[len(piece.List)-1].Seq < piece.Head, nil
+	return to.seq < piece.Head, nil
+}
+
+// readTo returns how far a host's log has been read: at first, as far as the
+// store has its events.
+func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, error) {
+	b.mu.Lock()
+	at := m.head
+	b.mu.Unlock()
+	if at.epoch != "" {
+		return at, nil
+	}
+	epoch, seq, err := b.DB.Cursor(ctx, id)
+	return position{epoch, seq}, err
+}
+
+// piece asks a host for the events behind a position. A host that has lost
+// that position, or its whole log, begins at the beginning; the store knows the
+// events that it has already. Each answer gets a value of its own: decoding into
+// a used one would leave old fields in new events.
+func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
+	var piece bus.Events
+	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{After: from.seq, Epoch: from.epoch}, &piece)
+	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
+		return piece, err
+	}
+	var whole bus.Events // of a host agent that is too old to look for the position itself
+	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
+	return whole, err
 }
 
 // tell publishes an event, and the arm's row as it stands now.

@@ -25,6 +25,9 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
 	switch remedy.Action {
 	case recovery.Refuse, recovery.Nothing:
+		if why := b.watchOf(arm).Missing; why != "" {
+			remedy.Reason += " Nobody watches the arm: " + why + "."
+		}
 		return coleo.SpawnReply{}, coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
@@ -54,17 +57,14 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 	e := recovery.Evidence{
 		Harness: recovery.Harness{Name: arm.Harness, DaemonManaged: h.Info().DaemonManaged, Resumes: h.Info().Capabilities.Resume},
 		Arm: recovery.Arm{
-			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir), HasHandle: arm.Generation > 0,
-			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host,
+			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir), HasHandle: arm.Generation > 0 || arm.Rule == ruleOrdered,
+			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 		},
-		Health: arm.Runtime.State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly,
+		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly, Force: q.Force,
 		AllowLocalFallback: q.AllowLocalFallback != nil && *q.AllowLocalFallback,
 	}
-	var report bus.ArmReport
-	if arm.AgentID != "" && b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report) == nil {
-		e.Found = recovery.Finding{
-			Host: arm.AgentID, Proof: recovery.Proof(report.Proof), Process: recovery.Process(report.Process), State: report.Reading.State,
-		}
+	if arm.AgentID != "" {
+		e.Found = b.find(ctx, arm)
 	}
 	for _, beat := range b.live() {
 		e.Hosts = append(e.Hosts, coleo.HostInfo{
@@ -73,6 +73,30 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 		})
 	}
 	return e, nil
+}
+
+// ended tells whether an arm's row is proof that nothing of its last start runs:
+// rows become stopped by a host agent's word alone, and that names what it could
+// not prove.
+func ended(arm coleo.Arm) bool {
+	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
+}
+
+// find asks the host agent that has the arm for it. What nobody could look for
+// is the zero finding. A host agent that does not know the arm has looked through
+// its folders: the arm is gone.
+func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
+	var report bus.ArmReport
+	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
+	switch {
+	case coleo.ErrorCode(err) == coleo.ENotFound:
+		return recovery.Finding{Host: arm.AgentID, Proof: recovery.Gone}
+	case err != nil:
+		return recovery.Finding{}
+	}
+	return recovery.Finding{
+		Host: arm.AgentID, Proof: recovery.Proof(report.Proof), Process: recovery.Process(report.Process), State: report.Reading.State,
+	}
 }
 
 // reattach has the host agent take the session up, and checks that it has.
@@ -84,6 +108,7 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
 		return coleo.Errorf(coleo.EUnproven, "arm %s could not be taken up: its session is %s, its process %s", arm.Name, report.Proof, report.Process)
 	}
+	b.takePulse(ctx, arm.AgentID)
 	return nil
 }
 
@@ -100,11 +125,11 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q coleo.RecoverReque
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = first(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.AgentID, row.Status, row.State, row.RecoveryRequestedAt = arm.AgentID, coleo.StatusStarting, coleo.Initializing, b.Now().UTC()
+		row.RecoveryRequestedAt = b.Now().UTC() // all else is for the host agent's events to say
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return b.order(ctx, arm, order, true)
+	return b.order(ctx, arm, order)
 }

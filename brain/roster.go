@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"coleo.dev"
@@ -11,9 +12,30 @@ import (
 
 // member is a host agent that has been heard of since this serve started.
 type member struct {
-	beat  bus.Beat
-	seen  time.Time
-	grown chan struct{} // room for one: the log is to be read
+	beat   bus.Beat
+	seen   time.Time
+	grown  chan struct{} // room for one: the log is to be read
+	beaten chan struct{} // room for one: it has beaten, so its pulse has changed
+
+	lost  string    // why it cannot be asked now; "" when it can
+	heard time.Time // its last sign of life
+
+	pulse     bus.Pulse
+	asked     int       // how many pulses it was asked for
+	answered  int       // which of them was answered last
+	pulsed    time.Time // when that pulse was asked for; zero: there is none
+	arms      map[string]bus.ArmPulse
+	settled   bool                 // no row contradicts that pulse
+	confirmed map[string]time.Time // when each arm's state was vouched for last
+
+	pulling sync.Mutex // one piece of its log at a time
+	head    position   // how far its log has been read
+}
+
+// position is a place in a host's log.
+type position struct {
+	epoch string
+	seq   uint64
 }
 
 // takeBeat notes a host agent's sign of life.
@@ -21,32 +43,38 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	now := b.Now().UTC()
 	m := b.member(beat.ID)
 	b.mu.Lock()
-	m.beat, m.seen = beat, now
+	back := m.lost != ""
+	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
 	host := coleo.Host{
 		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
 		StartedAt: beat.StartedAt, LastSeen: now, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms,
 	}
-	if err := b.DB.PutHost(b.ctx, host); err != nil {
+	ctx := b.ctx
+	if err := b.DB.PutHost(ctx, host); err != nil {
 		b.Log.Error("write down a host", "host", beat.ID, "error", err)
 	}
-	b.takeOutputs(beat, now)
-	b.endOutrun(beat)
+	b.takeOutputs(ctx, beat, now)
+	b.endOutrun(ctx, beat)
+	if back {
+		b.publishArmsOf(ctx, beat.ID)
+	}
 	wake(m.grown)
+	wake(m.beaten)
 }
 
 // takeOutputs writes down which arms a host agent vouches for, and when they
 // last wrote something.
-func (b *Brain) takeOutputs(beat bus.Beat, now time.Time) {
+func (b *Brain) takeOutputs(ctx context.Context, beat bus.Beat, now time.Time) {
 	var ids []string
 	for _, a := range beat.Arms {
 		ids = append(ids, a.ID)
 	}
-	if err := b.DB.Beat(b.ctx, beat.ID, ids, now); err != nil {
+	if err := b.DB.Beat(ctx, beat.ID, ids, now); err != nil {
 		b.Log.Error("write down a heartbeat", "host", beat.ID, "error", err)
 	}
 	for _, a := range beat.Arms {
-		arm, err := b.DB.UpdateArm(b.ctx, a.ID, func(row *coleo.Arm) error {
+		arm, err := b.DB.UpdateArm(ctx, a.ID, func(row *coleo.Arm) error {
 			if a.LastOutput.After(row.LastOutputAt) {
 				row.LastOutputAt = a.LastOutput
 			}
@@ -61,17 +89,17 @@ func (b *Brain) takeOutputs(beat bus.Beat, now time.Time) {
 
 // endOutrun has a host agent that was away end those of its arms that run
 // elsewhere by now, in a newer generation: what they do nobody follows any more.
-func (b *Brain) endOutrun(beat bus.Beat) {
+func (b *Brain) endOutrun(ctx context.Context, beat bus.Beat) {
 	for _, a := range beat.Arms {
-		row, err := b.DB.Arm(b.ctx, a.ID)
+		row, err := b.DB.Arm(ctx, a.ID)
 		if err != nil || row.AgentID == "" || row.AgentID == beat.ID || a.Generation == 0 || a.Generation >= row.Generation {
 			continue
 		}
 		b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", beat.ID, "generation", a.Generation, "newer", row.Generation)
 		b.following.Go(func() {
-			ctx, cancel := context.WithTimeout(b.ctx, killTimeout)
+			ctx, cancel := context.WithTimeout(ctx, killTimeout)
 			defer cancel()
-			if err := b.Bus.Ask(ctx, beat.ID, bus.OpKill, bus.ArmOrder{Arm: a.ID}, nil); err != nil {
+			if err := b.Bus.Ask(ctx, beat.ID, bus.OpKill, bus.ArmOrder{Arm: a.ID, Generation: a.Generation}, nil); err != nil {
 				b.Log.Error("end an older generation", "arm", row.Name, "host", beat.ID, "error", err)
 			}
 		})
@@ -95,9 +123,11 @@ func (b *Brain) member(id string) *member {
 	defer b.mu.Unlock()
 	m, ok := b.hosts[id]
 	if !ok {
-		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1)}
+		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1), confirmed: map[string]time.Time{}}
 		b.hosts[id] = m
-		b.following.Go(func() { b.followHost(id, m.grown) })
+		ctx := b.ctx
+		b.following.Go(func() { b.followHost(ctx, id, m.grown) })
+		b.following.Go(func() { b.watchHost(ctx, id, m) })
 	}
 	return m
 }
@@ -108,21 +138,12 @@ func (b *Brain) live() []bus.Beat {
 	defer b.mu.Unlock()
 	var out []bus.Beat
 	for _, m := range b.hosts {
-		if b.Now().Sub(m.seen) <= bus.HostStale {
+		if m.lost == "" && b.Now().Sub(m.seen) <= bus.HostStale {
 			out = append(out, m.beat)
 		}
 	}
 	slices.SortFunc(out, func(x, y bus.Beat) int { return len(x.Arms) - len(y.Arms) })
 	return out
-}
-
-// gone notes that a host agent does not answer; its next beat brings it back.
-func (b *Brain) gone(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if m, ok := b.hosts[id]; ok {
-		m.seen = time.Time{}
-	}
 }
 
 // Hosts returns every host agent ever seen.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
+	if known && host.ID != arm.AgentID && !ended(arm) {
+		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict, "what arm %s started on host agent %s could not be proven to have ended: nothing was started; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
+	}
 	fallback, err := b.resolve(ctx, &arm, &config)
 	if err != nil {
 		return coleo.SpawnReply{}, err
@@ -41,11 +45,17 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if arm.Config, err = json.Marshal(config); err != nil {
 		return coleo.SpawnReply{}, err
 	}
-	if err := b.enter(ctx, arm, known); err != nil {
+	arm.Rule = ruleOrdered
+	defer b.ordered(arm.ID)()
+	was, err := b.enter(ctx, arm, known)
+	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover}
-	if err := b.order(ctx, arm, order, known); err != nil {
+	if err := b.order(ctx, arm, order); err != nil {
+		if !bus.Unanswered(err) {
+			b.takeOut(ctx, arm, was)
+		}
 		return coleo.SpawnReply{}, err
 	}
 	reply, err := b.reply(ctx, arm.ID)
@@ -54,7 +64,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	}
 	reply.Spawned, reply.Warning, reply.ModelFallback = true, warning, fallback
 	if q.InitialPrompt != "" {
-		go b.sendFirst(arm.ID, q.InitialPrompt)
+		go b.sendFirst(b.ctx, arm.ID, q.InitialPrompt)
 	}
 	return reply, nil
 }
@@ -210,45 +220,99 @@ func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	return ""
 }
 
-// enter writes the arm's row before anything is started.
-func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) error {
+// enter writes the arm's row before anything is started, and returns the row
+// that was there, which has no id for a new arm.
+func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
+	var was coleo.Arm
 	if !known {
-		return b.DB.CreateArm(ctx, arm)
+		return was, b.DB.CreateArm(ctx, arm)
 	}
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if row.Status != coleo.StatusStopped {
 			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
 		}
+		was = *row
 		arm.Generation = row.Generation
 		*row = arm
 		return nil
 	})
+	return was, err
+}
+
+// takeOut undoes enter when the host agent has said that it started nothing: a
+// new arm's row goes, and an old one's is as it was, unless the host's log has
+// changed it since.
+func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
+	ctx = context.WithoutCancel(ctx)
+	if was.ID == "" {
+		_ = b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
+		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
+			b.updates.publish(coleo.Update{Removed: arm.ID})
+		}
+		return
+	}
+	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		if row.Rule == ruleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
+			*row = was
+		}
+		return nil
+	})
+}
+
+// ordered notes that an order to start an arm is open until the function that it
+// returns is called: what its host agent says meanwhile proves nothing of the
+// start.
+func (b *Brain) ordered(id string) func() {
+	add := func(n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.ordering[id] += n; b.ordering[id] == 0 {
+			delete(b.ordering, id)
+		}
+	}
+	add(1)
+	return func() {
+		add(-1)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, m := range b.hosts {
+			m.settled = false // an answer that did not come is for the next pulse
+		}
+	}
+}
+
+// order has the host agent start the arm's next generation. It changes no row:
+// how the arm is then, the host's log says.
+func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
+	var err error
+	if o.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
+		return err
+	}
+	var report bus.ArmReport
+	err = b.ask(ctx, arm, bus.OpSpawn, spawnTimeout, o, &report)
+	b.catchUp(ctx, arm.AgentID)
+	if err == nil {
+		b.takePulse(ctx, arm.AgentID)
+	}
 	return err
 }
 
-// order has the host agent start the arm. When it does not come about, a new
-// arm's row goes and an old one's is stopped again.
-func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder, known bool) error {
-	var report bus.ArmReport
-	o.Config.Generation = arm.Generation + 1
-	err := b.ask(ctx, arm, bus.OpSpawn, spawnTimeout, o, &report)
-	b.catchUp(ctx, arm.AgentID)
-	if err == nil {
-		return nil
+func generationKey(arm string) string { return "generation." + arm }
+
+// nextGeneration returns a number that no order to start the arm has had, also
+// when it was sent to another host agent and its answer never came. It is
+// written down before it is used.
+func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
+	b.numbering.Lock()
+	defer b.numbering.Unlock()
+	key := generationKey(arm.ID)
+	text, err := b.DB.Config(ctx, key)
+	if err != nil {
+		return 0, err
 	}
-	ctx = context.WithoutCancel(ctx)
-	if !known {
-		_ = b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
-		if dropErr := b.DB.DeleteArm(ctx, arm.ID); dropErr == nil {
-			b.updates.publish(coleo.Update{Removed: arm.ID})
-		}
-		return err
-	}
-	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.Status, row.State = coleo.StatusStopped, coleo.Dead
-		return nil
-	})
-	return err
+	last, _ := strconv.Atoi(text) // "" is 0
+	next := max(last, arm.Generation) + 1
+	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
 }
 
 func (b *Brain) reply(ctx context.Context, id string) (coleo.SpawnReply, error) {
@@ -263,14 +327,14 @@ func (b *Brain) reply(ctx context.Context, id string) (coleo.SpawnReply, error) 
 }
 
 // sendFirst sends a new arm's first prompt as soon as it takes input.
-func (b *Brain) sendFirst(id, prompt string) {
-	ctx, cancel := context.WithTimeout(b.ctx, initialPromptTimeout)
+func (b *Brain) sendFirst(life context.Context, id, prompt string) {
+	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
 	defer cancel()
 	_, err := b.WaitArm(ctx, id, []coleo.State{coleo.Idle})
 	if err == nil {
 		_, err = b.Prompt(ctx, id, coleo.Prompt{Text: prompt}, "")
 	}
-	if err != nil && b.ctx.Err() == nil {
+	if err != nil && life.Err() == nil {
 		b.Log.Warn("send the first prompt", "arm", id, "error", err)
 	}
 }

@@ -19,6 +19,10 @@ const (
 	// goneAfter is how long nobody may listen for a host agent's commands until
 	// it counts as gone: much longer than it takes to connect again.
 	goneAfter = 3 * time.Second
+	// silentAfter is how long a host agent that listens may leave every question
+	// for a sign of life unanswered until a command to it is given up. It answers
+	// within a millisecond; one on a loaded machine gets much longer.
+	silentAfter = 10 * time.Second
 )
 
 // opAlive asks a host agent for how long it has listened; package bus answers
@@ -54,9 +58,9 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	case errors.Is(err, nats.ErrNoResponders):
 		return unreachable{because: coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time", host, op)
+		return unanswered{coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time: whether that was done is not known", host, op)}
 	case err != nil:
-		return coleo.Errorf(coleo.EUnavailable, "ask the host agent %s to %s: %v", host, op, err)
+		return unanswered{coleo.Errorf(coleo.EUnavailable, "ask the host agent %s to %s: %v: whether that was done is not known", host, op, err)}
 	}
 	var r report
 	if err := json.Unmarshal(msg.Data, &r); err != nil {
@@ -76,6 +80,7 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 func (c *Conn) watch(ctx context.Context, host string, op Op, gone context.CancelCauseFunc) {
 	sent := time.Now()
 	var silent time.Time // since when nobody listens; zero: somebody does
+	heard := sent        // when it last gave a sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -92,13 +97,19 @@ func (c *Conn) watch(ctx context.Context, host string, op Op, gone context.Cance
 		case silent.IsZero():
 			silent = time.Now()
 		}
+		if err == nil {
+			heard = time.Now()
+		}
 		because := coleo.Errorf(coleo.EUnavailable, "the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
 		switch {
 		case err == nil && age < elapsed:
-			gone(because)
+			gone(unanswered{because})
 			return
 		case !silent.IsZero() && time.Since(silent) > goneAfter:
-			gone(unreachable{because})
+			gone(unreachable{because: because, sent: true})
+			return
+		case time.Since(heard) > silentAfter:
+			gone(unanswered{coleo.Errorf(coleo.EUnavailable, "the host agent %s gives no sign of life: whether %q was done is not known", host, op)})
 			return
 		}
 	}
@@ -128,13 +139,34 @@ func (c *Conn) age(ctx context.Context, host string) (time.Duration, error) {
 
 // unreachable is the error for a host agent that nobody can ask. What a host
 // agent itself cannot reach is another matter, with the same code.
-type unreachable struct{ because *coleo.Error }
+type unreachable struct {
+	because *coleo.Error
+	sent    bool // somebody got the command, and has gone since
+}
 
 // Error says that it cannot be asked.
 func (u unreachable) Error() string { return u.because.Message }
 
 // Unwrap returns the error with its code.
 func (u unreachable) Unwrap() error { return u.because }
+
+// unanswered is the error for a command that was sent and whose report did not
+// come: it may have been carried out, and may still be.
+type unanswered struct{ because *coleo.Error }
+
+// Error says that the report did not come.
+func (u unanswered) Error() string { return u.because.Message }
+
+// Unwrap returns the error with its code.
+func (u unanswered) Unwrap() error { return u.because }
+
+// Unanswered tells whether an error leaves open what became of a command. Any
+// other error is the host agent's own report, or says that nobody got the
+// command.
+func Unanswered(err error) bool {
+	var gone unreachable
+	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
+}
 
 // Unreachable tells whether an error says that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
@@ -143,7 +175,8 @@ func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 // own, until ctx ends.
 func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
-	sub, err := c.nc.Subscribe(commandSubject(host), func(msg *nats.Msg) {
+	// The queue has one taker for each command, should two host agents have one id.
+	sub, err := c.nc.QueueSubscribe(commandSubject(host), "host", func(msg *nats.Msg) {
 		go func() {
 			var o order
 			var r report

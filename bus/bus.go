@@ -32,7 +32,7 @@ const maxWait = 2 * time.Minute
 // says who it is, to the server's log. Errors: EUnavailable when nobody listens
 // there, when the key is not the server's, or when another user listens.
 func Dial(path string, key Key, name string) (*Conn, error) {
-	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup())
+	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup(), nats.CustomInboxPrefix(hostInbox))
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %w", path, err)
 	}
@@ -109,6 +109,8 @@ func commandSubject(host string) string { return "coleo.host." + token(host) + "
 
 const (
 	everyCommand = "coleo.host.*.command"
+	everyClaim   = "coleo.host.*.claim"
+	hostInbox    = "coleo.inbox" // answers to host agents; those to serve are elsewhere
 
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"

@@ -31,6 +31,7 @@ const (
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
+	OpPulse     Op = "pulse"     // nothing -> Pulse: cheap, asked every PulseEvery
 )
 
 // SpawnOrder starts an arm. Config.Dir, Nonce and Environ are the host agent's to
@@ -46,7 +47,8 @@ type SpawnOrder struct {
 
 // ArmOrder is about one arm.
 type ArmOrder struct {
-	Arm string `json:"arm"`
+	Arm        string `json:"arm"`
+	Generation int    `json:"generation,omitempty"` // of OpKill: end the arm only if this is its last start; 0: whichever is
 }
 
 // ArmReport is what a host agent knows of an arm, looked up when it is asked.
@@ -86,6 +88,34 @@ const (
 	ProcessAlive   ProcessState = "alive"
 	ProcessStopped ProcessState = "stopped" // by a signal, such as SIGSTOP
 	ProcessDead    ProcessState = "dead"
+)
+
+// Pulse is what a host agent knows of its arms without asking their holders. It
+// is evidence of this moment: serve believes it for SilentAfter, no longer.
+type Pulse struct {
+	PID   int        `json:"pid"`
+	Epoch string     `json:"epoch"` // of the log, with Head: where it ended before the arms were looked at
+	Head  uint64     `json:"head"`
+	Arms  []ArmPulse `json:"arms"`
+}
+
+// ArmPulse is one arm's part of a pulse.
+type ArmPulse struct {
+	ID         string       `json:"id"`
+	Generation int          `json:"generation"`
+	Attached   bool         `json:"attached"`           // the host agent holds a live session and reads its screen
+	Starting   bool         `json:"starting,omitempty"` // an order to start, end or take up the arm is being carried out
+	Process    ProcessState `json:"process"`
+	PID        int          `json:"pid,omitempty"` // of the agent CLI
+}
+
+// PulseEvery is how often serve asks each host agent for its pulse: a request
+// and one look at each process, some 100 µs. SilentAfter is after how long
+// without an answer serve says that nobody watches the arms. It is looked at with
+// each pulse, so people learn of it within 5 s, and one pulse may get lost.
+const (
+	PulseEvery  = 1500 * time.Millisecond
+	SilentAfter = 3500 * time.Millisecond
 )
 
 // PromptOrder sends a prompt.
@@ -150,17 +180,21 @@ type LeaseOrder struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for events behind a sequence number.
+// EventsOrder asks for events behind a position: a sequence number and the epoch
+// of the event that has it. Where the log has no such event its answer begins
+// with the first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
+	Epoch string `json:"epoch,omitempty"` // "": whatever the epoch
 	Limit int    `json:"limit"`
 }
 
 // Events is a piece of a host's log.
 type Events struct {
-	Epoch string        `json:"epoch"`
-	List  []coleo.Event `json:"list"`
-	Head  uint64        `json:"head"` // newest sequence number there is
+	Epoch   string        `json:"epoch"` // of the newest event
+	List    []coleo.Event `json:"list"`
+	Head    uint64        `json:"head"`              // newest sequence number there is
+	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the position that was asked for
 }
 
 // Beat is a host agent's sign of life, sent every BeatEvery and after each

@@ -73,8 +73,8 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 // it is.
 func hostPermissions() *natsserver.Permissions {
 	return &natsserver.Permissions{
-		Publish:   &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject}},
-		Subscribe: &natsserver.SubjectPermission{Allow: []string{everyCommand, rollSubject}},
+		Publish:   &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
+		Subscribe: &natsserver.SubjectPermission{Allow: []string{everyCommand, rollSubject, everyClaim, hostInbox + ".>"}},
 		Response:  &natsserver.ResponsePermission{MaxMsgs: 1, Expires: maxWait},
 	}
 }

@@ -56,6 +56,9 @@ func connect(dir, nonce string) (net.Conn, error) {
 		return nil, fmt.Errorf("connect to the holder in %s: %w", dir, err)
 	}
 	status, err := ask(conn, request{Op: askHello, Version: Version, Nonce: nonce}, answerTimeout)
+	if err == nil {
+		err = sameProcess(conn, status.Status.Holder)
+	}
 	if err == nil && nonce != "" && status.Status.Nonce != nonce {
 		err = coleo.Errorf(coleo.EUnproven, "the holder in %s is another one than expected", dir)
 	}
@@ -64,6 +67,16 @@ func connect(dir, nonce string) (net.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
+}
+
+// sameProcess refuses an answer that names another process than the one that
+// gave it.
+func sameProcess(conn *net.UnixConn, named coleo.Identity) error {
+	p, err := localsocket.PeerOf(conn)
+	if err == nil && p.PID != 0 && p.PID != named.PID {
+		err = coleo.Errorf(coleo.EUnproven, "process %d answers for a holder and says that it is process %d", p.PID, named.PID)
+	}
+	return err
 }
 
 func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
@@ -197,12 +210,13 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends an arm's whole process tree by Stop, or by a Sweep when its holder
-// has ended already. Processes that are left are an error.
+// End ends the process tree of the arm's start that this client is about, by Stop,
+// or by a sweep when its holder has ended already. Another start of the arm, which
+// may be newer, is left alone. Processes that are left are an error.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
-		left, err = Sweep(arm), nil
+		left, err = SweepStarts(arm, OfStart(c.nonce)), nil
 	}
 	if err != nil {
 		return err

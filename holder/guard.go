@@ -35,8 +35,9 @@ const restartGuard = time.Second
 
 // guardOrder is what a guard must know.
 type guardOrder struct {
-	Arm string `json:"arm"`
-	Dir string `json:"dir"`
+	Arm   string `json:"arm"`
+	Dir   string `json:"dir"`
+	Nonce string `json:"nonce,omitempty"` // of the start; "" from a holder that does not name it: any start
 }
 
 // guard is the holder's side of it.
@@ -104,7 +105,7 @@ func (s *server) startGuard() error {
 }
 
 func (s *server) newGuard() (*guard, error) {
-	order, err := guardInput(guardOrder{Arm: s.launch.Arm, Dir: s.launch.Dir})
+	order, err := guardInput(guardOrder{Arm: s.launch.Arm, Dir: s.launch.Dir, Nonce: s.launch.Nonce})
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func guardArm(o guardOrder) error {
 		return err
 	}
 	w := &wake{journal: j, intake: in}
-	left := w.endTree(o.Arm, openGroup(o.Dir))
+	left := w.endTree(o, openGroup(o.Dir))
 	groupErr := openGroup(o.Dir).end(o.Dir)
 	err = w.bringIn(time.Now().Add(guardFull))
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
@@ -61,14 +61,14 @@ type wake struct {
 	over    bool // the terminal has nothing more to give
 }
 
-// endTree ends what carries the arm's mark or is in its group, as politely as a stop does, and
-// reads meanwhile what it still says: a process that waits for its terminal
+// endTree ends what carries the mark of the arm's start or is in its group, as
+// politely as a stop does, and reads meanwhile what it still says: a process that waits for its terminal
 // could not end. It returns the pids that are left.
-func (w *wake) endTree(arm string, g group) []int {
+func (w *wake) endTree(o guardOrder, g group) []int {
 	polite := false
 	start := time.Now()
 	for {
-		tree := markedOrIn(g, arm)
+		tree := markedTree(g, o.Arm, OfStart(o.Nonce))
 		switch now := time.Since(start); {
 		case len(tree) == 0 || now > guardGrace+killTimeout:
 			return pidsOf(tree)

@@ -138,7 +138,7 @@ func killUnderLoad(t *testing.T, kind string, after int) {
 	if e, err := ReadExit(l.Dir); err != nil || e == nil || e.Reason != holderDied || e.Offset != int64(len(got)) {
 		t.Fatalf("exit = %+v, %v; want word of the holder's death at %d", e, err, len(got))
 	}
-	if left := markedTree(l.Arm); len(left) > 0 {
+	if left := markedTree(group{}, l.Arm, anyStart); len(left) > 0 {
 		t.Fatalf("processes %v are left", pidsOf(left))
 	}
 }

@@ -81,6 +81,16 @@ func StartID(nonce string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// OfStart picks the start that a nonce belongs to, for SweepStarts; without a
+// nonce, every start. Holders of earlier versions named the nonce itself.
+func OfStart(nonce string) func(generation int, start string) bool {
+	if nonce == "" {
+		return anyStart
+	}
+	id := StartID(nonce)
+	return func(_ int, start string) bool { return start == id || start == nonce }
+}
+
 // Start runs command, which must be `coleo hold --stdin` or a program that
 // calls Serve like it, as a process of its own that outlives the caller, and
 // returns when the program in the arm runs. Errors: what the holder says, for

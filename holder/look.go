@@ -1,6 +1,11 @@
 package holder
 
-import "coleo.dev"
+import (
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
 
 // Liveness is how a process is.
 type Liveness string
@@ -21,4 +26,21 @@ func Look(id coleo.Identity) Liveness {
 		return Stopped
 	}
 	return Alive
+}
+
+// Wake has a process go on that was stopped by a signal, and only the one that
+// id names.
+func Wake(id coleo.Identity) { signalOne(id, syscall.SIGCONT) }
+
+// Terminate tells the holder that id names to end its arm in order, as a machine
+// does when it shuts down, and returns when the holder has ended. It is for
+// callers without the holder's nonce. Errors: ETimeout.
+func Terminate(id coleo.Identity) error {
+	signalOne(id, syscall.SIGTERM, syscall.SIGCONT)
+	for deadline := time.Now().Add(termGrace + killTimeout + linger); Look(id) != Dead; time.Sleep(treePoll) {
+		if time.Now().After(deadline) {
+			return coleo.Errorf(coleo.ETimeout, "the holder, process %d, was told to end and has not", id.PID)
+		}
+	}
+	return nil
 }

@@ -109,7 +109,7 @@ func reuse() (again, same, hit int, err error) {
 // it has executed its program it has ours.
 func awaitMarked(pid int) []process {
 	for {
-		for _, p := range markedTree("reuse") {
+		for _, p := range markedTree(group{}, "reuse", anyStart) {
 			if p.pid == pid {
 				return []process{p}
 			}

@@ -175,8 +175,8 @@ func enter(l Launch) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepFolder sweeps when the folder had a holder that left no word of the
-// end.
+// sweepFolder sweeps when the folder had a holder that left no word of the end. A
+// newer start of the arm, which has another folder, is left alone.
 func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
 		return nil
@@ -184,7 +184,7 @@ func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(exitPath(l.Dir)); err == nil {
 		return nil
 	}
-	return Sweep(l.Arm)
+	return SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
 // start opens journal and terminal and runs the program, with a guard from

@@ -14,7 +14,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if left := Sweep(l.Arm); len(left) != 0 || len(markedTree(l.Arm)) != 0 {
+	if left := Sweep(l.Arm); len(left) != 0 || len(Marked(l.Arm)) != 0 {
 		t.Fatalf("sweep left %v", left)
 	}
 	if _, err := Dial(l.Dir, l.Nonce); coleo.ErrorCode(err) != coleo.EUnavailable {
@@ -31,4 +31,55 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 			_ = syscall.Kill(second.Holder.PID, syscall.SIGKILL)
 		}
 	})
+}
+
+// TestTheEndOfOneStartLeavesANewerOneAlone: whether its holder is ended in order
+// or dies, and its guard or a sweep ends the rest.
+func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(t *testing.T, older Status, l Launch){
+		"its holder is killed, and swept": func(t *testing.T, older Status, l Launch) {
+			if err := syscall.Kill(older.Holder.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if err := Settle(l.Dir); err != nil { // the guard has done its work
+				t.Fatal(err)
+			}
+			if left := SweepStarts(l.Arm, func(generation int, _ string) bool { return generation == l.Generation }); len(left) != 0 {
+				t.Errorf("sweep left %v", left)
+			}
+		},
+		"it is ended over a connection that has just broken": func(t *testing.T, older Status, l Launch) {
+			client := dial(t, l)
+			if err := syscall.Kill(older.Holder.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.End(l.Arm, 0); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			older, l := start(t, "echo up; sleep 1000")
+			output(t, dial(t, l), 0, "up")
+			next := l
+			next.Dir, next.Generation, next.Nonce = t.TempDir(), l.Generation+1, "another"
+			newer, err := Start(t.Context(), holdCommand(), next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _, _ = dial(t, next).Stop(0) })
+			end(t, older, l)
+			if Look(older.Process) != Dead {
+				t.Error("the older start goes on")
+			}
+			if Look(newer.Process) != Alive {
+				t.Error("the newer start was ended as well")
+			}
+			if got := MarkedFrom(l.Arm, next.Generation); len(got) == 0 {
+				t.Error("the newer start is not found by its mark")
+			}
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -216,20 +217,19 @@ func sendAll(signals []syscall.Signal, send func(syscall.Signal)) {
 	}
 }
 
-// Wake has a process go on that was stopped by a signal, and only the one that id
-// names.
-func Wake(id coleo.Identity) {
-	signalAll([]process{{pid: id.PID, own: func() bool { return SameProcess(id) }}}, unix.SIGCONT)
+// signalOne sends signals to the process that id names, and to no other.
+func signalOne(id coleo.Identity, signals ...syscall.Signal) {
+	signalAll([]process{{pid: id.PID, own: func() bool { return SameProcess(id) }}}, signals...)
 }
 
-// Sweep ends every process of an arm that its holder left behind when it died
-// first: those that carry the arm's mark in their environment, whatever the
-// generation, and all below them. It returns the pids that are still there
-// after the time-out.
-func Sweep(arm string) []int {
+// SweepStarts ends every process that holders of an arm's starts left behind when
+// they died first: those that carry the mark of such a start in their
+// environment, and all below them. Starts for which which is false are left
+// alone. It returns the pids that are still there after the time-out.
+func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(killTimeout)
 	for {
-		left := markedTree(arm)
+		left := markedTree(group{}, arm, which)
 		if len(left) == 0 || time.Now().After(deadline) {
 			return pidsOf(left)
 		}
@@ -238,16 +238,22 @@ func Sweep(arm string) []int {
 	}
 }
 
-// markedTree returns the live processes whose environment at their start named
-// the arm, and those below them. Environments of other users' processes cannot
-// be read; they are not ours.
-func markedTree(arm string) []process { return markedOrIn(group{}, arm) }
-
-// markedOrIn adds those in a control group.
-func markedOrIn(g group, arm string) []process {
-	want := []byte("\x00" + EnvArm + "=" + arm + "/")
+// markedTree returns the live processes in a group, those whose environment at
+// their start named such a start of the arm, and those below them. Environments
+// of other users' processes cannot be read; they are not ours.
+func markedTree(g group, arm string, which func(generation int, start string) bool) []process {
 	return treeOf(g, func(p process) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-		return err == nil && bytes.Contains(append([]byte{0}, env...), want)
+		if err != nil {
+			return false
+		}
+		_, mark, marked := bytes.Cut(append([]byte{0}, env...), []byte("\x00"+EnvArm+"="+arm+"/"))
+		if !marked {
+			return false
+		}
+		mark, _, _ = bytes.Cut(mark, []byte{0})
+		number, start, _ := strings.Cut(string(mark), "/")
+		generation, err := strconv.Atoi(number)
+		return err == nil && which(generation, start)
 	})
 }

@@ -40,20 +40,22 @@ func (s *server) endTree(grace time.Duration) []int {
 	return nil
 }
 
-// Sweep finds nothing here: another process's environment cannot be read.
-func Sweep(string) []int { return nil }
+// SweepStarts finds nothing here: another process's environment cannot be read.
+func SweepStarts(string, func(int, string) bool) []int { return nil }
 
 // process is one of an arm. None is known here but the program itself.
 type process struct{ pid int }
 
-func markedOrIn(group, string) []process { return nil }
+func markedTree(group, string, func(int, string) bool) []process { return nil }
 
 func pidsOf([]process) []int { return nil }
 
-// Wake has a process go on that was stopped by a signal.
-func Wake(id coleo.Identity) {
-	if SameProcess(id) {
-		_ = syscall.Kill(id.PID, syscall.SIGCONT)
+// signalOne sends signals to the process that id names.
+func signalOne(id coleo.Identity, signals ...syscall.Signal) {
+	for _, sig := range signals {
+		if SameProcess(id) {
+			_ = syscall.Kill(id.PID, sig)
+		}
 	}
 }
 

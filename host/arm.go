@@ -30,6 +30,7 @@ type arm struct {
 	calm    coleo.Cursor   // of the change into idle, error or dead that holds now; 0: it works
 	run     *coleo.Receipt // the open run; of several, the newest: those before it are in the record
 	lease   coleo.Lease
+	busy    bool          // it is being started, taken up or ended
 	blocked string        // what keeps the arm from going on
 	silent  bool          // its holder did not answer when the session was to be taken up
 	dead    chan struct{} // closed when the session has ended
@@ -153,6 +154,7 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	if err != nil {
 		a.host.Log.Error("keep the handle", "arm", a.record.Name, "error", err)
 	}
+	a.fileOrLog()
 }
 
 // change changes the arm's record and writes it down, with the events that led
@@ -186,6 +188,7 @@ func (a *arm) ended(s coleo.Session) {
 	if err := a.host.append(ctx, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("write down the end", "arm", a.record.Name, "error", err)
 	}
+	a.fileOrLog()
 	a.host.beat()
 }
 
@@ -218,6 +221,9 @@ func (a *arm) report() bus.ArmReport {
 	}
 	r.Proof, r.Blocked = prove(*r.Handle)
 	r.Process = bus.ProcessState(holder.Look(r.Handle.Process))
+	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
+		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' has it go on", pid, pid)
+	}
 	return r
 }
 

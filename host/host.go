@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,11 +47,14 @@ type Host struct {
 	ctx  context.Context // ends with Run
 
 	rules rereader // of Run alone
+
+	instance string    // random: tells it from another host agent with the same id
+	began    time.Time // when it took the id
 }
 
 // New returns a host agent that does nothing yet.
 func New(c Config) *Host {
-	return &Host{Config: c, arms: map[string]*arm{}}
+	return &Host{Config: c, arms: map[string]*arm{}, instance: rand.Text(), began: time.Now()}
 }
 
 // Run takes up the arms that are there and carries out commands until ctx
@@ -59,6 +63,9 @@ func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.ctx = ctx
+	if err := h.claim(ctx); err != nil {
+		return err
+	}
 	if err := h.adoptAll(ctx); err != nil {
 		return err
 	}
@@ -77,15 +84,50 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-tick.C:
 			h.rules.again = true // an arm may have begun by what was about to change
 			h.beat()
+			if err := h.contest(ctx); err != nil {
+				return h.yield(err)
+			}
 		case <-look.C:
 			h.reread(ctx)
 		case <-h.Bus.Back(): // to a serve that may have called the roll before
+			if err := h.contest(ctx); err != nil {
+				return h.yield(err)
+			}
 			h.beat()
 		case <-ctx.Done():
 			h.letGo()
 			return nil
 		}
 	}
+}
+
+// claim takes this host agent's id, unless another live one has it: two with one
+// id would follow, and start, the same arms.
+func (h *Host) claim(ctx context.Context) error {
+	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
+		return err
+	}
+	return h.contest(ctx)
+}
+
+// contest looks whether another host agent has had the id for longer. That it
+// could not look is no reason to end.
+func (h *Host) contest(ctx context.Context) error {
+	err := h.Bus.Contest(ctx, h.ID, h.mine())
+	if coleo.ErrorCode(err) == coleo.EConflict {
+		return err
+	}
+	return nil
+}
+
+func (h *Host) mine() bus.Claim {
+	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
+}
+
+// yield lets go of the arms because the id is another host agent's.
+func (h *Host) yield(because error) error {
+	h.letGo()
+	return because
 }
 
 // letGo closes every session; the agent CLIs run on.
@@ -98,6 +140,9 @@ func (h *Host) letGo() {
 
 // adoptAll takes up every arm that should be running.
 func (h *Host) adoptAll(ctx context.Context) error {
+	if err := h.takeFolders(ctx); err != nil {
+		return err
+	}
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
 		return err
@@ -105,14 +150,25 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	var adopting sync.WaitGroup
 	for _, record := range records {
 		a := &arm{host: h, record: record}
+		h.mu.Lock()
 		h.arms[record.ID] = a
-		if record.Desired == coleo.DesiredRunning && record.Handle != nil {
-			adopting.Go(func() {
-				if err := a.adopt(ctx); err != nil {
-					h.Log.Warn("take up arm", "arm", a.record.Name, "error", err)
+		h.mu.Unlock()
+		adopting.Go(func() {
+			switch {
+			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
+			case record.Desired != coleo.DesiredRunning: // its end was ordered, and nobody saw it
+				if err := a.kill(ctx, 0); err != nil {
+					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
-			})
-		}
+			case record.Handle == nil:
+				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable, "the host agent ended while it started the arm, and nothing of that start is there"))
+			default:
+				if err := a.adopt(ctx); err != nil {
+					h.Log.Warn("take up arm", "arm", a.name(), "error", err)
+				}
+			}
+			a.tellOrphans(ctx)
+		})
 	}
 	adopting.Wait()
 	return nil
@@ -126,11 +182,23 @@ func (h *Host) arm(key string) (*arm, error) {
 		return a, nil
 	}
 	for _, a := range h.arms {
-		if a.record.Name == key {
+		if a.name() == key {
 			return a, nil
 		}
 	}
 	return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", key)
+}
+
+func (a *arm) generation() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Generation
+}
+
+func (a *arm) name() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Name
 }
 
 func (h *Host) all() []*arm {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"coleo.dev"
@@ -25,8 +26,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.starting.Lock()
-	defer a.starting.Unlock()
+	defer a.begin()()
 	if err := a.start(ctx, harness, o); err != nil {
 		return nil, err
 	}
@@ -68,16 +68,22 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if _, err := a.live(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
-	if err := a.clear(); err != nil {
+	next := max(a.newest()+1, o.Config.Generation) // it may have run elsewhere since
+	if err := a.clear(next); err != nil {
 		return err
+	}
+	if newer := holder.MarkedFrom(a.record.ID, next); len(newer) > 0 {
+		return coleo.Errorf(coleo.EConflict, "start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started", next, o.Name, newer)
 	}
 	if err := a.thin(); err != nil {
 		return err
 	}
 	c := o.Config
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Name, r.Harness, r.Desired = o.Name, o.Harness, coleo.DesiredRunning
-		r.Generation = max(r.Generation+1, o.Config.Generation) // it may have run elsewhere since
+		if r.Harness, r.Desired = o.Harness, coleo.DesiredRunning; r.Name != o.Name {
+			r.Name = o.Name
+		}
+		r.Generation = next
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 		c.AllowSudo = a.host.AllowSudo
@@ -86,64 +92,45 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		}
 		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true, Since: time.Now().UTC()})
 		r.Spec, r.Workdir, r.Provider, r.Model = c, c.Workdir, c.Provider, c.Model
-		r.Status, r.State, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, nil, nil
+		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
 		return left
 	})
+	if err == nil {
+		err = a.keepFile() // so that whoever loses the database finds the start again
+	}
 	if err != nil {
 		return err
 	}
+	return a.launch(ctx, harness, c)
+}
+
+// launch starts the agent CLI of a generation that is written down. What cannot be
+// written down afterwards is ended: nobody would follow it.
+func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
 	s, err := harness.Spawn(ctx, c)
 	if err != nil {
-		a.failed(ctx)
+		a.failed(ctx, c, err)
 		return err
 	}
-	a.keepHandle(ctx, s)
-	if err := a.host.append(ctx, event(c.Arm, coleo.EventSpawned, s.Handle())); err != nil {
+	handle := s.Handle()
+	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
+		return []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
+	})
+	if err != nil {
+		err = errors.Join(err, s.Kill(context.WithoutCancel(ctx)), s.Close())
+		a.failed(ctx, c, err)
 		return err
 	}
+	a.fileOrLog()
 	a.hold(s, harness)
 	a.host.beat()
 	return nil
 }
 
-// failed writes down that a start did not come about.
-func (a *arm) failed(ctx context.Context) {
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Desired, r.Status, r.State = coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead
-		return nil
-	})
-	if err != nil {
-		a.host.Log.Error("write down a failed start", "arm", a.record.Name, "error", err)
-	}
-}
-
-// clear makes sure that nothing of the last generation is left: a holder that
-// proves itself must be killed by an order, one that does not is left alone,
-// and what a dead one left behind is swept.
-func (a *arm) clear() error {
-	a.mu.Lock()
-	handle := a.record.Handle
-	a.mu.Unlock()
-	if handle == nil {
-		return nil
-	}
-	proof, blocked := prove(*handle)
-	if proof == bus.Silent {
-		return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs, but %s", a.record.Name, blocked)
-	}
-	if proof == bus.Proven && holder.Look(handle.Process) != holder.Dead {
-		return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.record.Name)
-	}
-	if left := holder.Sweep(a.record.ID); len(left) > 0 {
-		return coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.record.Name)
-	}
-	return nil
-}
-
 // adopt takes up the session of an earlier host agent, on proof.
 func (a *arm) adopt(ctx context.Context) error {
-	a.starting.Lock()
-	defer a.starting.Unlock()
+	defer a.begin()()
 	if _, err := a.live(); err == nil {
 		return nil
 	}
@@ -171,8 +158,9 @@ func (a *arm) adopt(ctx context.Context) error {
 	}
 	a.mu.Unlock()
 	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
-		return err
+		return errors.Join(err, s.Close())
 	}
+	a.fileOrLog()
 	a.hold(s, harness)
 	a.awaitReading(ctx, s)
 	a.resolve(ctx, s)
@@ -215,14 +203,14 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true, Detail: cause.Error()}
 	switch coleo.ErrorCode(cause) {
 	case coleo.EUnavailable:
-		if left := holder.Sweep(handle.Arm); len(left) > 0 {
-			reading.Detail = "orphaned processes are left"
+		if left := sweepStart(handle.Arm, handle.Nonce); len(left) > 0 {
+			reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left and could not be ended", left)
 		}
-		if rebooted(handle) {
+		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
 			reading.Rule, reading.Detail = "reboot", "stopped (host rebooted)"
 		}
 	case coleo.EUnproven:
-		reading.Rule = "unproven"
+		reading.Rule = coleo.RuleUnproven
 	case coleo.ETimeout:
 		return errors.Join(cause, a.awaitAnswer(ctx, handle))
 	default:
@@ -257,107 +245,4 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 func rebooted(h coleo.Handle) bool {
 	me, err := holder.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
-}
-
-// kill ends the arm's whole process tree and returns when it is gone.
-func (a *arm) kill(ctx context.Context) error {
-	a.starting.Lock()
-	defer a.starting.Unlock()
-	var record store.ArmRecord
-	var s coleo.Session
-	var dead chan struct{}
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Desired = coleo.DesiredStopped
-		record, s, dead = *r, a.session, a.dead
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if record.Handle != nil && holder.Look(record.Handle.Holder) == holder.Stopped {
-		holder.Wake(record.Handle.Holder) // it is who ends the arm
-	}
-	if s == nil {
-		return a.killUnheld(ctx, record)
-	}
-	if err := s.Kill(ctx); err != nil {
-		_ = a.host.append(ctx, event(record.ID, coleo.EventOrphaned, coleo.Note{Text: err.Error()}))
-		return err
-	}
-	select {
-	case <-dead:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return awaitHolder(ctx, s.Handle().Holder)
-}
-
-// awaitHolder returns when a holder whose program has ended has ended too.
-func awaitHolder(ctx context.Context, id coleo.Identity) error {
-	const look = 5 * time.Millisecond
-	for holder.Look(id) != holder.Dead {
-		select {
-		case <-ctx.Done():
-			return coleo.Errorf(coleo.ETimeout, "the agent CLI has ended; its holder (process %d) has not", id.PID)
-		case <-time.After(look):
-		}
-	}
-	return nil
-}
-
-// killUnheld ends an arm whose session this host agent does not hold.
-func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
-	if record.Handle == nil {
-		return nil
-	}
-	proof, blocked := prove(*record.Handle)
-	switch proof {
-	case bus.Silent:
-		return coleo.Errorf(coleo.ETimeout, "end arm %s: %s", record.Name, blocked)
-	case bus.Unproven:
-		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone", record.Name)
-	case bus.Proven:
-		client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		if err := client.End(record.ID, killGrace); err != nil {
-			return err
-		}
-	case bus.Gone:
-		if left := holder.Sweep(record.ID); len(left) > 0 {
-			return coleo.Errorf(coleo.EInternal, "end arm %s: processes %v are left", record.Name, left)
-		}
-	}
-	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
-		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
-	})
-}
-
-// killGrace is between hang-up and KILL for an arm that nobody holds.
-const killGrace = 2 * time.Second
-
-// remove forgets a stopped arm and deletes its journal.
-func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
-	a.starting.Lock()
-	defer a.starting.Unlock()
-	if _, err := a.live(); err == nil {
-		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.record.Name)
-	}
-	if err := a.clear(); err != nil {
-		return nil, err
-	}
-	if err := a.removeFiles(); err != nil {
-		return nil, err
-	}
-	if err := h.DB.DeleteArm(ctx, a.record.ID); err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
-		return nil, err
-	}
-	h.mu.Lock()
-	delete(h.arms, a.record.ID)
-	h.mu.Unlock()
-	return nil, h.append(ctx, event(a.record.ID, coleo.EventRemoved, struct{}{}))
 }

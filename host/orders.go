@@ -39,6 +39,7 @@ func (h *Host) orders() map[bus.Op]order {
 	return map[bus.Op]order{
 		bus.OpSpawn:     decoded(h.spawn),
 		bus.OpList:      decoded(h.list),
+		bus.OpPulse:     decoded(h.pulse),
 		bus.OpEvents:    decoded(h.events),
 		bus.OpProviders: decoded(h.providers),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
@@ -47,12 +48,7 @@ func (h *Host) orders() map[bus.Op]order {
 			}
 			return a.report(), nil
 		}),
-		bus.OpKill: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			if err := a.kill(ctx); err != nil {
-				return nil, err
-			}
-			return a.report(), nil
-		}),
+		bus.OpKill:      decoded(h.kill),
 		bus.OpRemove:    onArm(h, h.remove),
 		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return nil, a.interrupt(ctx) }),
@@ -81,6 +77,18 @@ func (h *Host) orders() map[bus.Op]order {
 	}
 }
 
+// kill ends an arm, unless another start of it is meant than its last.
+func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.kill(ctx, o.Generation); err != nil {
+		return nil, err
+	}
+	return a.report(), nil
+}
+
 func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
 	return reports(h.all()), nil
 }
@@ -93,11 +101,20 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 	if limit <= 0 || limit > eventsAtOnce {
 		limit = eventsAtOnce
 	}
-	list, err := h.DB.Events(ctx, o.After, limit)
+	after := o.After
+	if o.Epoch != "" {
+		switch has, err := h.DB.Has(ctx, o.Epoch, o.After); {
+		case err != nil:
+			return nil, err
+		case !has:
+			after = 0
+		}
+	}
+	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head()}, nil
+	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head(), Checked: o.Epoch != ""}, nil
 }
 
 func explain(ctx context.Context, a *arm) (any, error) {

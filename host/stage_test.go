@@ -63,6 +63,7 @@ type stage struct {
 	reg   *registry.Registry
 	serve *bus.Conn
 	bus   *bustest.Bus
+	way   string // the socket by which the host agent reaches the bus
 
 	host *Host
 	db   *store.HostDB
@@ -88,6 +89,7 @@ func newStage(t *testing.T) *stage {
 	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
 	s.check(err)
 	s.bus = bustest.New(t)
+	s.way = s.bus.Path()
 	s.serve = s.bus.Serve()
 	s.start()
 	t.Cleanup(s.end)
@@ -110,7 +112,7 @@ func (s *stage) start() {
 	s.db, err = store.OpenHost(s.path("host.db"))
 	s.check(err)
 	s.check(s.db.SetHost(s.t.Context(), hostID))
-	s.conn = s.bus.Host()
+	s.conn = s.bus.HostBy(s.way)
 	s.host = New(Config{
 		ID: hostID, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 2,
 		Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),

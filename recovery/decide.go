@@ -29,6 +29,9 @@ func Decide(e Evidence) Remedy {
 	if refusal != "" {
 		return refuse(refusal)
 	}
+	if doubt := e.doubt(); doubt != "" && !e.Force {
+		return refuse(doubt)
+	}
 	return e.start(target)
 }
 
@@ -50,6 +53,22 @@ func (e Evidence) proven() bool {
 	}
 	_, live := e.live(e.Found.Host)
 	return live || e.Found.Host == LocalHost
+}
+
+// doubt says that the arm's last start may still run where nobody can look, ""
+// when there is proof that it has ended. No start follows from a doubt: two of
+// one arm would work at once.
+func (e Evidence) doubt() string {
+	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
+	if !e.Arm.HasHandle || e.Arm.Ended || looked {
+		return ""
+	}
+	if e.Arm.AgentID == "" {
+		return "Nobody could look for its last start, which may still run. --force starts it without that proof."
+	}
+	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, so the arm may still run there. "+
+		"Recover it when that host agent is back ('coleo up' or 'coleo agent start' on its machine; 'kill -CONT' if it is stopped). "+
+		"--force starts it elsewhere without that proof: two may run until the host agent is back, and then the older one is ended.", e.Arm.AgentID)
 }
 
 // hung tells whether the session works without a sign of life. The row behind

@@ -70,6 +70,7 @@ func draw(r *rand.Rand, e *Evidence) {
 	e.Arm.Desired = coleo.Desired(pick("running", "running", "running", "stopped"))
 	e.Arm.Workdir, e.Arm.Conversation = pick("", "/w"), pick("", "c")
 	e.Arm.AgentID, e.Arm.Hostname, e.Preferred = pick("", "h1", "h9"), pick("", "box"), pick("", "h1", "h2", "h9")
+	e.Arm.Ended, e.Force = r.IntN(3) == 0, r.IntN(3) == 0
 	e.Arm.HasHandle, e.Found.ServerOnly = r.IntN(3) > 0, r.IntN(4) == 0
 }
 
@@ -109,6 +110,8 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 	default:
 		is(false, "every action is one of the six")
 	}
+	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || proven)
+	is(!r.Starts() || looked || !e.Arm.HasHandle || e.Arm.Ended || e.Force, "nothing is started while its last start may still run where nobody can look")
 	is(!r.Starts() || r.Mode == coleo.RecoveryRestarted, "a new process is called restarted")
 	is(!r.Starts() || drives[r.Host] || r.Host == LocalHost, "only a live host agent that can drive the harness starts it")
 	local := !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)

@@ -72,6 +72,7 @@ type Arm struct {
 	HasHandle    bool // it has been started before
 	Conversation string
 	AgentID      string // host agent that had it last; may be long gone
+	Ended        bool   // its host agent has written down that its last start has ended, whole tree
 	Hostname     string // its machine
 }
 
@@ -96,6 +97,7 @@ type Evidence struct {
 	Preferred          string // id of the host agent that was asked for
 	AllowLocalFallback bool
 	RemoteOnly         bool // wins over AllowLocalFallback
+	Force              bool // a person wants it started without proof that its last start has ended
 }
 
 // Remedy is what to do, where, and why.

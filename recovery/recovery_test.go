@@ -67,15 +67,18 @@ func TestDecide(t *testing.T) {
 			gone(e)
 			e.Hosts = []coleo.HostInfo{live("h2", "other", 0), live("h7", "box", 9)}
 		}, with(resume, func(r *Remedy) { r.Host = "h7" })},
-		"the proof is of a host agent that has gone: not reattached":                  {func(e *Evidence) { e.Hosts = e.Hosts[1:] }, elsewhere},
-		"its machine is not reachable: restarted elsewhere, without its conversation": {unreachable, elsewhere},
-		"its host agent beats no more: not reattached":                                {func(e *Evidence) { e.Hosts[0].Live = false }, elsewhere},
-		"another host agent was asked for":                                            {func(e *Evidence) { gone(e); e.Preferred = "h2" }, Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted}},
-		"one was asked for that is gone":                                              {func(e *Evidence) { gone(e); e.Preferred = "h9" }, resume},
-		"its own host is full, which does not matter":                                 {func(e *Evidence) { gone(e); e.Hosts[0].Arms = 10 }, resume},
-		"the other host is full":                                                      {func(e *Evidence) { unreachable(e); e.Hosts[0].Arms = 10 }, Remedy{Action: Refuse}},
+		"the proof is of a host agent that has gone: neither reattached nor doubled": {func(e *Evidence) { e.Hosts = e.Hosts[1:] }, Remedy{Action: Refuse}},
+		"its machine is not reachable: it may still run there":                       {unreachable, Remedy{Action: Refuse}},
+		"that and forced: restarted elsewhere, without its conversation":             {func(e *Evidence) { unreachable(e); e.Force = true }, elsewhere},
+		"not reachable, and its end is written down: restarted elsewhere":            {func(e *Evidence) { unreachable(e); e.Arm.Ended = true }, elsewhere},
+		"its host agent beats no more: neither reattached nor doubled":               {func(e *Evidence) { e.Hosts[0].Live = false }, Remedy{Action: Refuse}},
+		"another host agent was asked for":                                           {func(e *Evidence) { gone(e); e.Preferred = "h2" }, Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted}},
+		"one was asked for that is gone":                                             {func(e *Evidence) { gone(e); e.Preferred = "h9" }, resume},
+		"its own host is full, which does not matter":                                {func(e *Evidence) { gone(e); e.Hosts[0].Arms = 10 }, resume},
+		"the other host is full":                                                     {func(e *Evidence) { unreachable(e); e.Hosts[0].Arms = 10 }, Remedy{Action: Refuse}},
 		"the least busy host is taken": {func(e *Evidence) {
 			unreachable(e)
+			e.Force = true
 			e.Hosts = []coleo.HostInfo{live("h3", "c", 2), live("h5", "e", 1), live("h4", "d", 1)}
 		}, with(elsewhere, func(r *Remedy) { r.Host = "h4" })},
 		"hung where its agent CLI was taken away: refused":     {func(e *Evidence) { e.Health, e.Hosts[0].Capabilities = coleo.HealthHung, nil }, Remedy{Action: Refuse}},

@@ -16,17 +16,21 @@ import (
 // HostDB is a host agent's database: the append-only log of what happened to
 // its arms, and what it must know to find and restart them.
 type HostDB struct {
-	db    *database
-	head  *head
-	epoch string
-	host  atomic.Pointer[string]
+	db     *database
+	head   *head
+	epoch  string                 // of the events that this opening writes
+	legacy string                 // of events that have none of their own
+	newest atomic.Pointer[string] // of the newest event
+	host   atomic.Pointer[string]
 }
 
 // hostSchema is host.db; the mark spells "clho".
 var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
 // OpenHost opens a host agent's database and makes it if it is missing. A new
-// one draws an epoch and a host id at random; SetHost changes the id. Errors:
+// one draws a host id at random; SetHost changes the id. Each opening draws an
+// epoch for the events that it writes: a database that was restored from a copy
+// never gives another event the epoch and number of one that was lost. Errors:
 // EConflict, naming the process, while another one has it open, and when a
 // newer coleo has changed its tables.
 func OpenHost(path string) (*HostDB, error) {
@@ -43,7 +47,8 @@ func OpenHost(path string) (*HostDB, error) {
 
 func (h *HostDB) load() error {
 	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
-	var host string
+	h.epoch = token()
+	var host, newest string
 	var at uint64
 	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
 		for key, value := range draw {
@@ -53,11 +58,17 @@ func (h *HostDB) load() error {
 		}
 		var err error
 		at, err = lastSeq(tx)
-		return errors.Join(err,
-			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.epoch),
+		err = errors.Join(err,
+			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.legacy),
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'host'").Scan(&host))
+		if err != nil || at == 0 {
+			newest = h.epoch
+			return err
+		}
+		return tx.QueryRow("SELECT COALESCE(epoch, ?) FROM events WHERE seq = ?", h.legacy, int64(at)).Scan(&newest)
 	})
 	h.host.Store(&host)
+	h.newest.Store(&newest)
 	h.head = newHead(at)
 	return err
 }
@@ -89,9 +100,26 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	})
 }
 
-// Epoch returns the name of this log, drawn when its database was made. A host
-// that lost its database has another one.
-func (h *HostDB) Epoch() string { return h.epoch }
+// Epoch returns the epoch of the newest event; of an empty log, the one that its
+// first event will have.
+func (h *HostDB) Epoch() string { return *h.newest.Load() }
+
+// Has tells whether the log holds the event of that epoch and number. Number 0
+// is before the first event of any log.
+func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
+	if seq == 0 {
+		return true, nil
+	}
+	var found string
+	err := h.db.reader.QueryRowContext(ctx, "SELECT COALESCE(epoch, ?) FROM events WHERE seq = ?", h.legacy, int64(seq)).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for event %d of the log: %w", seq, err)
+	}
+	return found == epoch, nil
+}
 
 // Head returns the sequence number of the last event; 0 is an empty log.
 func (h *HostDB) Head() uint64 { return h.head.position() }
@@ -135,6 +163,7 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 		return nil, fmt.Errorf("append to the event log: %w", err)
 	}
 	if len(out) > 0 {
+		h.newest.Store(&h.epoch)
 		h.head.moveTo(out[len(out)-1].Seq)
 	}
 	return out, nil
@@ -162,8 +191,8 @@ func lastSeq(tx *sql.Tx) (uint64, error) {
 
 func appendOne(tx *sql.Tx, e *coleo.Event) error {
 	fields := eventFields(e)
-	_, err := tx.Exec("INSERT INTO events ("+columns(fields)+", seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		append(cells(fields), int64(e.Seq))...)
+	_, err := tx.Exec("INSERT INTO events ("+columns(fields)+", seq, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		append(cells(fields), int64(e.Seq), e.Epoch)...)
 	return err
 }
 
@@ -172,10 +201,11 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
-		"SELECT seq, "+columns(eventFields(&shape))+" FROM events WHERE seq > ? ORDER BY seq LIMIT ?", int64(after), page(limit))
+		"SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&shape))+" FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+		h.legacy, int64(after), page(limit))
 	events, err := collect(rows, err, func(e *coleo.Event) []any {
-		e.Host, e.Epoch = h.Host(), h.epoch
-		return append([]any{&e.Seq}, cells(eventFields(e))...)
+		e.Host = h.Host()
+		return append([]any{&e.Seq, &e.Epoch}, cells(eventFields(e))...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the event log after %d: %w", after, err)

@@ -50,27 +50,33 @@ func (p *projection) add(e *coleo.Event) error {
 }
 
 // fresh tells whether an event is the next one of its host's log; false means
-// that it is known.
+// that it is known. A host whose log goes on in another epoch has opened its
+// database anew; one that was restored from a copy goes on from an earlier
+// event. Either way the event before a new one is known.
 func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
 		return false, err
 	}
-	next := uint64(1)
+	same := at.epoch == e.Epoch
 	switch {
-	case at.epoch == e.Epoch:
-		next = at.seq + 1
-		if e.Seq < next {
-			return false, nil
-		}
+	case same && e.Seq <= at.seq:
+		return false, nil
+	case same && e.Seq == at.seq+1:
 	case p.known(e):
 		return false, nil
-	}
-	if e.Seq != next {
-		return false, coleo.Errorf(coleo.EConflict, "events %d to %d of host %s (epoch %s) are missing", next, e.Seq-1, e.Host, e.Epoch)
+	case e.Seq > 1 && (same || !p.precedes(e)):
+		return false, coleo.Errorf(coleo.EConflict, "events before event %d of host %s (epoch %s) are missing", e.Seq, e.Host, e.Epoch)
 	}
 	at.epoch, at.seq = e.Epoch, e.Seq
 	return true, nil
+}
+
+// precedes tells whether an event with the number before this one is known of its
+// host, in whatever epoch.
+func (p *projection) precedes(e *coleo.Event) bool {
+	var one int
+	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND seq = ? LIMIT 1", e.Host, int64(e.Seq-1)).Scan(&one) == nil
 }
 
 func (p *projection) reached(host string) (*reached, error) {

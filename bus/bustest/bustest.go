@@ -47,11 +47,17 @@ func (b *Bus) Serve() *bus.Conn {
 	return conn
 }
 
+// Path returns where the bus listens.
+func (b *Bus) Path() string { return b.path }
+
 // Host returns the connection of a host agent. It lasts until the test's end
 // unless it is closed before.
-func (b *Bus) Host() *bus.Conn {
+func (b *Bus) Host() *bus.Conn { return b.HostBy(b.path) }
+
+// HostBy is Host over another socket that leads to the bus.
+func (b *Bus) HostBy(path string) *bus.Conn {
 	b.t.Helper()
-	conn, err := bus.Dial(b.path, b.key, "host agent")
+	conn, err := bus.Dial(path, b.key, "host agent")
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 		return err
 	}
 	defer s.takeBack("agent")
-	if err := nameHost(ctx, db, f.id); err != nil {
+	if err := nameHost(ctx, db, s.State, f.id); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
@@ -96,8 +96,11 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 }
 
 // nameHost gives the host agent its id, once and for all.
-func nameHost(ctx context.Context, db *store.HostDB, id string) error {
+func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	const prefix = "agent-"
+	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
+		id = host.LastID(dir) // the database was lost, and the arms' folders were not
+	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()
 		if err != nil {

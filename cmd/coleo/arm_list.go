@@ -55,7 +55,7 @@ func printArms(c *cobra.Command, list []coleo.Arm, all bool, now time.Time) erro
 	for _, arm := range rows {
 		word := display(arm)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, arm.Harness,
-			displayColour(word).paint(word), stateColour(arm.State).paint(stateWord(arm)), arm.Runtime.State,
+			displayColour(word).paint(word), stateColour(arm.State).paint(stateWord(arm)+asOf(arm, now)), arm.Runtime.State,
 			since(arm.LastOutputAt, now), orDash(arm.CurrentTaskSubject), arm.Workdir)
 	}
 	if err := w.Flush(); err != nil {
@@ -92,6 +92,20 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
+// asOf says how old a state is that nobody watches, "" for one that is watched,
+// or that its agent CLI is stopped.
+func asOf(arm coleo.Arm, now time.Time) string {
+	switch r := arm.Runtime; {
+	case r.Stale && r.AsOf.IsZero():
+		return " (nobody watches it)"
+	case r.Stale:
+		return " (as of " + since(r.AsOf, now) + " ago)"
+	case r.Frozen:
+		return " (stopped by a signal)"
+	}
+	return ""
+}
+
 func since(t, now time.Time) string {
 	if t.IsZero() || now.Before(t) {
 		return "n/a"
@@ -119,19 +133,19 @@ func newArmStatusCommand() *cobra.Command {
 			if wantsJSON(c) {
 				return printJSON(c, arm)
 			}
-			_, err = fmt.Fprintln(painted(c), statusText(arm))
+			_, err = fmt.Fprintln(painted(c), statusText(arm, time.Now()))
 			return err
 		}),
 	}
 }
 
-func statusText(arm coleo.Arm) string {
+func statusText(arm coleo.Arm, now time.Time) string {
 	r := arm.Runtime
 	var b strings.Builder
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
 	line("Status", arm.Status)
-	line("State", fmt.Sprintf("%s (rule %s)", stateColour(arm.State).paint(string(arm.State)), orDash(arm.Rule)))
+	line("State", fmt.Sprintf("%s (rule %s)%s", stateColour(arm.State).paint(string(arm.State)), orDash(arm.Rule), asOf(arm, now)))
 	line("Harness", arm.Harness)
 	line("Model", orDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)

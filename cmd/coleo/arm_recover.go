@@ -28,6 +28,8 @@ func newArmRecoverCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&q.Model, "model", "", "another model")
 	c.Flags().StringVar(&q.Provider, "provider", "", "another provider")
+	c.Flags().StringVar(&q.AgentID, "agent", "", "start it on this host agent, if it must be started")
+	c.Flags().BoolVar(&q.Force, "force", false, "start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
 	c.Flags().BoolVar(&local, "allow-local", false, "allow a start without a host agent, where the harness can")
 	return c
 }

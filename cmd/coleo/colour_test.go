@@ -66,7 +66,7 @@ func TestTablesStayInLineWithAndWithoutColours(t *testing.T) {
 			break
 		}
 	}
-	if got := statusText(arms[3]); !strings.Contains(got, string(red)+"dead"+noColour) {
+	if got := statusText(arms[3], time.Now()); !strings.Contains(got, string(red)+"dead"+noColour) {
 		t.Errorf("a dead arm is not red: %q", got)
 	}
 }

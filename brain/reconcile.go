@@ -1,0 +1,79 @@
+package brain
+
+import (
+	"context"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// The rules of rows that no event of a host's log has written.
+const (
+	ruleOrdered    = "ordered"     // a host agent has been told to start the arm, and nothing more is known
+	ruleNotStarted = "not started" // and it says now that it has not
+)
+
+// reconcile corrects rows that a host agent's pulse contradicts. It looks only
+// when the log has been read as far as the pulse goes: what the log says later
+// is newer.
+func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
+	list, err := b.DB.Arms(ctx, true)
+	if err != nil {
+		b.Log.Warn("compare the arms with a host agent's word", "host", id, "error", err)
+		return
+	}
+	b.mu.Lock()
+	m := b.hosts[id]
+	settled := m.head == position{pulse.Epoch, pulse.Head}
+	b.mu.Unlock()
+	seen := map[string]bus.ArmPulse{}
+	for _, a := range pulse.Arms {
+		seen[a.ID] = a
+	}
+	for _, arm := range list {
+		if arm.AgentID != id {
+			continue
+		}
+		a, known := seen[arm.ID]
+		switch {
+		case arm.Status == coleo.StatusStarting && arm.Rule == ruleOrdered && !(known && (a.Attached || a.Starting)):
+			settled = false
+			b.correct(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: ruleNotStarted})
+		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
+			settled = false
+			var report bus.ArmReport
+			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil && report.Attached {
+				b.correct(ctx, id, pulse, arm, report.Reading)
+			}
+		}
+	}
+	b.mu.Lock()
+	m.settled = settled
+	b.mu.Unlock()
+}
+
+// correct writes what a host agent says of an arm into its row, unless the row,
+// or the host's log, has changed since that was said.
+func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
+	b.mu.Lock()
+	m := b.hosts[id]
+	ok := m != nil && m.head == position{pulse.Epoch, pulse.Head} && b.ordering[was.ID] == 0 && r.State.Valid()
+	b.mu.Unlock()
+	if !ok {
+		return
+	}
+	arm, err := b.DB.UpdateArm(ctx, was.ID, func(row *coleo.Arm) error {
+		if row.Status != was.Status || row.Rule != was.Rule || row.Generation != was.Generation || !row.UpdatedAt.Equal(was.UpdatedAt) {
+			return coleo.Errorf(coleo.EConflict, "the row of arm %s has changed", row.Name)
+		}
+		row.Status, row.State, row.Rule, row.Dialog = coleo.StatusOf(r.State), r.State, r.Rule, r.Dialog
+		row.UpdatedAt = b.Now().UTC()
+		return nil
+	})
+	if err != nil {
+		return // the next pulse looks again
+	}
+	b.Log.Warn("the row of an arm was wrong: its host agent knows better", "arm", arm.Name, "was", was.State, "is", arm.State)
+	b.summarise(&arm)
+	b.updates.publish(coleo.Update{Arm: &arm})
+}

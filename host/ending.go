@@ -1,0 +1,216 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+	"coleo.dev/store"
+)
+
+// failed writes down what became of a start that did not come about: its
+// processes are ended first, and those that could not be are named.
+func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
+	ctx = context.WithoutCancel(ctx)
+	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(), Detail: cause.Error()}
+	if left := sweepStart(c.Arm, c.Nonce); len(left) > 0 {
+		reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left of a start that failed (%v)", left, cause)
+	}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		a.reading = reading
+		r.Desired, r.Status, r.State, r.Rule = coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead, reading.Rule
+		return []coleo.Event{event(r.ID, coleo.EventStopped, reading)}
+	})
+	if err != nil {
+		a.host.Log.Error("write down a failed start", "arm", a.name(), "error", err)
+	}
+	a.fileOrLog()
+}
+
+// sweepStart ends what is left of one start of an arm.
+func sweepStart(arm, nonce string) []int {
+	return holder.SweepStarts(arm, holder.OfStart(nonce))
+}
+
+// clear makes sure that nothing of the starts before one is left, whatever the
+// database says of them: a holder that proves itself must be killed by an order,
+// one that does not is left alone, and so is whatever lives in one of the arm's
+// folders. What dead ones left behind is swept.
+func (a *arm) clear(next int) error {
+	a.mu.Lock()
+	handle, rule := a.record.Handle, a.record.Rule
+	a.mu.Unlock()
+	if handle != nil {
+		proof, blocked := prove(*handle)
+		if proof == bus.Silent {
+			return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs, but %s", a.name(), blocked)
+		}
+		if proof == bus.Proven && holder.Look(handle.Process) != holder.Dead {
+			return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.name())
+		}
+	}
+	for _, n := range a.occupied() {
+		if err := a.vacated(n); err != nil {
+			return err
+		}
+	}
+	if left := holder.Marked(a.record.ID); rule == ruleCopied && len(left) > 0 {
+		return coleo.Errorf(coleo.EConflict, "this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
+	}
+	if left := holder.SweepStarts(a.record.ID, func(generation int, _ string) bool { return generation < next }); len(left) > 0 {
+		return coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.name())
+	}
+	return nil
+}
+
+// kill ends the arm's whole process tree and returns when it is gone. With a
+// generation it ends that one alone, and only while it is the arm's last.
+func (a *arm) kill(ctx context.Context, generation int) error {
+	defer a.begin()()
+	if last := a.generation(); generation != 0 && generation != last {
+		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended", generation, a.name(), last)
+	}
+	var record store.ArmRecord
+	var s coleo.Session
+	var dead chan struct{}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Desired = coleo.DesiredStopped
+		record, s, dead = *r, a.session, a.dead
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if record.Handle != nil && holder.Look(record.Handle.Holder) == holder.Stopped {
+		holder.Wake(record.Handle.Holder) // it is who ends the arm
+	}
+	a.fileOrLog()
+	if err := a.killHeld(ctx, record, s, dead); err != nil {
+		return err
+	}
+	a.fileOrLog()
+	return a.endOthers()
+}
+
+// killHeld ends the arm's present start.
+func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Session, dead chan struct{}) error {
+	if s == nil {
+		return a.killUnheld(ctx, record)
+	}
+	if err := s.Kill(ctx); err != nil {
+		_ = a.host.append(ctx, event(record.ID, coleo.EventOrphaned, coleo.Note{Text: err.Error()}))
+		return err
+	}
+	select {
+	case <-dead:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return awaitHolder(ctx, s.Handle().Holder)
+}
+
+// awaitHolder returns when a holder whose program has ended has ended too.
+func awaitHolder(ctx context.Context, id coleo.Identity) error {
+	const look = 5 * time.Millisecond
+	for holder.Look(id) != holder.Dead {
+		select {
+		case <-ctx.Done():
+			return coleo.Errorf(coleo.ETimeout, "the agent CLI has ended; its holder (process %d) has not", id.PID)
+		case <-time.After(look):
+		}
+	}
+	return nil
+}
+
+// killUnheld ends an arm whose session this host agent does not hold.
+func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
+	if record.Handle == nil {
+		return nil
+	}
+	proof, blocked := prove(*record.Handle)
+	switch proof {
+	case bus.Silent:
+		return coleo.Errorf(coleo.ETimeout, "end arm %s: %s", record.Name, blocked)
+	case bus.Unproven:
+		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone", record.Name)
+	case bus.Proven:
+		client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if err := client.End(record.ID, killGrace); err != nil {
+			return err
+		}
+	case bus.Gone:
+		if left := sweepStart(record.ID, record.Handle.Nonce); len(left) > 0 {
+			return coleo.Errorf(coleo.EInternal, "end arm %s: processes %v are left", record.Name, left)
+		}
+	}
+	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
+		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
+	})
+}
+
+// killGrace is between hang-up and KILL for an arm that nobody holds.
+const killGrace = 2 * time.Second
+
+// remove forgets a stopped arm and deletes its journal.
+func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
+	defer a.begin()()
+	if _, err := a.live(); err == nil {
+		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.record.Name)
+	}
+	if err := a.clear(a.newest() + 1); err != nil {
+		return nil, err
+	}
+	if err := a.removeFiles(); err != nil {
+		return nil, err
+	}
+	if err := h.DB.DeleteArm(ctx, a.record.ID); err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
+		return nil, err
+	}
+	h.mu.Lock()
+	delete(h.arms, a.record.ID)
+	h.mu.Unlock()
+	return nil, h.append(ctx, event(a.record.ID, coleo.EventRemoved, struct{}{}))
+}
+
+// endOthers ends what lives in the folders of the arm's other starts: the
+// database may have lost them.
+func (a *arm) endOthers() error {
+	var failed error
+	for _, n := range a.occupied() {
+		client, err := holder.Dial(a.dirOf(n), "")
+		if coleo.ErrorCode(err) == coleo.EUnavailable {
+			continue // its guard ends the rest
+		}
+		if err == nil {
+			err = endProven(client, a.record.ID, n)
+		}
+		if err != nil {
+			failed = errors.Join(failed, coleo.Errorf(coleo.ErrorCode(err), "end start %d of arm %s: %w", n, a.name(), err))
+		}
+	}
+	return failed
+}
+
+// endProven ends a start whose holder says that it is that one. The holder is told
+// by a signal: only who has its nonce may ask it.
+func endProven(client *holder.Client, arm string, generation int) error {
+	defer client.Close()
+	s, err := client.Status()
+	if err != nil {
+		return err
+	}
+	if s.Arm != arm || s.Generation != generation {
+		return coleo.Errorf(coleo.EUnproven, "its folder is held by start %d of arm %s: it is left alone", s.Generation, s.Arm)
+	}
+	return holder.Terminate(s.Holder) // its nonce may be lost
+}

@@ -1,0 +1,318 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/store"
+)
+
+// ruleCopied is the rule of an arm whose record came with a copied database: its
+// sessions, if there are any, belong to the folder that was copied.
+const ruleCopied = "copied"
+
+// armFile is what an arm's folder says of it when the database is lost or older.
+const armFile = "arm.json"
+
+// keptArm is what armFile holds.
+type keptArm struct {
+	Host   string          `json:"host"` // id of the host agent
+	Record store.ArmRecord `json:"record"`
+}
+
+// keepFile writes the arm's record beside its generations, whole or not at all.
+func (a *arm) keepFile() error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	a.mu.Lock()
+	kept := keptArm{Host: a.host.ID, Record: a.record}
+	a.mu.Unlock()
+	kept.Record.Run, kept.Record.Earlier, kept.Record.Intended = nil, nil, nil
+	raw, err := json.Marshal(kept)
+	if err == nil {
+		err = os.MkdirAll(a.root(), 0o700)
+	}
+	path := filepath.Join(a.root(), armFile)
+	if err == nil {
+		err = os.WriteFile(path+".new", raw, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write down arm %s in its folder: %w", kept.Record.Name, err)
+	}
+	return nil
+}
+
+// fileOrLog is keepFile for what has been done already.
+func (a *arm) fileOrLog() {
+	if err := a.keepFile(); err != nil {
+		a.host.Log.Error("keep the arm's file", "arm", a.name(), "error", err)
+	}
+}
+
+// LastID returns the id that the host agent of a state folder had, by what its
+// arms' folders say; "" when they say nothing.
+func LastID(dir string) string {
+	for _, id := range armFolders(dir) {
+		if kept, err := readKept(dir, id); err == nil && kept.Host != "" {
+			return kept.Host
+		}
+	}
+	return ""
+}
+
+func armFolders(dir string) []string {
+	entries, err := os.ReadDir(filepath.Join(dir, "arms"))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+func readKept(dir, id string) (keptArm, error) {
+	var kept keptArm
+	path := filepath.Join(dir, "arms", id, armFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return kept, err
+	}
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		return kept, fmt.Errorf("read %s: %w", path, err)
+	}
+	if kept.Record.ID != id {
+		return kept, coleo.Errorf(coleo.EInvalid, "%s is about arm %q: it is passed over", path, kept.Record.ID)
+	}
+	return kept, nil
+}
+
+// takeFolders brings the database up to what the arms' folders say: it may have
+// been lost, or put back from an older copy.
+func (h *Host) takeFolders(ctx context.Context) error {
+	records, err := h.DB.Arms(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]store.ArmRecord{}
+	for _, r := range records {
+		known[r.ID] = r
+		if r, changed := h.atHome(r); changed {
+			known[r.ID] = r
+			if err := h.DB.PutArm(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range armFolders(h.Dir) {
+		kept, err := readKept(h.Dir, id)
+		if errors.Is(err, fs.ErrNotExist) {
+			h.tellNameless(ctx, known, id)
+			continue
+		}
+		if err == nil {
+			err = h.takeFolder(ctx, known, kept.Record)
+		}
+		if err != nil {
+			h.Log.Error("take over what an arm's folder says", "arm", id, "error", err)
+		}
+	}
+	return nil
+}
+
+// tellNameless writes down what runs in the folder of an arm of which neither the
+// database nor the folder says what it is.
+func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
+	if _, there := known[id]; there {
+		return
+	}
+	a := &arm{host: h, record: store.ArmRecord{ID: id, Name: id}}
+	for _, n := range a.occupied() {
+		client, err := holder.Dial(a.dirOf(n), "")
+		if err != nil {
+			continue // a guard, which ends
+		}
+		s, err := client.Status()
+		_ = client.Close()
+		if err != nil {
+			continue
+		}
+		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to take it up: 'kill %d' ends it", n, id, s.Holder.PID)
+		h.Log.Warn("an orphan is left", "arm", id, "note", text)
+		if err := h.append(ctx, event(id, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
+			h.Log.Error("write down an orphan", "arm", id, "error", err)
+		}
+	}
+}
+
+// takeFolder takes an arm's record from its folder if that is newer than the
+// database's.
+func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
+	r, there := known[kept.ID]
+	if there && !newer(kept, r) {
+		return nil
+	}
+	if kept, _ = h.atHome(kept); kept.Handle == nil && kept.Rule != ruleCopied {
+		kept.Handle = found(kept)
+	}
+	err := h.DB.PutArm(ctx, kept)
+	if coleo.ErrorCode(err) == coleo.EConflict {
+		kept.Name = kept.ID // another arm has its name by now
+		err = h.DB.PutArm(ctx, kept)
+	}
+	if err == nil {
+		h.Log.Warn("an arm is known by its folder alone, or better", "arm", kept.Name, "generation", kept.Generation)
+	}
+	return err
+}
+
+// newer tells whether an arm's folder knows of a later start than the database, or
+// of another one with the same number, which runs.
+func newer(kept, r store.ArmRecord) bool {
+	switch {
+	case r.Rule == ruleCopied || kept.Generation < r.Generation:
+		return false
+	case kept.Generation > r.Generation || r.Handle == nil && r.Desired == coleo.DesiredRunning:
+		return true
+	case r.Spec.Nonce == kept.Spec.Nonce:
+		return false
+	}
+	client, err := holder.Dial(kept.Spec.Dir, kept.Spec.Nonce)
+	if err == nil {
+		_ = client.Close()
+	}
+	return err == nil
+}
+
+// found returns the handle of a start whose host agent did not live to write it
+// down; nil when nothing of it is there.
+func found(r store.ArmRecord) *coleo.Handle {
+	if r.Spec.Nonce == "" {
+		return nil
+	}
+	client, err := holder.Dial(r.Spec.Dir, r.Spec.Nonce)
+	if err != nil {
+		return nil
+	}
+	defer client.Close()
+	s, err := client.Status()
+	if err != nil || s.Arm != r.ID || s.Generation != r.Generation {
+		return nil
+	}
+	return &coleo.Handle{
+		Harness: r.Harness, Arm: r.ID, Generation: r.Generation, Nonce: s.Nonce, Dir: r.Spec.Dir, Workdir: r.Workdir,
+		Holder: s.Holder, Process: s.Process, Conversation: r.Spec.Conversation,
+	}
+}
+
+// atHome returns a record whose folders are in this state folder. One that names
+// another folder came with a state folder that was moved, and is put right, or
+// that was copied: then its session is not this host agent's.
+func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
+	if r.Handle == nil {
+		return r, false
+	}
+	a := &arm{host: h, record: r}
+	here, there := a.dirOf(r.Handle.Generation), r.Handle.Dir
+	if filepath.Clean(there) == here {
+		return r, false
+	}
+	old, err := os.Stat(there)
+	now, nowErr := os.Stat(here)
+	if err != nil || nowErr == nil && os.SameFile(old, now) {
+		handle := *r.Handle
+		handle.Dir, r.Spec.Dir, r.Handle = here, here, &handle
+		return r, true
+	}
+	h.Log.Warn("this state folder is a copy: the arm is the other folder's", "arm", r.Name, "other", there)
+	r.Handle, r.Desired, r.Status, r.State, r.Rule = nil, coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead, ruleCopied
+	return r, true
+}
+
+// generations returns the numbers of the arm's starts whose folders are there.
+func (a *arm) generations() []int {
+	entries, err := os.ReadDir(a.root())
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()[min(1, len(e.Name())):]); err == nil && e.IsDir() && e.Name()[0] == 'g' {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// newest returns the number of the arm's last start, by the database or by its
+// folders, whichever is newer.
+func (a *arm) newest() int {
+	n := a.generation()
+	for _, g := range a.generations() {
+		n = max(n, g)
+	}
+	return n
+}
+
+// occupied returns the starts in whose folders a holder or its guard lives.
+func (a *arm) occupied() []int {
+	var out []int
+	for _, n := range a.generations() {
+		if holder.Occupied(a.dirOf(n)) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// vacated waits until nobody lives in the folder of a start, and returns who does
+// when it is no guard that ends. A holder whose program has ended is on its way
+// out.
+func (a *arm) vacated(n int) error {
+	client, err := holder.Dial(a.dirOf(n), "")
+	switch coleo.ErrorCode(err) {
+	case "":
+	case coleo.EUnavailable:
+		return holder.Settle(a.dirOf(n))
+	default:
+		return coleo.Errorf(coleo.EConflict, "start %d of arm %s may still run: %w", n, a.name(), err)
+	}
+	defer client.Close()
+	s, err := client.Status()
+	if err != nil || holder.Look(s.Process) == holder.Dead {
+		return err
+	}
+	return coleo.Errorf(coleo.EConflict, "start %d of arm %s still runs (process %d): 'coleo arm kill %s' ends it", n, a.name(), s.Process.PID, a.name())
+}
+
+// tellOrphans writes down which starts of the arm run beside the one that it is
+// known by.
+func (a *arm) tellOrphans(ctx context.Context) {
+	a.mu.Lock()
+	handle := a.record.Handle
+	a.mu.Unlock()
+	for _, n := range a.occupied() {
+		if handle != nil && handle.Generation == n || a.vacated(n) == nil {
+			continue
+		}
+		text := fmt.Sprintf("start %d of arm %s runs, and nobody follows it: 'coleo arm kill %s' ends it", n, a.name(), a.name())
+		a.host.Log.Warn("an orphan is left", "arm", a.name(), "note", text)
+		if err := a.host.append(ctx, event(a.record.ID, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
+			a.host.Log.Error("write down an orphan", "arm", a.name(), "error", err)
+		}
+	}
+}

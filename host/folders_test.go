@@ -1,0 +1,167 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+)
+
+// without carries out do while no host agent runs.
+func (s *stage) without(do func()) {
+	s.t.Helper()
+	s.halt()
+	do()
+	s.start()
+}
+
+// loseDB deletes the host agent's database, as a broken disk does.
+func (s *stage) loseDB() {
+	s.t.Helper()
+	for _, side := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(s.path("host.db" + side))
+	}
+}
+
+// copyDB returns the database as it is while no host agent runs, restoreDB puts
+// such a copy in its place.
+func (s *stage) copyDB() []byte {
+	s.t.Helper()
+	raw, err := os.ReadFile(s.path("host.db"))
+	s.check(err)
+	return raw
+}
+
+func (s *stage) restoreDB(raw []byte) {
+	s.t.Helper()
+	s.loseDB()
+	s.check(os.WriteFile(s.path("host.db"), raw, 0o600))
+}
+
+func (s *stage) report(id string) bus.ArmReport {
+	s.t.Helper()
+	return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id})
+}
+
+// spawnOrder is an order to start the arm of that name again.
+func (s *stage) spawnOrder(name string) bus.SpawnOrder {
+	return bus.SpawnOrder{
+		ID: filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name, Name: name, Harness: "fake",
+		Config: coleo.SpawnConfig{Workdir: s.path("work-" + name)},
+	}
+}
+
+func (s *stage) isThere(id string, want bus.ArmReport) {
+	s.t.Helper()
+	got := s.report(id)
+	if !got.Attached || got.Generation != want.Generation || got.Handle == nil || got.Handle.Process != want.Handle.Process {
+		s.t.Errorf("arm %s is %+v, want start %d with process %d", id, got, want.Generation, want.Handle.Process.PID)
+	}
+	if holder.Look(want.Handle.Process) != holder.Alive {
+		s.t.Errorf("process %d of arm %s has ended", want.Handle.Process.PID, id)
+	}
+	s.awaits(id, coleo.Idle)
+}
+
+func TestAnArmIsTakenUpWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	was := s.report(id)
+	s.without(s.loseDB)
+	s.isThere(id, was)
+	if got := s.report(id); got.Name != "ada" || LastID(s.dir) != hostID {
+		t.Errorf("its name is %q, the host agent's last id %q", got.Name, LastID(s.dir))
+	}
+	s.prompt(id, "say again")
+	s.awaits(id, coleo.Idle)
+}
+
+func TestAnArmIsTakenUpBehindAnOlderDatabase(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	var older []byte
+	s.without(func() { older = s.copyDB() })
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
+	s.arm("ada")
+	was := s.report(id)
+	if was.Generation != 2 {
+		t.Fatalf("generation %d, want 2", was.Generation)
+	}
+	s.without(func() { s.restoreDB(older) })
+	s.isThere(id, was)
+}
+
+// TestNothingIsStartedBesideWhatRunsInAnArmsFolder: also when neither the database
+// nor the folder says what it is.
+func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	was := s.report(id)
+	s.without(func() {
+		s.loseDB()
+		_ = os.Remove(filepath.Join(s.dir, "arms", id, "arm.json"))
+	})
+	if got := s.events(id, coleo.EventOrphaned); len(got) != 1 {
+		t.Errorf("%d events tell of the orphan, want one", len(got))
+	}
+	s.refused(coleo.EConflict, bus.OpSpawn, s.spawnOrder("ada"))
+	if holder.Look(was.Handle.Process) != holder.Alive {
+		t.Error("what ran was ended")
+	}
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // it is known by the refused order
+	if holder.Look(was.Handle.Process) != holder.Dead {
+		t.Error("what ran was not ended by kill")
+	}
+	s.arm("ada")
+	if got := s.report(id); got.Generation <= was.Generation {
+		t.Errorf("generation %d comes after %d", got.Generation, was.Generation)
+	}
+}
+
+// TestWhatAKilledHostAgentStartedIsFound: it was killed between the start and the
+// moment at which it writes down what it started.
+func TestWhatAKilledHostAgentStartedIsFound(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	was := s.report(id)
+	a, err := s.host.arm(id)
+	s.check(err)
+	s.halt()
+	a.record.Handle, a.record.Status, a.record.State = nil, coleo.StatusStarting, coleo.Initializing
+	s.check(a.keepFile())
+	s.loseDB()
+	s.start()
+	s.isThere(id, was)
+}
+
+// TestACopyOfTheFolderLeavesTheArmsToTheOther: it neither takes them up nor ends
+// them, nor starts them a second time.
+func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
+	t.Parallel()
+	s, other := newStage(t), newStage(t)
+	id := s.arm("ada")
+	was := s.report(id)
+	var db []byte
+	s.without(func() { db = s.copyDB() })
+	other.without(func() {
+		other.restoreDB(db)
+		s.check(os.CopyFS(filepath.Join(other.dir, "arms", id, "g1", "journal"), os.DirFS(holder.JournalDir(was.Handle.Dir))))
+		raw, err := os.ReadFile(filepath.Join(s.dir, "arms", id, "arm.json"))
+		s.check(err)
+		s.check(os.WriteFile(filepath.Join(other.dir, "arms", id, "arm.json"), raw, 0o600))
+	})
+	if got := other.report(id); got.Attached {
+		t.Error("the copy has taken up the other's arm")
+	}
+	o := s.spawnOrder("ada")
+	other.refused(coleo.EConflict, bus.OpSpawn, o)
+	must[bus.ArmReport](other, bus.OpKill, bus.ArmOrder{Arm: id})
+	s.isThere(id, was)
+}

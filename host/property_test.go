@@ -1,0 +1,246 @@
+package host
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/brain"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+	"coleo.dev/store"
+)
+
+var (
+	seed   = flag.Uint64("seed", 0, "of the random histories of a host; 0 draws one")
+	rounds = flag.Int("histories", 2, "how many random histories of a host are tried")
+)
+
+// history is a machine and a serve to which random things happen.
+type history struct {
+	*stage
+	r      *rand.Rand
+	copies [][]byte
+	done   []string // what has happened
+
+	db    *store.ServeDB
+	brain *brain.Brain
+	leave func()
+	jump  atomic.Int64 // by how much serve's clock is wrong
+	wire  *wire
+}
+
+var historyNames = []string{"ada", "bob"}
+
+// TestNoHistoryMakesTwoOfAnArmOrALie: whatever becomes of the database, the host
+// agent, serve and the clocks, an arm runs at most once, who runs is followed, and
+// serve's rows come to say what is there.
+func TestNoHistoryMakesTwoOfAnArmOrALie(t *testing.T) {
+	t.Parallel()
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64()
+	}
+	for i := range *rounds {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			const steps = 12
+			h := newHistory(t, first+uint64(i))
+			for range steps {
+				h.step()
+				h.settles()
+			}
+		})
+	}
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	t.Helper()
+	h := &history{stage: newStage(t), r: rand.New(rand.NewPCG(seed, 0))}
+	var err error
+	h.db, err = store.OpenServe(h.path("serve.db"))
+	h.check(err)
+	t.Cleanup(func() {
+		h.leave()
+		h.db.Close()
+		if t.Failed() {
+			t.Logf("run it again with -histories 1 -seed %d: %s", seed, strings.Join(h.done, ", "))
+		}
+	})
+	for _, name := range historyNames {
+		h.check(os.MkdirAll(h.path("work-"+name), 0o700))
+	}
+	h.without(func() { h.wire, h.way = newWire(t, h.bus.Path()) })
+	h.serves()
+	return h
+}
+
+// serves starts a serve on its database.
+func (h *history) serves() {
+	h.brain = brain.New(brain.Config{
+		DB: h.db, Bus: h.serve, Registry: h.reg, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return time.Now().Add(time.Duration(h.jump.Load())) },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.brain.Run(ctx) }()
+	h.leave = func() { cancel(); h.check(<-ended) }
+	h.hears(true)
+}
+
+// step has one random thing happen. Orders may be refused.
+func (h *history) step() {
+	h.t.Helper()
+	name := historyNames[h.r.IntN(len(historyNames))]
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	steps := []struct {
+		what string
+		do   func()
+	}{
+		{"spawn " + name, func() {
+			_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
+		}},
+		{"recover " + name, func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) }},
+		{"kill " + name, func() { _, _ = h.brain.Kill(ctx, name) }},
+		{"restart", h.again},
+		{"lose", func() { h.without(h.loseDB) }},
+		{"copy", func() { h.without(func() { h.copies = append(h.copies, h.copyDB()) }) }},
+		{"restore", h.restore},
+		{"restore while serve is away", func() { h.leave(); h.restore(); h.serves() }},
+		{"kill while serve is away", func() { h.leave(); h.killHere(name); h.serves() }},
+		{"serve restarts", func() { h.leave(); h.serves() }},
+		{"the holder of " + name + " dies", func() { h.killHolder(h.handle(name)) }},
+		{"the host agent is cut off while " + name + " is recovered", func() {
+			h.partition(func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) })
+		}},
+		{"the host agent is cut off while " + name + " is spawned and its holder dies", func() {
+			handle := h.handle(name)
+			h.partition(func() {
+				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
+				h.killHolder(handle)
+			})
+		}},
+		{"the clock jumps", func() { h.jump.Store(int64(h.r.IntN(int(4*time.Hour))) - int64(2*time.Hour)) }},
+	}
+	s := steps[h.r.IntN(len(steps))]
+	if len(h.done) < len(historyNames) { // there must be arms first
+		name = historyNames[len(h.done)]
+		s = steps[0]
+		s.what = "spawn " + name
+	}
+	h.done = append(h.done, s.what)
+	s.do()
+}
+
+func (h *history) restore() {
+	if len(h.copies) > 0 {
+		h.without(func() { h.restoreDB(h.copies[h.r.IntN(len(h.copies))]) })
+	}
+}
+
+func (h *history) killHere(name string) {
+	for _, r := range must[[]bus.ArmReport](h.stage, bus.OpList, nil) {
+		if r.Name == name {
+			_ = h.ask(bus.OpKill, bus.ArmOrder{Arm: r.ID}, nil)
+		}
+	}
+}
+
+// handle returns the handle of an arm that is followed, nil when it is not.
+func (h *history) handle(name string) *coleo.Handle {
+	for _, r := range must[[]bus.ArmReport](h.stage, bus.OpList, nil) {
+		if r.Name == name && r.Attached {
+			return r.Handle
+		}
+	}
+	return nil
+}
+
+func (h *history) killHolder(handle *coleo.Handle) {
+	if handle != nil {
+		h.check(syscall.Kill(handle.Holder.PID, syscall.SIGKILL))
+		h.until("the holder is gone", func() bool { return holder.Look(handle.Holder) == holder.Dead })
+	}
+}
+
+// partition carries out do while the host agent cannot be reached.
+func (h *history) partition(do func()) {
+	h.wire.set(true)
+	h.hears(false)
+	do()
+	h.wire.set(false)
+	h.hears(true)
+}
+
+// hears waits until serve takes the host agent to be live, or not to be.
+func (h *history) hears(live bool) {
+	h.until(fmt.Sprintf("the host agent is live: %v", live), func() bool {
+		list, err := h.brain.Hosts(context.Background())
+		return err == nil && len(list) == 1 && list[0].Live == live
+	})
+}
+
+// starts returns the processes of an arm's starts that run, by generation.
+func (h *history) starts(id string) map[int]int {
+	out := map[int]int{}
+	a := &arm{host: h.host, record: store.ArmRecord{ID: id}}
+	for _, n := range a.generations() {
+		client, err := holder.Dial(a.dirOf(n), "")
+		if err != nil {
+			continue
+		}
+		if s, err := client.Status(); err == nil && holder.Look(s.Process) != holder.Dead {
+			out[n] = s.Process.PID
+		}
+		_ = client.Close()
+	}
+	return out
+}
+
+// settles waits until what serve says of each arm is what is there.
+func (h *history) settles() {
+	h.t.Helper()
+	wrong := ""
+	for deadline := time.Now().Add(patience); ; {
+		if wrong = h.wrong(); wrong == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("after %s: %s", h.done[len(h.done)-1], wrong)
+		}
+		time.Sleep(20 * time.Millisecond) // between two looks
+	}
+}
+
+// wrong returns what is not as it should be, "" for nothing. Two starts of one
+// arm are wrong at any moment.
+func (h *history) wrong() string {
+	list, err := h.brain.Arms(context.Background(), true)
+	if err != nil {
+		return err.Error()
+	}
+	for _, row := range list {
+		starts := h.starts(row.ID)
+		if len(starts) > 1 {
+			h.t.Fatalf("after %s: arm %s runs more than once: %v", h.done[len(h.done)-1], row.Name, starts)
+		}
+		pid, runs := starts[row.Generation]
+		switch {
+		case len(starts) == 0 && row.Status != coleo.StatusStopped:
+			return fmt.Sprintf("arm %s does not run, and its row says %s/%s", row.Name, row.Status, row.State)
+		case len(starts) == 1 && (!runs || row.State != coleo.Idle || row.Runtime.Stale || row.PID != pid):
+			return fmt.Sprintf("arm %s runs as %v, and its row says %s of generation %d, process %d: %s", row.Name, starts, row.State, row.Generation, row.PID, row.Runtime.Reason)
+		}
+	}
+	return ""
+}

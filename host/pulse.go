@@ -1,0 +1,48 @@
+package host
+
+import (
+	"context"
+	"os"
+
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+)
+
+// pulse says how the arms are as far as this process knows, and looks at their
+// processes. It asks no holder, so that it is cheap and never waits.
+func (h *Host) pulse(context.Context, struct{}) (any, error) {
+	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head()}
+	for _, a := range h.all() {
+		p.Arms = append(p.Arms, a.pulse())
+	}
+	return p, nil
+}
+
+func (a *arm) pulse() bus.ArmPulse {
+	a.mu.Lock()
+	handle := a.record.Handle
+	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy, Process: bus.ProcessDead}
+	a.mu.Unlock()
+	if handle != nil {
+		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Look(handle.Process))
+	}
+	return p
+}
+
+// begin takes the turn to start the arm, to take it up or to end it. The function
+// that it returns gives the turn back.
+func (a *arm) begin() func() {
+	a.setBusy(true)
+	a.starting.Lock()
+	a.setBusy(true) // whoever had the turn has just said that it is over
+	return func() {
+		a.setBusy(false)
+		a.starting.Unlock()
+	}
+}
+
+func (a *arm) setBusy(busy bool) {
+	a.mu.Lock()
+	a.busy = busy
+	a.mu.Unlock()
+}
