@@ -24,7 +24,7 @@ type Settings struct {
 
 	// Serve says where the API listens.
 	Serve struct {
-		Addr string `toml:"addr"` // "127.0.0.1:8080"
+		Addr string `toml:"addr"` // DefaultAddr where nobody names one
 	} `toml:"serve"`
 
 	// Agents says where agent CLIs are looked for before PATH.
@@ -45,6 +45,10 @@ const (
 	maxKeep     = 1 << 20
 )
 
+// DefaultAddr is where the API listens when nobody names an address. Another
+// program may have it: then serve takes a free port.
+const DefaultAddr = "127.0.0.1:8080"
+
 // ReadSettings reads config.toml; a file that is not there says nothing.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
@@ -60,9 +64,6 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep
-	}
-	if s.Serve.Addr == "" {
-		s.Serve.Addr = "127.0.0.1:8080"
 	}
 	if s.Arms.MaxArms == 0 {
 		s.Arms.MaxArms = 10

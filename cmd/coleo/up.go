@@ -64,7 +64,7 @@ func newUpCommand() *cobra.Command {
 			if len(started) > 0 {
 				word = "started " + strings.Join(started, " and ")
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\ndashboard: %s\n%s\n", word, link.URL, note)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\n%sdashboard: %s\n%s\n", word, s.movedNote(), link.URL, note)
 			return err
 		},
 	}
