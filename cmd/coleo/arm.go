@@ -38,7 +38,7 @@ func withClient(do func(c *cobra.Command, client *api.Client, args []string) err
 		if coleo.ErrorCode(err) == coleo.EUnavailable && !s.serves(c.Context()) {
 			return coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
 		}
-		return err
+		return didYouMean(c.Context(), client, err)
 	}
 }
 

@@ -157,10 +157,17 @@ func orDash(s string) string {
 
 func newArmStatusCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "status NAME",
-		Short: "Tell everything about one arm",
-		Args:  exactly(1, "the name of an arm"),
+		Use:   "status [NAME]",
+		Short: "Tell everything about one arm; without a name, offer them",
+		Args:  atMost(1, "the name of an arm"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 0 {
+				name, err := pickArm(c, client)
+				if err != nil {
+					return err
+				}
+				args = []string{name}
+			}
 			arm, err := client.Arm(c.Context(), args[0])
 			if err != nil {
 				return err
