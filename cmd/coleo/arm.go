@@ -18,7 +18,7 @@ func newArmCommand() *cobra.Command {
 		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
 		newArmDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
 		newArmAnswerCommand(), newArmInterruptCommand(), newArmRecoverCommand(), newArmWatchCommand(), newArmAttachCommand(),
-		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmUsageCommand(), newArmLogsCommand(), newArmKillCommand(), newArmRemoveCommand(),
+		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmUsageCommand(), newArmLogsCommand(), newArmKillCommand(), newArmRemoveCommand(),
 	)
 	return c
 }

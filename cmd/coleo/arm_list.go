@@ -201,7 +201,7 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Truncated {
 			line("", cutOff)
 		}
-		line("Options", strings.Join(arm.Dialog.Options, " | "))
+		line("Options", numbered(arm.Dialog.Options))
 	}
 	b.WriteString("Runtime summary:\n")
 	line("  State", r.State)
@@ -228,4 +228,13 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// numbered writes options with the numbers by which 'coleo arm answer' picks them.
+func numbered(options []string) string {
+	out := make([]string, len(options))
+	for i, option := range options {
+		out[i] = fmt.Sprintf("%d %s", i+1, option)
+	}
+	return strings.Join(out, " | ")
 }
