@@ -32,8 +32,8 @@ type Settings struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
-	// Notify is run, by the shell, when an arm starts to wait for someone; the
-	// environment says which (COLEO_ARM_NAME, COLEO_DIALOG).
+	// Notify is run, by the shell, when an arm asks something, and when a turn has
+	// finished, failed or died. The environment says what has happened: docs/cli.md.
 	Notify string `toml:"notify"`
 }
 

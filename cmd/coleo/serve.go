@@ -38,7 +38,7 @@ func newServeCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
-	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm starts to wait for someone (COLEO_ARM_NAME, COLEO_DIALOG)")
+	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
 	return c
 }
 
