@@ -24,7 +24,7 @@ func (a *arm) pulse() bus.ArmPulse {
 	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy, Process: bus.ProcessDead}
 	a.mu.Unlock()
 	if handle != nil {
-		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Look(handle.Process))
+		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Glance(handle.Process))
 	}
 	return p
 }
