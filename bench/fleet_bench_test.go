@@ -38,7 +38,7 @@ func newFleet(b *testing.B) *fleet {
 		ok(b, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	f.write("config/harnesses/fake.toml", fakeSpec, 0o600)
-	f.write("config/config.toml", "[arms]\nmax_arms = 100\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+"/bin\"]\n", 0o600)
+	f.write("config/config.toml", "[arms]\nmax_arms = 1000\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+"/bin\"]\n", 0o600)
 	f.write("bin/fake", "#!/bin/sh\nexec "+os.Args[0]+" "+asFake+"\n", 0o700)
 	f.client.Transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return net.Dial("unix", filepath.Join(dir, "state/serve.sock"))
