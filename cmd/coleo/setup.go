@@ -59,11 +59,7 @@ func (s setup) agentPath() []string {
 // registry returns the built-in harnesses and the user's own. A file of the
 // user's that is wrong is told on standard error and left out.
 func (s setup) registry() (*registry.Registry, error) {
-	hold, err := holdCommand()
-	if err != nil {
-		return nil, err
-	}
-	reg, err := registry.New(s.Harnesses(), hold)
+	reg, err := s.readRegistry()
 	if reg == nil {
 		return nil, err
 	}
@@ -71,6 +67,15 @@ func (s setup) registry() (*registry.Registry, error) {
 		fmt.Fprintln(os.Stderr, "coleo: left out:", strings.ReplaceAll(err.Error(), "\n", "\ncoleo: left out: "))
 	}
 	return reg, nil
+}
+
+// readRegistry returns the harnesses, and what is wrong with files of the user's.
+func (s setup) readRegistry() (*registry.Registry, error) {
+	hold, err := holdCommand()
+	if err != nil {
+		return nil, err
+	}
+	return registry.New(s.Harnesses(), hold)
 }
 
 // secret returns the content of a file that only its owner may read, and makes

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/config"
+	"coleo.dev/holder"
+)
+
+// finding is one thing that is not as it should be.
+type finding struct {
+	Check string `json:"check"`
+	Wrong string `json:"wrong"`
+	Mend  string `json:"mend,omitempty"` // a command, or what to do
+	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until it is mended
+}
+
+// check is one thing that the doctor looks at. It changes nothing.
+type check struct {
+	name string
+	look func(ctx context.Context, s setup) []finding
+}
+
+func checks() []check {
+	return []check{
+		{"config.toml", checkSettings},
+		{"harness files", checkHarnesses},
+		{"state folder", checkState},
+		{"disk", checkDisk},
+		{"serve and host agent", checkProcesses},
+		{"arms", checkArms},
+		{"agent CLIs", checkAgents},
+		{"kernel", checkKernel},
+	}
+}
+
+func newDoctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what is wrong here, and say which command mends it",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			paths, err := config.FindPaths(os.Getenv)
+			if err != nil {
+				return err
+			}
+			s := setup{Paths: paths}
+			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings tells what is wrong
+			findings, grave := []finding{}, false
+			for _, check := range checks() {
+				found := check.look(c.Context(), s)
+				for i := range found {
+					found[i].Check = check.name
+					grave = grave || found[i].Grave
+				}
+				findings = append(findings, found...)
+				if !wantsJSON(c) {
+					printFindings(c, check.name, found)
+				}
+			}
+			if wantsJSON(c) {
+				err = printJSON(c, map[string]any{"findings": findings})
+			}
+			if err == nil && grave {
+				return exit(1)
+			}
+			return err
+		},
+	}
+}
+
+func printFindings(c *cobra.Command, name string, found []finding) {
+	if len(found) == 0 {
+		fmt.Fprintf(painted(c), "%s  %s\n", green.paint("ok  "), name)
+		return
+	}
+	for _, f := range found {
+		word, tone := "note", yellow
+		if f.Grave {
+			word, tone = "BAD ", red
+		}
+		fmt.Fprintf(painted(c), "%s  %s: %s\n", tone.paint(word), name, f.Wrong)
+		if f.Mend != "" {
+			fmt.Fprintf(c.OutOrStdout(), "      mend it with: %s\n", f.Mend)
+		}
+	}
+}
+
+func checkSettings(_ context.Context, s setup) []finding {
+	if _, err := config.ReadSettings(s.File()); err != nil {
+		return []finding{{Wrong: err.Error(), Grave: true}}
+	}
+	return nil
+}
+
+func checkHarnesses(_ context.Context, s setup) []finding {
+	reg, err := s.readRegistry()
+	if reg == nil {
+		return []finding{{Wrong: err.Error(), Grave: true}}
+	}
+	if err == nil {
+		return nil
+	}
+	var out []finding
+	for line := range strings.Lines(err.Error()) {
+		out = append(out, finding{Wrong: strings.TrimSpace(line), Mend: "edit that file; the built-in description is used meanwhile"})
+	}
+	return out
+}
+
+// checkState looks whether others can reach the folder, and whether it can be
+// written.
+func checkState(_ context.Context, s setup) []finding {
+	info, err := os.Stat(s.State)
+	if os.IsNotExist(err) {
+		return []finding{{Wrong: "nothing was started here yet", Mend: "coleo up"}}
+	}
+	if err != nil {
+		return []finding{{Wrong: err.Error(), Grave: true}}
+	}
+	var out []finding
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		out = append(out, finding{Wrong: fmt.Sprintf("%s is open to other users (mode %04o)", s.State, mode), Mend: "chmod 700 " + s.State, Grave: true})
+	}
+	f, err := os.CreateTemp(s.State, "doctor-*")
+	if err != nil {
+		return append(out, finding{Wrong: err.Error(), Mend: "make room on that disk, or give yourself the folder", Grave: true})
+	}
+	f.Close()
+	_ = os.Remove(f.Name())
+	return out
+}
+
+// lowDisk is how little free room is worth a note, in bytes: arms keep 256 MiB of
+// output each.
+const lowDisk = 1 << 30
+
+func checkDisk(_ context.Context, s setup) []finding {
+	var fs syscall.Statfs_t
+	dir := s.State
+	for syscall.Statfs(dir, &fs) != nil {
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	if free := fs.Bavail * uint64(fs.Bsize); free < lowDisk {
+		return []finding{{Wrong: fmt.Sprintf("%d MiB are free at %s", free>>20, dir), Mend: "coleo arm list --all, then coleo arm remove NAME for what has ended"}}
+	}
+	return nil
+}
+
+// checkProcesses looks at what should run in the background.
+func checkProcesses(ctx context.Context, s setup) []finding {
+	var out []finding
+	for _, name := range []string{"serve", "agent"} {
+		id, runs := s.runs(name)
+		switch {
+		case !runs:
+			out = append(out, finding{Wrong: name + " does not run", Mend: "coleo up"})
+		case holder.Look(id) == holder.Stopped:
+			out = append(out, finding{Wrong: fmt.Sprintf("%s (process %d) is stopped", name, id.PID), Mend: fmt.Sprintf("kill -CONT %d", id.PID), Grave: true})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	switch found := s.serving(ctx); {
+	case found == "":
+		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + tail(s.logFile("serve")), Mend: "coleo down && coleo up", Grave: true})
+	case found != version:
+		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, version), Mend: "coleo down && coleo up; the arms live on"})
+	case !s.hosts(ctx):
+		out = append(out, finding{Wrong: "the host agent runs and serve does not hear it; the end of its log: " + tail(s.logFile("agent")), Mend: "coleo down && coleo up", Grave: true})
+	}
+	return out
+}
+
+// checkArms tells which arms need somebody for another reason than a dialog.
+func checkArms(ctx context.Context, s setup) []finding {
+	if !s.serves(ctx) {
+		return nil
+	}
+	client, err := s.client()
+	if err != nil {
+		return []finding{{Wrong: err.Error(), Grave: true}}
+	}
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return []finding{{Wrong: err.Error(), Grave: true}}
+	}
+	var out []finding
+	for _, arm := range list {
+		if need, why := arm.Need(); need == coleo.NeedsYou && arm.State != coleo.WaitingApproval {
+			mend := "coleo arm recover " + arm.Name
+			if arm.Runtime.Frozen {
+				mend = fmt.Sprintf("kill -CONT %d", arm.PID)
+			}
+			out = append(out, finding{Wrong: "arm " + arm.Name + ": " + why, Mend: mend})
+		}
+	}
+	return out
+}
+
+func checkAgents(_ context.Context, s setup) []finding {
+	reg, _ := s.readRegistry()
+	if reg == nil {
+		return nil
+	}
+	for _, name := range reg.List() {
+		h, err := reg.Get(name)
+		if err == nil && name != "generic" && s.finds(h.Info().Command) {
+			return nil
+		}
+	}
+	return []finding{{Wrong: "no agent CLI is installed where Coleo looks", Mend: "coleo harness install claude-code, or 'path' below [agents] in config.toml"}}
+}
+
+// finds tells whether a program is where arms would find it.
+func (s setup) finds(command string) bool {
+	for _, dir := range s.agentPath() {
+		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	_, err := exec.LookPath(command)
+	return err == nil
+}
+
+// checkKernel tells what the kernel lets an arm do.
+func checkKernel(_ context.Context, s setup) []finding {
+	is := func(path, value string) bool {
+		raw, err := os.ReadFile(path)
+		return err == nil && strings.TrimSpace(string(raw)) == value
+	}
+	var out []finding
+	if !is("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
+		out = append(out, finding{Wrong: "sudo does not work inside arms: this kernel lets programs type into their own terminal, and Coleo takes that from them", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
+	}
+	if !is("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
+		out = append(out, finding{Wrong: "with allow_sudo an arm can type into its own terminal, and so answer its own dialogs", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0", Grave: true})
+	}
+	if is("/proc/sys/kernel/yama/ptrace_scope", "0") {
+		out = append(out, finding{Wrong: "an arm can trace your other programs", Mend: "sudo sysctl kernel.yama.ptrace_scope=1"})
+	}
+	return out
+}
