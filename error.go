@@ -37,6 +37,10 @@ type Error struct {
 	Message string  `json:"message"`
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Screen  *Screen `json:"screen,omitempty"`
+
+	// Delivered says of a prompt whether the agent CLI took it. It is nil where
+	// that is not known, and for all that is no prompt.
+	Delivered *bool `json:"delivered,omitempty"`
 }
 
 // Error returns the message.
