@@ -102,7 +102,8 @@ func refused(err error) error {
 			return err
 		}
 	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
-		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven, coleo.EUnsupported:
+		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven, coleo.EUnsupported,
+		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted:
 	}
 	marked := *e
 	marked.Delivered = new(bool)

@@ -54,13 +54,16 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	if o.Dialog == "" {
 		o.Dialog = d.Fingerprint
 	}
-	words := ""
+	words, undo := "", func(error) {}
+	if o.Decision.Choice == coleo.Deny {
+		undo = a.interrupting(ctx, s)
+	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
 		words, o.Decision.Words = o.Decision.Words, "" // nothing was typed
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
-	if err != nil {
+	if undo(err); err != nil {
 		return err
 	}
 	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
@@ -106,7 +109,10 @@ func (a *arm) interrupt(ctx context.Context) error {
 	if err := a.mayType(""); err != nil {
 		return err
 	}
-	return s.Interrupt(ctx)
+	undo := a.interrupting(ctx, s)
+	err = s.Interrupt(ctx)
+	undo(err)
+	return err
 }
 
 // lease gives, renews or takes back the right to type by hand.
