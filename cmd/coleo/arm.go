@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,8 +36,13 @@ func withClient(do func(c *cobra.Command, client *api.Client, args []string) err
 			return err
 		}
 		err = do(c, client, args)
-		if coleo.ErrorCode(err) == coleo.EUnavailable && !s.serves(c.Context()) {
-			return coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+		if api.Unsent(err) && s.stopped() == nil && !s.serves(c.Context()) {
+			away := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+			var e *coleo.Error
+			if errors.As(err, &e) {
+				away.Delivered = e.Delivered
+			}
+			return away
 		}
 		return err
 	}
