@@ -69,23 +69,23 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
 		return err
 	}
-	return a.instead(ctx, s, words, o.Lease)
+	return a.instead(ctx, s, o.Dialog, words, o.Lease)
 }
 
 // instead tells the agent CLI what to do instead of what was denied: as the
 // next prompt, because its dialogs take no words.
-func (a *arm) instead(ctx context.Context, s coleo.Session, words, lease string) error {
-	reading, err := coleo.WaitFor(ctx, s, coleo.Idle, coleo.Failed, coleo.WaitingApproval, coleo.Dead)
-	if err == nil && reading.State == coleo.WaitingApproval {
-		err = coleo.Blocked(reading.Dialog)
+func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
+	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
+		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
+		return err
+	})
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	if err == nil {
-		_, err = a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
-	}
-	if err != nil {
-		return coleo.Errorf(coleo.ErrorCode(err), "it was denied, but the words did not reach the agent CLI: %w", err)
-	}
-	return nil
+	told := *e
+	told.Message = "it was denied, but the words did not reach the agent CLI: " + e.Message
+	return &told
 }
 
 // usage returns what the arm's conversation has taken so far.
