@@ -55,6 +55,13 @@ func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 	return out.Arm, err
 }
 
+// Rename gives an arm another name. Error: EConflict when another arm has it.
+func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
+	var out armReply
+	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
+	return out.Arm, err
+}
+
 // Remove forgets a stopped arm.
 func (c *Client) Remove(ctx context.Context, arm string) error {
 	return c.callFor(ctx, killTime, del, armPath(arm, ""), nil, nil)

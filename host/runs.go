@@ -64,7 +64,7 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 		})
 	}
 	if err != nil {
-		a.host.Log.Error("write down that a prompt was not sent", "arm", a.record.Name, "error", err)
+		a.host.Log.Error("write down that a prompt was not sent", "arm", a.name(), "error", err)
 	}
 }
 
@@ -117,7 +117,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		return closing(r, run.ID, end)
 	})
 	if err != nil {
-		a.host.Log.Error("end a run", "arm", a.record.Name, "error", err)
+		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
 	}
 }
 
@@ -174,7 +174,7 @@ func (a *arm) resolve(ctx context.Context, s coleo.Session) {
 	a.mu.Unlock()
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {
-			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.record.Name, "error", err)
+			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.name(), "error", err)
 		}
 	}
 	if len(intended) > 0 {

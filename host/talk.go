@@ -49,7 +49,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	}
 	d := s.State().Dialog
 	if d == nil {
-		return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", a.record.Name, s.State().State)
+		return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", a.name(), s.State().State)
 	}
 	if o.Dialog == "" {
 		o.Dialog = d.Fingerprint
@@ -96,7 +96,7 @@ func usage(ctx context.Context, a *arm) (any, error) {
 	}
 	m, ok := s.(coleo.UsageMeter)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.record.Name)
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.name())
 	}
 	return m.Usage(ctx)
 }
@@ -149,7 +149,7 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.record.Name)
+		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.name())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -233,7 +233,7 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.record.Name)
+		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.name())
 	}
 	stream, err := t.Output(ctx, out.Offset)
 	if err != nil {
