@@ -28,6 +28,11 @@ const (
 	ETimeout      Code = "timeout"             // it did not happen in time
 	EUnsupported  Code = "unsupported"         // this harness cannot do that
 	EInternal     Code = "internal"            // ours
+
+	// A prompt was delivered, and its turn did not finish.
+	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
+	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
+	ETurnInterrupted Code = "turn_interrupted" // it was interrupted, or a dialog of it was denied
 )
 
 // Error is a failure with a code, in one line that says what, where and what
@@ -37,6 +42,10 @@ type Error struct {
 	Message string  `json:"message"`
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Screen  *Screen `json:"screen,omitempty"`
+
+	// Delivered says of a prompt whether the agent CLI took it. It is nil where
+	// that is not known, and for all that is no prompt.
+	Delivered *bool `json:"delivered,omitempty"`
 }
 
 // Error returns the message.

@@ -55,12 +55,39 @@ type Note struct {
 	Text string `json:"text"`
 }
 
+// Outcome says how a turn ended. Outcomes are stored: they never change meaning.
+type Outcome string
+
+// The outcomes of a turn. A run_end has all but the last.
+const (
+	OutcomeFinished    Outcome = "finished"    // the agent CLI ended it by itself, without an error
+	OutcomeFailed      Outcome = "failed"      // the agent CLI shows an error
+	OutcomeInterrupted Outcome = "interrupted" // it was interrupted, or a dialog of it was denied
+	OutcomeDied        Outcome = "died"        // the agent CLI has ended
+	OutcomeAsks        Outcome = "asks"        // it goes on once a dialog is answered
+)
+
+// OutcomeOf says how a turn ended that left an agent CLI in a state.
+func OutcomeOf(s State, interrupted bool) Outcome {
+	switch {
+	case s == Dead:
+		return OutcomeDied
+	case interrupted:
+		return OutcomeInterrupted
+	case s == Failed:
+		return OutcomeFailed
+	}
+	return OutcomeFinished
+}
+
 // RunEnd closes a run.
 type RunEnd struct {
-	Status State  `json:"status"` // idle, error or dead
-	Answer string `json:"answer,omitempty"`
-	Source string `json:"source,omitempty"`
-	Usage  *Usage `json:"usage,omitempty"` // of the whole conversation so far, where the agent CLI tells it
+	Status  State   `json:"status"`            // idle, error or dead
+	Outcome Outcome `json:"outcome,omitempty"` // events of older versions have none: DecodeRunEnd fills it in
+	Answer  string  `json:"answer,omitempty"`
+	Source  string  `json:"source,omitempty"`
+	Whole   bool    `json:"whole"`           // the turn has finished, and the agent CLI itself gave the answer; one from the screen may lack a part
+	Usage   *Usage  `json:"usage,omitempty"` // of the whole conversation so far, where the agent CLI tells it
 }
 
 // LastRun is the run that an arm has ended last.
@@ -81,6 +108,9 @@ func DecodeRunEnd(e Event) (RunEnd, error) {
 	var end RunEnd
 	if err := json.Unmarshal(e.Payload, &end); err != nil {
 		return end, Errorf(EInternal, "read the end of run %s: %v", e.Run, err)
+	}
+	if end.Outcome == "" {
+		end.Outcome = OutcomeOf(end.Status, false)
 	}
 	return end, nil
 }

@@ -106,6 +106,8 @@ type Receipt struct {
 	Cursor Cursor    `json:"cursor"` // changes after this one belong to the prompt
 	Offset int64     `json:"offset"` // byte offset in the terminal's output before it was typed
 	Text   string    `json:"text"`
+
+	Interrupted bool `json:"interrupted,omitempty"` // its turn was interrupted, or a dialog of it was denied
 }
 
 // Answer is an agent CLI's reply to a prompt.

@@ -23,6 +23,10 @@ type deleteReply struct {
 	Deleted bool `json:"deleted"`
 }
 
+type renameBody struct {
+	Name string `json:"name" minLength:"1" doc:"The new name"`
+}
+
 type spawnInput struct {
 	Body coleo.SpawnRequest
 }
@@ -38,6 +42,7 @@ func (s *Server) armRoutes(d table) {
 	add(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm)
 	add(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0}, s.spawnArm)
 	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
+	add(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0}, s.renameArm)
 	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0}, s.killArm)
 }
 
@@ -107,6 +112,11 @@ func (s *Server) recoverArm(ctx context.Context, in *armBody[*coleo.RecoverReque
 	}
 	out, err := s.brain.Recover(ctx, in.ID, r)
 	return &reply[coleo.SpawnReply]{out}, err
+}
+
+func (s *Server) renameArm(ctx context.Context, in *armBody[renameBody]) (*reply[armReply], error) {
+	arm, err := s.brain.Rename(ctx, in.ID, in.Body.Name)
+	return &reply[armReply]{armReply{arm}}, err
 }
 
 func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], error) {

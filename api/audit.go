@@ -97,6 +97,8 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, map[string]int{"bytes": max(len(q.Body.Data), len(q.Body.Text))}
 	case *armBody[resizeBody]:
 		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
+	case *armBody[renameBody]:
+		return q.ID, q.Body
 	case *browserOnly:
 		return "", map[string]string{"browser": q.ID}
 	}

@@ -23,6 +23,9 @@ type Brain interface {
 	Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error)
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
 	Remove(ctx context.Context, arm string) error
+	// Rename gives an arm another name. It is refused with EConflict when another
+	// arm has that name.
+	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
 
 	// Prompt returns when the prompt has verifiably been taken. The receipt's
 	// ID names the run that it started.

@@ -98,6 +98,12 @@ func (b *scriptedBrain) Kill(ctx context.Context, arm string) (coleo.Arm, error)
 	return b.Arm(ctx, arm)
 }
 
+func (b *scriptedBrain) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
+	a, err := b.Arm(ctx, arm)
+	a.Name = name
+	return a, err
+}
+
 func (b *scriptedBrain) Remove(ctx context.Context, arm string) error {
 	_, err := b.Arm(ctx, arm)
 	return err

@@ -106,6 +106,7 @@ type visitorKey struct{}
 // connected notes who has connected over the socket. Over TCP the kernel does
 // not say.
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
+	ctx = noteConn(ctx, conn)
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
 		return ctx

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -25,6 +24,11 @@ type ClientConfig struct {
 	Socket string
 	URL    string // counts when Socket is empty
 	Token  string
+
+	// Peer says why the server's process cannot answer, such as that a signal has
+	// stopped it; nil: it can, or that is not known. It is asked before each request
+	// and while an answer is waited for. It may be nil.
+	Peer func() error
 }
 
 // Client calls the API. It is safe for concurrent use. Errors of its methods
@@ -36,17 +40,24 @@ type Client struct {
 	http  *http.Client
 	dial  websocket.Dialer
 	where string // for people
+	peer  func() error
 }
 
 // NewClient makes a client. It does not call the server yet. Error: EInvalid
 // for a URL that is none.
 func NewClient(c ClientConfig) (*Client, error) {
-	client := &Client{base: strings.TrimSuffix(c.URL, "/"), token: c.Token, where: c.URL}
+	client := &Client{base: strings.TrimSuffix(c.URL, "/"), token: c.Token, where: c.URL, peer: c.Peer}
 	transport := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: idleTimeout}
 	client.dial = websocket.Dialer{HandshakeTimeout: headerTimeout}
 	switch {
 	case c.Socket != "":
-		dial := func(context.Context, string, string) (net.Conn, error) { return localsocket.Dial(c.Socket) }
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			conn, err := localsocket.Dial(c.Socket)
+			if err != nil {
+				return nil, undialled{err}
+			}
+			return conn, nil
+		}
 		transport.DialContext = dial
 		client.dial.NetDialContext = dial
 		client.base, client.where = "http://localhost", c.Socket
@@ -66,8 +77,21 @@ func NewClient(c ClientConfig) (*Client, error) {
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call sends a request and decodes the answer into out, unless that is nil.
+// call sends a request and decodes the answer into out, unless that is nil. It
+// waits for lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	return c.callFor(ctx, lookTime, method, path, in, out)
+}
+
+// callFor is call for requests that take another time.
+func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
+	defer cancel()
+	ctx, done, err := c.watched(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	resp, err := c.send(ctx, method, path, "application/json", in)
 	if err != nil {
 		return err
@@ -75,10 +99,11 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	defer resp.Body.Close()
 	if out == nil {
 		_, err = io.Copy(io.Discard, resp.Body)
-		return err
+	} else {
+		err = json.NewDecoder(resp.Body).Decode(out)
 	}
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return coleo.Errorf(coleo.EUnavailable, "read the answer to %s %s: %w", method, path, err)
+	if err != nil {
+		return c.unreachable(ctx, method, fmt.Errorf("read the answer to %s %s: %w", method, path, err))
 	}
 	return nil
 }
@@ -101,28 +126,21 @@ func (c *Client) send(ctx context.Context, method, path, accept string, in any) 
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", accept)
+	if end, ok := ctx.Deadline(); ok && method != get {
+		req.Header.Set(headerDeadline, end.UTC().Format(time.RFC3339Nano))
+	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.unreachable(ctx, err)
+		return nil, c.unreachable(ctx, method, err)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
 		return nil, c.decodeError(resp)
 	}
 	return resp, nil
-}
-
-func (c *Client) unreachable(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return coleo.Errorf(coleo.ETimeout, "%s did not answer in time", c.where)
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	return coleo.Errorf(coleo.EUnavailable, "no coleo answers at %s (%w); start it with `coleo serve` or `coleo up`", c.where, err)
 }
 
 func (c *Client) decodeError(resp *http.Response) error {

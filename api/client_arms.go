@@ -30,54 +30,61 @@ func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 // when there is one of that name.
 func (c *Client) Create(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
-	err := c.call(ctx, post, "/api/arms", r, &out)
+	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
 	return out, err
 }
 
 // Spawn starts the arm called r.Name, which is made when it is missing.
 func (c *Client) Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
-	err := c.call(ctx, post, armPath(r.Name, "/spawn"), r, &out)
+	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
 	return out, err
 }
 
 // Recover brings an arm back.
 func (c *Client) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
-	err := c.call(ctx, post, armPath(arm, "/recover"), r, &out)
+	err := c.callFor(ctx, startTime, post, armPath(arm, "/recover"), r, &out)
 	return out, err
 }
 
 // Kill ends an arm's agent CLI and all that it started.
 func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 	var out killReply
-	err := c.call(ctx, post, armPath(arm, "/kill"), nil, &out)
+	err := c.callFor(ctx, killTime, post, armPath(arm, "/kill"), nil, &out)
+	return out.Arm, err
+}
+
+// Rename gives an arm another name. Error: EConflict when another arm has it.
+func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
+	var out armReply
+	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
 	return out.Arm, err
 }
 
 // Remove forgets a stopped arm.
 func (c *Client) Remove(ctx context.Context, arm string) error {
-	return c.call(ctx, del, armPath(arm, ""), nil, nil)
+	return c.callFor(ctx, killTime, del, armPath(arm, ""), nil, nil)
 }
 
 // Prompt sends a prompt and returns when it has verifiably been taken. The
 // receipt's ID is the run that it started.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
-	err := c.call(ctx, post, armPath(arm, "/prompt"), promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
-	return out.Receipt, err
+	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"), promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
+	return out.Receipt, kept(err)
 }
 
 // Respond answers the dialog with that fingerprint; with none, the one that is
 // open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Words: d.Words, Lease: lease}
-	return c.call(ctx, post, armPath(arm, "/respond"), in, nil)
+	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
 // Interrupt stops the running turn, and returns when it has stopped.
 func (c *Client) Interrupt(ctx context.Context, arm string) error {
-	return c.call(ctx, post, armPath(arm, "/interrupt"), nil, nil)
+	return c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, nil)
 }
 
 // Lease takes, renews or gives back the right to type by hand.
@@ -129,7 +136,7 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 // end. It waits up to wait for some.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
-	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil, &out)
+	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil, &out)
 	return out, err
 }
 
@@ -142,7 +149,7 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 	}
 	return poll(ctx, func(timeout time.Duration) (coleo.Arm, error) {
 		var out armReply
-		err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/wait?state=%s&timeout=%s", strings.Join(names, ","), timeout)), nil, &out)
+		err := c.callFor(ctx, timeout+answerMargin, get, armPath(arm, fmt.Sprintf("/wait?state=%s&timeout=%s", strings.Join(names, ","), timeout)), nil, &out)
 		return out.Arm, err
 	})
 }
@@ -151,7 +158,7 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return poll(ctx, func(timeout time.Duration) (coleo.RunEnd, error) {
 		var out endReply
-		err := c.call(ctx, get, fmt.Sprintf("/api/runs/%s/end?timeout=%s", url.PathEscape(run), timeout), nil, &out)
+		err := c.callFor(ctx, timeout+answerMargin, get, fmt.Sprintf("/api/runs/%s/end?timeout=%s", url.PathEscape(run), timeout), nil, &out)
 		return out.End, err
 	})
 }

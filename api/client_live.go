@@ -16,23 +16,29 @@ import (
 	"coleo.dev"
 )
 
-// connect opens a WebSocket that is closed when ctx ends.
+// connect opens a WebSocket that is closed when ctx ends, or when the server's
+// process is seen to be stopped.
 func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
 	header := http.Header{}
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
+	ctx, unwatch, err := c.watched(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	conn, resp, err := c.dial.DialContext(ctx, "ws"+strings.TrimPrefix(c.base, "http")+path, header)
 	if err != nil {
+		defer unwatch()
 		if resp != nil {
 			defer resp.Body.Close()
 			return nil, nil, c.decodeError(resp)
 		}
-		return nil, nil, c.unreachable(ctx, err)
+		return nil, nil, c.unreachable(ctx, get, err)
 	}
 	hangUp := func() { _ = conn.Close() }
 	stop := context.AfterFunc(ctx, hangUp)
-	return conn, func() { stop(); hangUp() }, nil
+	return conn, func() { stop(); unwatch(); hangUp() }, nil
 }
 
 // Follow yields the arms there are, one after another, and then what happens,
@@ -47,7 +53,7 @@ func (c *Client) Follow(ctx context.Context) iter.Seq2[coleo.Update, error] {
 		}
 		defer done()
 		if err := conn.WriteJSON(control{Type: "subscribe", Channel: channelAll}); err != nil {
-			yield(coleo.Update{}, c.unreachable(ctx, err))
+			yield(coleo.Update{}, c.unreachable(ctx, get, err))
 			return
 		}
 		for {

@@ -33,6 +33,10 @@ var statusOf = map[coleo.Code]int{
 	coleo.EUnavailable:  http.StatusServiceUnavailable,
 	coleo.ETimeout:      http.StatusGatewayTimeout,
 	coleo.EInternal:     http.StatusInternalServerError,
+
+	coleo.ETurnAsks:        http.StatusConflict,
+	coleo.ETurnFailed:      http.StatusConflict,
+	coleo.ETurnInterrupted: http.StatusConflict,
 }
 
 // failure is the body of every answer that is an error.

@@ -98,7 +98,7 @@ func New(c Config) (*Server, error) {
 // Handler answers requests. A trusted one serves a socket that only the user
 // can open, and asks for no token; the other one is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
-	h := s.boundBodies(s.routes)
+	h := s.boundBodies(awaited(s.routes))
 	if trusted {
 		h = s.trust(h)
 	} else {

@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"coleo.dev"
@@ -30,7 +31,7 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 // nothing.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
 	if why := b.away(host); why != "" {
-		return coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op, why)
+		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op, why)}
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -40,6 +41,15 @@ func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.
 	}
 	return err
 }
+
+// unsent is the error for a command that no host agent was sent.
+type unsent struct{ because *coleo.Error }
+
+// Error says that nothing was done.
+func (u unsent) Error() string { return u.because.Message }
+
+// Unwrap returns the error with its code.
+func (u unsent) Unwrap() error { return u.because }
 
 // commanded carries out a command on one arm and brings the store up to date.
 func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any, out any) error {
@@ -67,11 +77,37 @@ func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 // Prompt sends a prompt to an arm. The receipt's ID is the run that it opens.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
-	limit := promptTimeout + time.Duration(len(p.Text)/1000)*promptPerKB
-	err := b.commanded(ctx, idOrName, bus.OpPrompt, limit, func(arm coleo.Arm) any {
+	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)
-	return r, err
+	return r, refused(err)
+}
+
+// PromptTime is how long the delivery of a prompt may take.
+func PromptTime(text string) time.Duration {
+	return promptTimeout + time.Duration(len(text)/1000)*promptPerKB
+}
+
+// refused marks the error of a prompt that was not delivered. It leaves errors
+// alone that do not tell: then the error says that it is not known.
+func refused(err error) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) || bus.Unanswered(err) {
+		return err
+	}
+	known := errors.As(err, new(unsent)) || bus.Unreachable(err)
+	switch e.Code {
+	case coleo.EPromptLost, coleo.ETimeout, coleo.EExited, coleo.EInternal, coleo.EUnavailable:
+		if !known {
+			return err
+		}
+	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
+		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven, coleo.EUnsupported,
+		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted:
+	}
+	marked := *e
+	marked.Delivered = new(bool)
+	return &marked
 }
 
 // Respond answers a dialog; without a fingerprint, the one that is open.

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,13 @@ const (
 	goneAfter = 3 * time.Second
 	// silentAfter is how long a host agent that listens may leave every question
 	// for a sign of life unanswered until a command to it is given up. It answers
-	// within a millisecond; one on a loaded machine gets much longer.
+	// within a millisecond; one on a loaded machine gets much longer. The host
+	// agent is told that limit, so it types nothing for a command that was given up.
 	silentAfter = 10 * time.Second
+	// answerTime is how much earlier a host agent's time is up than that of who asks
+	// it: its own error, which says what was done, comes in time then. It is a tenth
+	// of shorter times.
+	answerTime = 2 * time.Second
 )
 
 // opAlive asks a host agent for how long it has listened; package bus answers
@@ -43,13 +49,17 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)
 	}
-	payload, err := json.Marshal(order{Op: op, Data: data, Timeout: time.Until(deadline)})
+	sent := time.Now()
+	left := deadline.Sub(sent)
+	left -= min(answerTime, left/10)
+	o := order{ID: rand.Text(), Op: op, Data: data, Timeout: left, End: sent.Add(left), Waiting: sent.Add(silentAfter)}
+	payload, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)
 	}
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
-	go c.watch(ctx, host, op, gone)
+	go c.watch(ctx, host, o, gone)
 	msg, err := c.nc.RequestWithContext(ctx, commandSubject(host), payload)
 	if cause := context.Cause(ctx); err != nil && errors.As(cause, new(*coleo.Error)) {
 		return cause
@@ -77,10 +87,10 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 
 // watch ends the wait for a report that cannot come any more: of a host agent
 // that has gone, or that was started after the command was sent.
-func (c *Conn) watch(ctx context.Context, host string, op Op, gone context.CancelCauseFunc) {
-	sent := time.Now()
-	var silent time.Time // since when nobody listens; zero: somebody does
-	heard := sent        // when it last gave a sign of life
+func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
+	op, sent := o.Op, time.Now()
+	var silent time.Time                 // since when nobody listens; zero: somebody does
+	heard := o.Waiting.Add(-silentAfter) // when it last gave a sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -89,8 +99,8 @@ func (c *Conn) watch(ctx context.Context, host string, op Op, gone context.Cance
 			return
 		case <-tick.C:
 		}
-		elapsed := time.Since(sent)
-		age, err := c.age(ctx, host)
+		asked, elapsed := time.Now(), time.Since(sent)
+		age, err := c.age(ctx, host, o.ID, heard.Add(silentAfter))
 		switch {
 		case !errors.Is(err, nats.ErrNoResponders):
 			silent = time.Time{}
@@ -98,7 +108,7 @@ func (c *Conn) watch(ctx context.Context, host string, op Op, gone context.Cance
 			silent = time.Now()
 		}
 		if err == nil {
-			heard = time.Now()
+			heard = asked
 		}
 		because := coleo.Errorf(coleo.EUnavailable, "the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
 		switch {
@@ -116,12 +126,12 @@ func (c *Conn) watch(ctx context.Context, host string, op Op, gone context.Cance
 }
 
 // age returns for how long a host agent has listened for commands; for ever if
-// it does not say.
-func (c *Conn) age(ctx context.Context, host string) (time.Duration, error) {
+// it does not say. It tells the host agent until when a command is waited for.
+func (c *Conn) age(ctx context.Context, host, id string, waiting time.Time) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
 	defer cancel()
-	payload, err := json.Marshal(order{Op: opAlive, Timeout: watchEvery})
+	payload, err := json.Marshal(order{ID: id, Op: opAlive, Timeout: watchEvery, Waiting: waiting})
 	if err != nil {
 		return forever, err
 	}
@@ -183,9 +193,10 @@ func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.C
 			if err := json.Unmarshal(msg.Data, &o); err != nil {
 				r.Error = coleo.Errorf(coleo.EInvalid, "unreadable command: %v", err)
 			} else if o.Op == opAlive {
+				c.leases.renew(o.ID, o.Waiting)
 				r = carryOut(ctx, o, func(context.Context, Op, json.RawMessage) (any, error) { return time.Since(began), nil })
 			} else {
-				r = carryOut(ctx, o, handle)
+				r = c.carryOut(ctx, o, handle)
 			}
 			if payload, err := json.Marshal(r); err == nil {
 				_ = msg.Respond(payload)
@@ -197,22 +208,4 @@ func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.C
 	}
 	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
 	return c.nc.Flush()
-}
-
-func carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	ctx, cancel := context.WithTimeout(ctx, min(max(o.Timeout, time.Second), maxWait))
-	defer cancel()
-	out, err := handle(ctx, o.Op, o.Data)
-	if err != nil {
-		var e *coleo.Error
-		if !errors.As(err, &e) {
-			e = coleo.Errorf(coleo.EInternal, "%v", err)
-		}
-		return report{Error: e}
-	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return report{Error: coleo.Errorf(coleo.EInternal, "encode the report of %s: %v", o.Op, err)}
-	}
-	return report{Data: data}
 }

@@ -19,14 +19,17 @@ type Conn struct {
 	lost chan struct{} // room for one: the connection has broken
 	back chan struct{} // room for one: it stands again
 	over chan struct{} // closed when it will not be tried again
+
+	leases leases // of the commands that are carried out here
 }
 
 // DefaultTimeout bounds a command whose context has no deadline.
 const DefaultTimeout = 30 * time.Second
 
-// maxWait bounds how long a host agent works on one command: the longest is a
-// prompt to an agent CLI that has just been started.
-const maxWait = 2 * time.Minute
+// maxWait bounds how long a host agent works on one command. The longest is a
+// prompt of 1 MiB, which is what serve takes at most: package brain gives it 90 s,
+// and 6 s for each 1,000 bytes.
+const maxWait = 2 * time.Hour
 
 // Dial connects a host agent to the bus behind the unix socket at path. name
 // says who it is, to the server's log. Errors: EUnavailable when nobody listens
@@ -90,9 +93,12 @@ func (c *Conn) Close() {
 
 // order and report are what goes over the bus.
 type order struct {
+	ID      string          `json:"id,omitempty"` // of the command; of opAlive: the command that is renewed
 	Op      Op              `json:"op"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	Timeout time.Duration   `json:"timeout"`
+	Timeout time.Duration   `json:"timeout"`          // to work on it, from when it arrives
+	End     time.Time       `json:"end,omitzero"`     // of that time by the sender's clock
+	Waiting time.Time       `json:"waiting,omitzero"` // up to when the sender is sure to wait
 }
 
 type report struct {

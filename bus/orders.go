@@ -16,6 +16,7 @@ const (
 	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: take up a session again, on proof
 	OpKill      Op = "kill"      // ArmOrder -> ArmReport
 	OpRemove    Op = "remove"    // ArmOrder -> nothing: forget a stopped arm and its journal
+	OpRename    Op = "rename"    // RenameOrder -> nothing
 	OpList      Op = "list"      // nothing -> []ArmReport
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
@@ -123,6 +124,12 @@ type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
 	Lease  string       `json:"lease,omitempty"` // of who sends it, when it holds one
+}
+
+// RenameOrder gives an arm another name.
+type RenameOrder struct {
+	Arm  string `json:"arm"`
+	Name string `json:"name"`
 }
 
 // RespondOrder answers a dialog. Without a fingerprint it answers the one that

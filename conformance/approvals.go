@@ -85,6 +85,46 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	return nil
 }
 
+// denyWithWords denies what is asked, and says at once what to do instead.
+func denyWithWords(ctx context.Context, t *Trial) error {
+	q, err := t.askToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	nonce := Nonce()
+	words := "say " + nonce
+	var receipt coleo.Receipt
+	for dialog := q.dialog; ; {
+		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny}); err != nil {
+			return fmt.Errorf("deny: %w", err)
+		}
+		err := coleo.SendInstead(ctx, t.Session, dialog.Fingerprint, func(ctx context.Context) (err error) {
+			receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: words})
+			return err
+		})
+		var e *coleo.Error
+		if !errors.As(err, &e) || e.Code != coleo.EBlocked || e.Dialog == nil {
+			if err != nil {
+				return fmt.Errorf("the words behind the denial: %w", err)
+			}
+			break
+		}
+		dialog = e.Dialog // the next question of the same turn
+	}
+	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	if err != nil {
+		return fmt.Errorf("after the words: %w", err)
+	}
+	if n := asked(t.Model, words); n != 1 {
+		return fmt.Errorf("the model was asked %q %d times, want once", words, n)
+	}
+	if strings.TrimSpace(answer.Text) != nonce {
+		return fmt.Errorf("the answer to the words is %q, the model said %q", answer.Text, nonce)
+	}
+	t.details = "denied, not written, and the words were answered"
+	return q.unwritten()
+}
+
 // approvalStale answers a dialog that is not there: one that never was, and
 // one that has been answered.
 func approvalStale(ctx context.Context, t *Trial) error {

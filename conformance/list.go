@@ -23,6 +23,8 @@ func beyond() []Check {
 			Needs: func(c coleo.Capabilities) bool { return c.Approval && c.CommandExecution }, Skip: "it does not ask, or runs no commands", Run: approvalApprove},
 		{Name: "approval_deny", Doc: "a denied file is not written, and the next prompt is taken", Required: true, Shared: true, Timeout: 2 * time.Minute,
 			Needs: approval, Skip: "it does not ask", Run: approvalDeny},
+		{Name: "deny_with_words", Doc: "what is to be done instead of what was denied reaches the model once", Required: true, Shared: true, Timeout: 2 * time.Minute,
+			Needs: approval, Skip: "it does not ask", Run: denyWithWords},
 		{Name: "approval_stale", Doc: "an answer to a dialog that is not there types nothing", Required: true, Shared: true, Timeout: 3 * time.Minute,
 			Needs: approval, Skip: "it does not ask", Run: approvalStale},
 		{Name: "prompt_while_blocked", Doc: "a prompt at a dialog is refused and types nothing", Required: true, Shared: true, Timeout: 2 * time.Minute,

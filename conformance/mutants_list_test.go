@@ -101,6 +101,8 @@ func misdeciding() []mutant {
 			passes: []string{"file_creation"}, fails: []string{"approval_approve"}, says: "let the next one run unasked"},
 		{name: "approves what is denied", breaks: answers(deniesNothing),
 			passes: []string{"file_creation"}, fails: []string{"approval_deny"}, says: "although nobody approved it"},
+		{name: "reads a denied dialog as the next one", breaks: func(s live) live { return &echoes{live: s} },
+			passes: []string{"approval_deny"}, fails: []string{"deny_with_words"}, says: "deny: "},
 		{name: "acts before it is allowed to", edits: word("hasty"),
 			passes: []string{"simple_prompt"}, fails: []string{"file_creation", "approval_deny"}, says: "before it was approved|although nobody approved it"},
 		{name: "never asks", edits: []string{`ask = "--ask"`, `ask = "--ask=false"`},

@@ -73,11 +73,11 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 func (a *arm) follow(ctx context.Context, s coleo.Session) {
 	for change, err := range s.Changes(ctx, 0) {
 		if err != nil {
-			a.host.Log.Error("follow arm", "arm", a.record.Name, "error", err)
+			a.host.Log.Error("follow arm", "arm", a.name(), "error", err)
 			return
 		}
 		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
-			a.host.Log.Error("write down a change", "arm", a.record.Name, "error", err)
+			a.host.Log.Error("write down a change", "arm", a.name(), "error", err)
 		}
 		if change.Reading.State == coleo.Dead {
 			a.ended(s)
@@ -152,7 +152,7 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 		return nil
 	})
 	if err != nil {
-		a.host.Log.Error("keep the handle", "arm", a.record.Name, "error", err)
+		a.host.Log.Error("keep the handle", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
 }
@@ -186,7 +186,7 @@ func (a *arm) ended(s coleo.Session) {
 	_ = s.Close()
 	ctx := context.WithoutCancel(a.host.ctx)
 	if err := a.host.append(ctx, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
-		a.host.Log.Error("write down the end", "arm", a.record.Name, "error", err)
+		a.host.Log.Error("write down the end", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
 	a.host.beatOf(a)
@@ -276,14 +276,14 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 		return
 	}
 	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
-		a.host.Log.Error("write down that the arm is blocked", "arm", a.record.Name, "blocked", why, "error", err)
+		a.host.Log.Error("write down that the arm is blocked", "arm", a.name(), "blocked", why, "error", err)
 	}
 }
 
 // removeFiles deletes journals and everything else of the arm.
 func (a *arm) removeFiles() error {
 	if err := os.RemoveAll(a.root()); err != nil {
-		return fmt.Errorf("remove the files of arm %s: %w", a.record.Name, err)
+		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
 	return nil
 }

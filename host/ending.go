@@ -165,7 +165,7 @@ const killGrace = 2 * time.Second
 func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
-		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.record.Name)
+		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
 	}
 	if err := a.clear(a.newest() + 1); err != nil {
 		return nil, err

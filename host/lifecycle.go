@@ -179,7 +179,7 @@ func (a *arm) adoptLate() {
 	}
 	a.host.runs.Go(func() {
 		if err := a.adopt(a.host.ctx); err != nil {
-			a.host.Log.Warn("take up arm", "arm", a.record.Name, "error", err)
+			a.host.Log.Warn("take up arm", "arm", a.name(), "error", err)
 		}
 	})
 }

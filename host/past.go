@@ -74,7 +74,7 @@ func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
 	if i < 0 {
 		oldest := append(kept, handle)[0].Generation
-		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: there are %d to %d", o.Generation, a.record.Name, oldest, handle.Generation)
+		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: there are %d to %d", o.Generation, a.name(), oldest, handle.Generation)
 	}
 	return r.Record(kept[i], o.From)
 }
@@ -100,7 +100,7 @@ func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
 }
 
 func (a *arm) noTerminal() error {
-	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.record.Name)
+	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.name())
 }
 
 // earlier returns the generations before a handle's whose files are there,
@@ -139,7 +139,7 @@ func (a *arm) thin() error {
 			continue
 		}
 		if err := os.RemoveAll(h.Dir); err != nil {
-			return fmt.Errorf("delete what is kept of start %d of arm %s: %w", h.Generation, a.record.Name, err)
+			return fmt.Errorf("delete what is kept of start %d of arm %s: %w", h.Generation, a.name(), err)
 		}
 	}
 	return nil

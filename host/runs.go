@@ -29,8 +29,13 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	}); err != nil {
 		return coleo.Receipt{}, err
 	}
+	undo := func(error) {}
+	if o.Prompt.Interrupt {
+		undo = a.interrupting(ctx, s)
+	}
 	receipt, err := s.SendPrompt(ctx, o.Prompt)
 	if err != nil {
+		undo(err)
 		a.notSent(ctx, s, run)
 		return receipt, err
 	}
@@ -59,7 +64,7 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 		})
 	}
 	if err != nil {
-		a.host.Log.Error("write down that a prompt was not sent", "arm", a.record.Name, "error", err)
+		a.host.Log.Error("write down that a prompt was not sent", "arm", a.name(), "error", err)
 	}
 }
 
@@ -112,9 +117,13 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		return closing(r, run.ID, end)
 	})
 	if err != nil {
-		a.host.Log.Error("end a run", "arm", a.record.Name, "error", err)
+		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
 	}
 }
+
+// onScreen is the source of answers that are read from the screen: what has
+// scrolled away is missing, and long lines are cut.
+const onScreen = "screen"
 
 // closing takes an open run and those before it out of a record and returns
 // their ends, the answer in its own alone. It is empty when the run is not open.
@@ -134,8 +143,11 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	}
 	var events []coleo.Event
 	for _, c := range open[:last] {
-		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, coleo.RunEnd{Status: end.Status}))
+		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted)}
+		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
+	end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
+	end.Whole = end.Outcome == coleo.OutcomeFinished && end.Source != "" && end.Source != onScreen
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }
 
@@ -162,7 +174,7 @@ func (a *arm) resolve(ctx context.Context, s coleo.Session) {
 	a.mu.Unlock()
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {
-			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.record.Name, "error", err)
+			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.name(), "error", err)
 		}
 	}
 	if len(intended) > 0 {

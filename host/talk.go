@@ -49,40 +49,43 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	}
 	d := s.State().Dialog
 	if d == nil {
-		return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", a.record.Name, s.State().State)
+		return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", a.name(), s.State().State)
 	}
 	if o.Dialog == "" {
 		o.Dialog = d.Fingerprint
 	}
-	words := ""
+	words, undo := "", func(error) {}
+	if o.Decision.Choice == coleo.Deny {
+		undo = a.interrupting(ctx, s)
+	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
 		words, o.Decision.Words = o.Decision.Words, "" // nothing was typed
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
-	if err != nil {
+	if undo(err); err != nil {
 		return err
 	}
 	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
 		return err
 	}
-	return a.instead(ctx, s, words, o.Lease)
+	return a.instead(ctx, s, o.Dialog, words, o.Lease)
 }
 
 // instead tells the agent CLI what to do instead of what was denied: as the
 // next prompt, because its dialogs take no words.
-func (a *arm) instead(ctx context.Context, s coleo.Session, words, lease string) error {
-	reading, err := coleo.WaitFor(ctx, s, coleo.Idle, coleo.Failed, coleo.WaitingApproval, coleo.Dead)
-	if err == nil && reading.State == coleo.WaitingApproval {
-		err = coleo.Blocked(reading.Dialog)
+func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
+	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
+		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
+		return err
+	})
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	if err == nil {
-		_, err = a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
-	}
-	if err != nil {
-		return coleo.Errorf(coleo.ErrorCode(err), "it was denied, but the words did not reach the agent CLI: %w", err)
-	}
-	return nil
+	told := *e
+	told.Message = "it was denied, but the words did not reach the agent CLI: " + e.Message
+	return &told
 }
 
 // usage returns what the arm's conversation has taken so far.
@@ -93,7 +96,7 @@ func usage(ctx context.Context, a *arm) (any, error) {
 	}
 	m, ok := s.(coleo.UsageMeter)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.record.Name)
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.name())
 	}
 	return m.Usage(ctx)
 }
@@ -106,7 +109,10 @@ func (a *arm) interrupt(ctx context.Context) error {
 	if err := a.mayType(""); err != nil {
 		return err
 	}
-	return s.Interrupt(ctx)
+	undo := a.interrupting(ctx, s)
+	err = s.Interrupt(ctx)
+	undo(err)
+	return err
 }
 
 // lease gives, renews or takes back the right to type by hand.
@@ -143,7 +149,7 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.record.Name)
+		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.name())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -227,7 +233,7 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.record.Name)
+		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.name())
 	}
 	stream, err := t.Output(ctx, out.Offset)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,8 @@ func newArmCommand() *cobra.Command {
 		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
 		newArmDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
 		newArmAnswerCommand(), newArmInterruptCommand(), newArmRecoverCommand(), newArmWatchCommand(), newArmAttachCommand(),
-		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmUsageCommand(), newArmLogsCommand(), newArmKillCommand(), newArmRemoveCommand(),
+		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmUsageCommand(), newArmLogsCommand(),
+		newArmKillCommand(), newArmRemoveCommand(), newArmRenameCommand(),
 	)
 	return c
 }
@@ -35,8 +37,13 @@ func withClient(do func(c *cobra.Command, client *api.Client, args []string) err
 			return err
 		}
 		err = do(c, client, args)
-		if coleo.ErrorCode(err) == coleo.EUnavailable && !s.serves(c.Context()) {
-			return coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+		if api.Unsent(err) && s.stopped() == nil && !s.serves(c.Context()) {
+			away := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+			var e *coleo.Error
+			if errors.As(err, &e) {
+				away.Delivered = e.Delivered
+			}
+			return away
 		}
 		return didYouMean(c.Context(), client, err)
 	}
@@ -67,25 +74,45 @@ func say(c *cobra.Command, line string, result any) error {
 	return err
 }
 
+func running(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
+
 func newArmInterruptCommand() *cobra.Command {
-	return verb("interrupt", "Stop the running turn", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		err := client.Interrupt(c.Context(), name)
+	return newBulkCommand(bulk{"interrupt", "Stop the running turn", running, func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		err := client.Interrupt(ctx, name)
 		return "Interrupted " + name, map[string]string{"interrupted": name}, err
-	})
+	}})
 }
 
 func newArmKillCommand() *cobra.Command {
-	return verb("kill", "End the arm and everything that it started", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		arm, err := client.Kill(c.Context(), name)
+	return newBulkCommand(bulk{"kill", "End the arm and everything that it started", running, func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		arm, err := client.Kill(ctx, name)
 		return "Killed " + name, arm, err
-	})
+	}})
 }
 
 func newArmRemoveCommand() *cobra.Command {
-	return verb("remove", "Forget a stopped arm and delete its journal", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		err := client.Remove(c.Context(), name)
-		return "Removed " + name, map[string]string{"removed": name}, err
-	})
+	any := func(coleo.Arm) bool { return true }
+	return newBulkCommand(bulk{"remove", "Forget a stopped arm and delete its journal", any, removeArm})
+}
+
+func removeArm(ctx context.Context, client *api.Client, name string) (string, any, error) {
+	err := client.Remove(ctx, name)
+	return "Removed " + name, map[string]string{"removed": name}, err
+}
+
+func newArmRenameCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rename OLD NEW",
+		Short: "Give an arm another name",
+		Args:  exactly(2, "the name of an arm and its new name"),
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			arm, err := client.Rename(c.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return say(c, "Renamed "+args[0]+" to "+arm.Name, arm)
+		}),
+	}
 }
 
 // waitArm waits for an arm's state, for so long.

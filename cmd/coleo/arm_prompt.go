@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +25,12 @@ func newArmPromptCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prompt NAME TEXT...",
 		Short: "Send a prompt; returns when the agent CLI has taken it",
-		Long:  "Send a prompt; returns when the agent CLI has taken it. A TEXT of - is read from standard input.",
+		Long: `Send a prompt. Without --wait this returns when the agent CLI has taken it.
+A TEXT of - is read from standard input.
+
+With --wait this prints the answer when the turn has ended, and exits with 0 only
+if the turn finished. It exits with 16 if the arm asks something, 17 if the turn
+failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return coleo.Errorf(coleo.EInvalid, "coleo arm prompt takes the name of an arm and a text")
@@ -37,9 +42,16 @@ func newArmPromptCommand() *cobra.Command {
 		}),
 	}
 	c.Flags().BoolVarP(&f.interrupt, "interrupt", "i", false, "stop the running turn first")
-	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
-	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait until the turn has ended, and print the answer")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait: how long to wait for the end of the turn (default: as long as it takes)")
 	return c
+}
+
+// sent is what arm prompt prints as JSON without --wait.
+type sent struct {
+	Delivered bool   `json:"delivered"`
+	Run       string `json:"run"`
+	coleo.Receipt
 }
 
 func prompt(c *cobra.Command, client *api.Client, name string, words []string, f promptFlags) error {
@@ -56,41 +68,13 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return err
 	}
 	if !f.wait {
-		return say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof), receipt)
+		return say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof), sent{true, receipt.ID, receipt})
 	}
-	end, err := awaitAnswer(c.Context(), client, name, receipt, f.timeout)
-	if err != nil {
-		return err
+	end, err := awaitTurn(c.Context(), client, name, receipt.ID, f.timeout)
+	if wantsJSON(c) || end.Answer != "" || err == nil {
+		err = errors.Join(say(c, end.Answer, end), err)
 	}
-	return say(c, end.Answer, end)
-}
-
-// awaitAnswer waits for the end of a run. A dialog on the way ends the wait.
-func awaitAnswer(ctx context.Context, client *api.Client, name string, r coleo.Receipt, limit time.Duration) (coleo.RunEnd, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	asks := make(chan error, 1)
-	go func() {
-		arm, err := client.WaitArm(ctx, name, coleo.WaitingApproval)
-		if err == nil {
-			asks <- coleo.Blocked(arm.Dialog)
-		}
-	}()
-	type result struct {
-		end coleo.RunEnd
-		err error
-	}
-	ended := make(chan result, 1)
-	go func() {
-		end, err := client.WaitRun(ctx, r.ID)
-		ended <- result{end, err}
-	}()
-	select {
-	case err := <-asks:
-		return coleo.RunEnd{}, err
-	case x := <-ended:
-		return x.end, x.err
-	}
+	return err
 }
 
 func newArmWaitCommand() *cobra.Command {

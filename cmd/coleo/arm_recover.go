@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -9,27 +11,51 @@ import (
 	"coleo.dev/api"
 )
 
+// recoverFlags are the flags of arm recover that are no field of the request.
+type recoverFlags struct {
+	q       coleo.RecoverRequest
+	timeout time.Duration
+	noWait  bool
+	local   bool
+}
+
 func newArmRecoverCommand() *cobra.Command {
-	var q coleo.RecoverRequest
-	var local bool
-	c := verb("recover", "Take an arm's session up again, or start it anew, honestly", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		if local {
-			q.AllowLocalFallback = &local
-		}
-		reply, err := client.Recover(c.Context(), name, q)
-		if err != nil {
+	var f recoverFlags
+	c := newBulkCommand(bulk{
+		"recover", "Take an arm's session up again, or start it anew, honestly",
+		func(coleo.Arm) bool { return true },
+		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			return recoverArm(ctx, client, name, f)
+		},
+	})
+	c.Flags().StringVar(&f.q.Model, "model", "", "another model")
+	c.Flags().StringVar(&f.q.Provider, "provider", "", "another provider")
+	c.Flags().StringVar(&f.q.AgentID, "agent", "", "start it on this host agent, if it must be started")
+	c.Flags().BoolVar(&f.q.Force, "force", false, "start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
+	c.Flags().BoolVar(&f.local, "allow-local", false, "allow a start without a host agent, where the harness can")
+	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
+	c.Flags().BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
+	return c
+}
+
+// recoverArm brings an arm back and waits until it can be prompted. A session that
+// was taken up in the middle of a turn goes on with it: that is not waited for.
+func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
+	if f.local {
+		f.q.AllowLocalFallback = &f.local
+	}
+	reply, err := client.Recover(ctx, name, f.q)
+	if err != nil {
+		return "", nil, err
+	}
+	if working := reply.Arm.State.Working() && reply.RecoveryMode == coleo.RecoveryReattached; !f.noWait && !working {
+		if reply.Arm, err = awaitReady(ctx, client, reply.Arm, f.timeout); err != nil {
 			return "", nil, err
 		}
-		line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nHost: %s\nProcess: %d\nSession: %s", reply.Arm.Name, reply.RecoveryMode, reply.Host, reply.PID, orDash(reply.SessionID))
-		if reply.Resumed {
-			line += "\nIts conversation goes on."
-		}
-		return line, reply, nil
-	})
-	c.Flags().StringVar(&q.Model, "model", "", "another model")
-	c.Flags().StringVar(&q.Provider, "provider", "", "another provider")
-	c.Flags().StringVar(&q.AgentID, "agent", "", "start it on this host agent, if it must be started")
-	c.Flags().BoolVar(&q.Force, "force", false, "start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
-	c.Flags().BoolVar(&local, "allow-local", false, "allow a start without a host agent, where the harness can")
-	return c
+	}
+	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s", reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, orDash(reply.SessionID))
+	if reply.Resumed {
+		line += "\nIts conversation goes on."
+	}
+	return line, reply, nil
 }

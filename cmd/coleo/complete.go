@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -153,7 +154,8 @@ var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
 // didYouMean adds the nearest name to an error about an arm that is not there.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
-	if coleo.ErrorCode(err) != coleo.ENotFound {
+	var e *coleo.Error
+	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
 		return err
 	}
 	missing := noArm.FindStringSubmatch(err.Error())
@@ -172,7 +174,9 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	if near == "" {
 		return err
 	}
-	return coleo.Errorf(coleo.ENotFound, "%s; did you mean %s?", err.Error(), near)
+	better := *e
+	better.Message += "; did you mean " + near + "?"
+	return &better
 }
 
 // nearest returns the word that was probably meant, "" when none is near. The

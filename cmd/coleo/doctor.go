@@ -222,7 +222,7 @@ func checkAgents(_ context.Context, s setup) []finding {
 			return nil
 		}
 	}
-	return []finding{{Wrong: "no agent CLI is installed where Coleo looks", Mend: "coleo harness install claude-code, or 'path' below [agents] in config.toml"}}
+	return []finding{{Wrong: "no agent CLI is installed where Coleo looks", Mend: "coleo harness list names the commands that install one; 'path' below [agents] in config.toml names other folders"}}
 }
 
 // finds tells whether a program is where arms would find it.

@@ -114,6 +114,7 @@ func (s setup) end(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
+	holder.Wake(id) // one that is stopped ends when it goes on
 	deadline := time.Now().Add(downTimeout)
 	for holder.SameProcess(id) {
 		if time.Now().After(deadline) {

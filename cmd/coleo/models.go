@@ -95,6 +95,9 @@ func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
 	if err != nil {
 		return modelresolver.Catalog{}, err
 	}
+	if err := s.stopped(); err != nil {
+		return modelresolver.Catalog{}, err
+	}
 	if !s.serves(c.Context()) {
 		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up', or name a file with --catalog")
 	}

@@ -22,13 +22,9 @@ const (
 	notifyAtOnce = 4
 )
 
-// What COLEO_EVENT says.
-const (
-	notifyAsks     = "asks"
-	notifyFinished = "finished"
-	notifyFailed   = "failed"
-	notifyDied     = "died"
-)
+// notifyAsks is what COLEO_EVENT says of a dialog. Of the end of a turn it says
+// the turn's coleo.Outcome.
+const notifyAsks = "asks"
 
 // notice is what the user is told by one run of the command.
 type notice struct {
@@ -74,22 +70,10 @@ func noticeOf(ctx context.Context, b *brain.Brain, u coleo.Update, told map[stri
 		end, err := coleo.DecodeRunEnd(*u.Event)
 		arm, armErr := b.Arm(ctx, u.Event.Arm)
 		if err == nil && armErr == nil {
-			return notice{event: endWord(end), arm: arm, answer: end.Answer}, true
+			return notice{event: string(end.Outcome), arm: arm, answer: end.Answer}, true
 		}
 	}
 	return notice{}, false
-}
-
-// endWord says how a turn ended.
-func endWord(end coleo.RunEnd) string {
-	switch end.Status {
-	case coleo.Failed:
-		return notifyFailed
-	case coleo.Dead:
-		return notifyDied
-	case coleo.Idle, coleo.Initializing, coleo.Processing, coleo.Executing, coleo.WaitingApproval:
-	}
-	return notifyFinished
 }
 
 func (n notice) run(ctx context.Context, command string, log *slog.Logger) {

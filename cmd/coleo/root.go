@@ -32,6 +32,10 @@ var exitCodes = map[coleo.Code]int{
 	coleo.EUnproven:     14,
 	coleo.EUnauthorized: 15,
 	coleo.EForbidden:    15,
+
+	coleo.ETurnAsks:        16,
+	coleo.ETurnFailed:      17,
+	coleo.ETurnInterrupted: 18,
 }
 
 // exit is an error that says nothing more: the verb has printed its result.

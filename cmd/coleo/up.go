@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/holder"
 	"coleo.dev/store"
 )
 
@@ -76,12 +77,23 @@ func newUpCommand() *cobra.Command {
 
 // client returns a client of the serve of this user on this machine.
 func (s setup) client() (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{Socket: s.Socket()})
+	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.stopped})
+}
+
+// stopped says that a signal has stopped serve, if it has.
+func (s setup) stopped() error {
+	if id, runs := s.runs("serve"); runs && holder.Look(id) == holder.Stopped {
+		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' has it go on", id.PID, id.PID)
+	}
+	return nil
 }
 
 // up starts what does not run yet and returns what that was.
 func (s setup) up(ctx context.Context) ([]string, error) {
 	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	if err := s.stopped(); err != nil {
 		return nil, err
 	}
 	unlock, err := s.oneAtATime()

@@ -88,6 +88,14 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
+// tell is do for what commands the server: it is not sent once nobody waits for it.
+func (s *server) tell(ctx context.Context, path string, in, out any) error {
+	if err := coleo.Wanted(ctx); err != nil {
+		return err
+	}
+	return s.do(ctx, http.MethodPost, path, in, out)
+}
+
 // do sends a request and decodes the answer into out unless that is nil.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -93,7 +93,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	s.mu.Unlock()
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(), Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
-	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
+	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if !s.seen(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
@@ -125,7 +125,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if err != nil {
 		return err
 	}
-	if err := srv.do(ctx, "POST", path, body, nil); err != nil {
+	if err := srv.tell(ctx, path, body, nil); err != nil {
 		return err
 	}
 	id := open.id
@@ -181,7 +181,7 @@ func (s *session) Interrupt(ctx context.Context) error {
 	if now := s.State().State; !now.Working() && now != coleo.WaitingApproval {
 		return nil
 	}
-	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
+	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
 		return err
 	}
 	if !s.seen(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {

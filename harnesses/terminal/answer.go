@@ -29,8 +29,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 		return a, err
 	}
 	if s.rules().Answer.Whole {
-		text, err := s.printed(r)
-		return coleo.Answer{Text: text, Source: "output"}, err
+		return s.printed(r)
 	}
 	return coleo.Answer{Text: s.rules().Answer.read(s.above(), r.Text), Source: "screen"}, nil
 }
@@ -45,8 +44,9 @@ const (
 )
 
 // printed returns what the program has written since a prompt was submitted, as
-// text, without the prompt at its end.
-func (s *session) printed(r coleo.Receipt) (string, error) {
+// text, without the prompt at its end. Of more than maxPrinted bytes, or than
+// historyRows rows, the beginning is missing; the source is the screen then.
+func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	s.mu.Lock()
 	end, composer := s.end, &s.rules().Composer
 	_, rows := s.screen.Size()
@@ -56,15 +56,21 @@ func (s *session) printed(r coleo.Receipt) (string, error) {
 	defer reader.Close()
 	screen := pty.New(printedCols, rows)
 	if _, err := io.Copy(screen, io.LimitReader(reader, end-from)); err != nil {
-		return "", fmt.Errorf("read what the program has printed: %w", err)
+		return coleo.Answer{}, fmt.Errorf("read what the program has printed: %w", err)
 	}
 	f := newFrame(screen.View(), composer)
 	bottom := len(f.rows)
 	if f.composer != nil {
 		bottom = f.composer.top
 	}
-	lines := behindTyped(append(screen.History(historyRows), f.rows[:bottom]...), r.Text)
-	return strings.Trim(strings.Join(lines, "\n"), "\n"), nil
+	history := screen.History(historyRows)
+	answer := coleo.Answer{Source: "output"}
+	if from > r.Offset || len(history) >= historyRows {
+		answer.Source = "screen"
+	}
+	lines := behindTyped(append(history, f.rows[:bottom]...), r.Text)
+	answer.Text = strings.Trim(strings.Join(lines, "\n"), "\n")
+	return answer, nil
 }
 
 // behindTyped leaves out the rows at the beginning that show the prompt itself: a

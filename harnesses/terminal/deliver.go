@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -91,23 +92,32 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		return coleo.Receipt{}, err
 	}
 	if err := s.typeIf(ctx, s.mayPrompt, pty.Paste(text, s.bracketed())); err != nil {
-		if code := coleo.ErrorCode(err); code == coleo.EConflict || code == coleo.ETimeout {
+		if code := coleo.ErrorCode(err); !errors.As(err, new(unwanted)) && (code == coleo.EConflict || code == coleo.ETimeout) {
 			s.unseen, s.torn = text, true
 		}
 		return coleo.Receipt{}, err
 	}
 	s.unseen = text
 	if !s.awaitHeld(ctx, text) {
+		if coleo.Wanted(ctx) != nil {
+			return coleo.Receipt{}, s.unsubmitted()
+		}
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
 	s.unseen = ""
-	if err := s.pause(ctx, ms(s.rules().Timing.PasteGap)); err != nil {
-		return coleo.Receipt{}, err
+	if s.pause(ctx, ms(s.rules().Timing.PasteGap)) != nil {
+		return coleo.Receipt{}, s.unsubmitted()
 	}
 	if also != nil {
 		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
 	}
 	return s.submit(ctx, text, also)
+}
+
+// unsubmitted is the error for a prompt whose time was up behind its text. The
+// text is left where it is: nothing may be typed any more, not even what clears it.
+func (s *session) unsubmitted() error {
+	return coleo.Errorf(coleo.ETimeout, "time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it", s.rules().Title)
 }
 
 // awaitHeld waits until the composer shows a text, no longer than until a dialog stands
@@ -221,8 +231,8 @@ func (s *session) lapse() {
 
 // lost is the error for a prompt that cannot be proven to have arrived.
 func (s *session) lost(ctx context.Context, why string) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if coleo.Wanted(ctx) != nil {
+		return coleo.Errorf(coleo.ETimeout, "time was up before it was seen what became of the prompt: whether %s took it is not known", s.rules().Title)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,16 +59,24 @@ func (s *session) press(ctx context.Context, names string) error {
 				return err
 			}
 		}
-		if _, err := s.write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: key}); err != nil {
+		if _, err := s.write(ctx, holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: key}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write sends keys to the program. What comes behind those that may answer a
-// dialog may be the next dialog with the same words.
-func (s *session) write(w holder.Write) (holder.Wrote, error) {
+// write sends keys to the program, while somebody waits for that. The holder
+// checks the time once more, so that keys which were on their way to it while one
+// of the two was stopped are not typed either. What comes behind keys that may
+// answer a dialog may be the next dialog with the same words.
+func (s *session) write(ctx context.Context, w holder.Write) (holder.Wrote, error) {
+	if err := coleo.Wanted(ctx); err != nil {
+		return holder.Wrote{}, unwanted{err}
+	}
+	if end := coleo.Until(ctx); !end.IsZero() {
+		w.Until = end.UnixMilli()
+	}
 	s.mu.Lock()
 	was := s.dialogs.keyed
 	s.dialogs.keyed = was || s.dialogs.open != "" && !moves(w.Data)
@@ -81,6 +89,11 @@ func (s *session) write(w holder.Write) (holder.Wrote, error) {
 	}
 	return wrote, err
 }
+
+// unwanted says that keys were not typed, because nobody waits for it any longer.
+type unwanted struct{ error }
+
+func (u unwanted) Unwrap() error { return u.error }
 
 // moves tells whether a key does no more than move the mark of a list.
 func moves(key []byte) bool {
@@ -105,6 +118,7 @@ func (p passing) Unwrap() error { return p.error }
 // refuses them when there is output that this picture does not show yet, and
 // then the newer picture is checked again.
 func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
+	order := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, typeWindow,
 		coleo.Errorf(coleo.EBusy, "the screen never held still for %s: nothing was typed", typeWindow))
 	defer cancel()
@@ -120,7 +134,7 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 			return err
 		}
 		if !open {
-			if wrote, err := s.write(w); err != nil || wrote.Applied || wrote.Duplicate {
+			if wrote, err := s.write(order, w); err != nil || wrote.Applied || wrote.Duplicate {
 				return err
 			}
 		}

@@ -143,8 +143,8 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 }
 
 // Input types raw bytes.
-func (s *session) Input(_ context.Context, p []byte) error {
-	_, err := s.write(holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
+func (s *session) Input(ctx context.Context, p []byte) error {
+	_, err := s.write(ctx, holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
 	return err
 }
 

@@ -40,6 +40,9 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 		return nil
 	}
 	if err := s.pressSubmit(ctx, was, still); err != nil {
+		if coleo.Wanted(ctx) != nil {
+			err = s.unsubmitted()
+		}
 		return coleo.Receipt{}, err
 	}
 	s.submitted()

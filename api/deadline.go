@@ -1,0 +1,70 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// headerDeadline says when the caller stops waiting for what it orders. Its
+// format is RFC 3339 with fractions of a second.
+const headerDeadline = "Coleo-Deadline"
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
+// awaited refuses an order whose caller does not wait for it any longer: its
+// deadline is over, or it has hung up. Such an order has waited in the socket
+// while serve was stopped, and its caller was told that no answer came.
+func awaited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if text := r.Header.Get(headerDeadline); text != "" {
+			end, err := time.Parse(time.RFC3339Nano, text)
+			if err != nil {
+				writeError(w, coleo.Errorf(coleo.EInvalid, "the header %s: %q is no time such as 2026-01-02T15:04:05.5Z", headerDeadline, text))
+				return
+			}
+			ctx, cancel := context.WithDeadline(r.Context(), end)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		if coleo.Wanted(r.Context()) != nil || hungUp(r.Context()) {
+			writeError(w, coleo.Errorf(coleo.ETimeout, "the request came when its sender did not wait for it any longer: nothing was done"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hungUp tells whether the other end of a request's connection is closed. It
+// asks the kernel, because net/http learns of it a moment later.
+func hungUp(ctx context.Context) bool {
+	conn, ok := ctx.Value(connKey{}).(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	closed := false
+	err = raw.Control(func(fd uintptr) {
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		closed = err == nil && n == 0 || errors.Is(err, syscall.ECONNRESET)
+	})
+	return err != nil || closed
+}
+
+// noteConn keeps a connection for hungUp.
+func noteConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
+}

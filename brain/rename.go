@@ -1,0 +1,43 @@
+package brain
+
+import (
+	"context"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// Rename gives an arm another name, first on its host, then here. Somebody who is
+// cut off in between repeats it: the host takes the name that it has already.
+// Errors: EInvalid, EConflict when another arm has the name, EUnavailable when its
+// host agent cannot be asked. Then nothing is renamed.
+func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
+	if err := coleo.CheckName(name); err != nil {
+		return coleo.Arm{}, err
+	}
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return arm, err
+	}
+	switch other, err := b.DB.Arm(ctx, name); {
+	case err == nil && other.ID != arm.ID:
+		return arm, coleo.Errorf(coleo.EConflict, "an arm called %q already exists: nothing was renamed", name)
+	case err != nil && coleo.ErrorCode(err) != coleo.ENotFound:
+		return arm, err
+	}
+	if arm.AgentID != "" {
+		order := bus.RenameOrder{Arm: arm.ID, Name: name}
+		if err := b.ask(ctx, arm, bus.OpRename, bus.DefaultTimeout, order, nil); err != nil {
+			return arm, err
+		}
+	}
+	renamed, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		row.Name = name
+		return nil
+	})
+	if err != nil {
+		return arm, err
+	}
+	b.updates.publish(coleo.Update{Arm: &renamed})
+	return b.Arm(ctx, arm.ID)
+}

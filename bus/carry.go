@@ -1,0 +1,92 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+// leases says up to when the sender of each command that is carried out here is
+// sure to wait for it. The zero value is ready.
+type leases struct {
+	mu   sync.Mutex
+	ends map[string]time.Time
+}
+
+// take notes a command. Done forgets it.
+func (l *leases) take(id string, end time.Time) (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ends == nil {
+		l.ends = map[string]time.Time{}
+	}
+	l.ends[id] = end
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.ends, id)
+	}
+}
+
+// renew says that the sender waits until then. Renewals may overtake one another.
+func (l *leases) renew(id string, end time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now, ok := l.ends[id]; ok && end.After(now) {
+		l.ends[id] = end
+	}
+}
+
+func (l *leases) end(id string) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ends[id]
+}
+
+// carryOut carries out a command while its sender waits for it, and refuses one
+// that comes later than that. The times in the order are compared with the clock
+// of this machine, which is the sender's too.
+func (c *Conn) carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
+	if !o.Waiting.IsZero() { // else the sender is older than this
+		defer c.leases.take(o.ID, o.Waiting)()
+		ctx = coleo.WithUntil(ctx, func() time.Time { return c.leases.end(o.ID) })
+	}
+	if !o.End.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, o.End)
+		defer cancel()
+	}
+	if coleo.Wanted(ctx) != nil {
+		return report{Error: coleo.Errorf(coleo.ETimeout, "the order to %s came when nobody waited for it any longer: nothing was done", o.Op)}
+	}
+	return carryOut(ctx, o, handle)
+}
+
+func carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
+	ctx, cancel := context.WithTimeout(ctx, min(o.Timeout, maxWait))
+	defer cancel()
+	out, err := handle(ctx, o.Op, o.Data)
+	if err != nil {
+		return report{Error: asError(err)}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return report{Error: coleo.Errorf(coleo.EInternal, "encode the report of %s: %v", o.Op, err)}
+	}
+	return report{Data: data}
+}
+
+func asError(err error) *coleo.Error {
+	var e *coleo.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return coleo.Errorf(coleo.ETimeout, "the host agent's time for it was up: %v", err)
+	}
+	return coleo.Errorf(coleo.EInternal, "%v", err)
+}

@@ -1,0 +1,58 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// An order that has waited in a queue until its sender gave it up is refused.
+func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, o := range map[string]order{
+		"its time was up":       {ID: "1", Op: OpPrompt, Timeout: time.Minute, End: now.Add(-time.Millisecond), Waiting: now.Add(time.Minute)},
+		"its sender gave it up": {ID: "2", Op: OpPrompt, Timeout: time.Minute, End: now.Add(time.Minute), Waiting: now.Add(-time.Millisecond)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := new(Conn).carryOut(t.Context(), o, func(context.Context, Op, json.RawMessage) (any, error) {
+				t.Error("it was carried out")
+				return nil, nil
+			})
+			if r.Error == nil || r.Error.Code != coleo.ETimeout {
+				t.Errorf("report = %+v, want %s", r.Error, coleo.ETimeout)
+			}
+		})
+	}
+}
+
+// What a long prompt takes is not cut off by the bus, and the host agent's time
+// is up before that of who waits for its answer.
+func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
+	t.Parallel()
+	serve, host := pair(t)
+	type times struct{ Left, Waited time.Duration }
+	err := host.Serve(t.Context(), "h", func(ctx context.Context, _ Op, _ json.RawMessage) (any, error) {
+		end, _ := ctx.Deadline()
+		return times{Left: time.Until(end), Waited: time.Until(coleo.Until(ctx))}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const long = 30 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	var got times
+	if err := serve.Ask(ctx, "h", OpPrompt, PromptOrder{}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Left > long-answerTime || got.Left < long/2 {
+		t.Errorf("the order may take %s, want %s less than %s", got.Left, answerTime, long)
+	}
+	if got.Waited > silentAfter {
+		t.Errorf("the order is waited for %s, though its sender gives it up after %s of silence", got.Waited, silentAfter)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// bulkAtOnce is how many arms a verb works on side by side: enough that one that
+// is slow holds up few others, and few enough for a small machine to start them.
+const bulkAtOnce = 4
+
+// bulk is a verb for several arms.
+type bulk struct {
+	name, short string
+	// meant says which arms the filters of this verb may choose at all.
+	meant func(coleo.Arm) bool
+	do    func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
+}
+
+// choice is which arms somebody means, if not by their names.
+type choice struct {
+	all, stopped  bool
+	host, harness string
+}
+
+func (f choice) given() bool { return f != choice{} }
+
+func (f choice) takes(arm coleo.Arm) bool {
+	return (!f.stopped || arm.Status == coleo.StatusStopped) &&
+		(f.host == "" || f.host == arm.AgentID || f.host == arm.Host) &&
+		(f.harness == "" || f.harness == arm.Harness)
+}
+
+// outcome is what came of a verb for one arm.
+type outcome struct {
+	Arm    string       `json:"arm"`
+	Done   bool         `json:"done"`
+	Result any          `json:"result,omitempty"`
+	Error  *coleo.Error `json:"error,omitempty"`
+	line   string
+}
+
+func newBulkCommand(b bulk) *cobra.Command {
+	var f choice
+	c := &cobra.Command{
+		Use:   b.name + " NAME...",
+		Short: b.short,
+		Long: b.short + `.
+
+Several arms are named one after another, or chosen by --all, --stopped, --host and
+--harness, which all must hold. They are worked on side by side. A table says what
+came of each, and the exit code is 0 only if all went well.`,
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && !f.given():
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)", c.CommandPath(), c.CommandPath())
+			case len(args) > 0 && f.given():
+				return coleo.Errorf(coleo.EInvalid, "%s takes names or filters, not both: nothing was done", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 1 {
+				line, result, err := b.do(c.Context(), client, args[0])
+				if err != nil {
+					return err
+				}
+				return say(c, line, result)
+			}
+			names, err := b.chosen(c.Context(), client, f, args)
+			if err != nil {
+				return err
+			}
+			return printOutcomes(c, b.each(c.Context(), client, names))
+		}),
+	}
+	c.Flags().BoolVar(&f.all, "all", false, "all arms that this verb can be meant for")
+	c.Flags().BoolVar(&f.stopped, "stopped", false, "only arms that are stopped")
+	c.Flags().StringVar(&f.host, "host", "", "only arms of this host agent, by its id or its host's name")
+	c.Flags().StringVar(&f.harness, "harness", "", "only arms with this harness")
+	return c
+}
+
+// chosen returns the names of the arms that are meant, each once.
+func (b bulk) chosen(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
+	if !f.given() {
+		slices.Sort(args)
+		return slices.Compact(args), nil
+	}
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, arm := range list {
+		if f.takes(arm) && (f.stopped || b.meant(arm)) {
+			names = append(names, arm.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// each carries the verb out for each arm, bulkAtOnce at a time.
+func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
+	out := make([]outcome, len(names))
+	turn := make(chan struct{}, bulkAtOnce)
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			line, result, err := b.do(ctx, client, name)
+			out[i] = outcome{Arm: name, Done: err == nil, Result: result, line: line}
+			if err == nil {
+				return
+			}
+			out[i].Result = nil
+			if !errors.As(err, &out[i].Error) {
+				out[i].Error = coleo.Errorf(coleo.EInternal, "%v", err)
+			}
+		})
+	}
+	all.Wait()
+	return out
+}
+
+// printOutcomes prints what came of each arm. Its error is the exit code: that of
+// the failures if they are all of one kind, else 1.
+func printOutcomes(c *cobra.Command, list []outcome) error {
+	code := 0
+	for _, o := range list {
+		if o.Error == nil {
+			continue
+		}
+		own, known := exitCodes[o.Error.Code]
+		if !known || code != 0 && code != own {
+			own = 1
+		}
+		code = own
+	}
+	if err := writeOutcomes(c, list); err != nil {
+		return err
+	}
+	if code != 0 {
+		return exit(code)
+	}
+	return nil
+}
+
+func writeOutcomes(c *cobra.Command, list []outcome) error {
+	if wantsJSON(c) {
+		if list == nil {
+			list = []outcome{}
+		}
+		return printJSON(c, map[string]any{"arms": list})
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No arm is meant: nothing was done.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tDONE\tWHAT CAME OF IT")
+	for _, o := range list {
+		word, what := "yes", o.line
+		if o.Error != nil {
+			word, what = "no", o.Error.Message
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Arm, word, strings.Join(strings.Fields(what), " "))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+)
+
+// TestAStoppedServeIsNamed: no verb waits for a serve that a signal has stopped,
+// and what was ordered meanwhile is not done when it goes on.
+func TestAStoppedServeIsNamed(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	serve := f.the("serve")
+	client, err := f.client() // that does not know of the process
+	f.check(err)
+	wait := f.command("arm", "prompt", f.name, "--wait", "pause 60s")
+	var errs bytes.Buffer
+	wait.Stderr = &errs
+	f.check(wait.Start())
+	f.wait(f.name, coleo.Processing)
+	f.must("arm", "prompt", f.name, "say queued") // so that the wait has surely begun
+	f.stops(serve)
+	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // so that the world can end
+	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' has it go on", serve, serve)
+	if err := wait.Wait(); wait.ProcessState.ExitCode() != 8 || !strings.Contains(errs.String(), named) {
+		t.Errorf("prompt --wait ended with %v and says %s", err, errs.String())
+	}
+	for _, args := range [][]string{
+		{"arm", "list"}, {"arm", "status", f.name}, {"arm", "kill", f.name}, {"arm", "wait", f.name}, {"arm", "prompt", f.name, "say never"},
+		{"arm", "watch", f.name}, {"agent", "status"}, {"web", "list"}, {"--json", "audit"}, {"up", "--json"}, {"down", "--arms"}, {"arm", "spawn", "-n", "two"}, {"models", "list"},
+	} {
+		if e := f.fails(8, args...); !strings.Contains(e.Message, named) {
+			t.Errorf("coleo %v says %q", args, e.Message)
+		} else if args[1] == "prompt" && (e.Delivered == nil || *e.Delivered) {
+			t.Errorf("a prompt that was not sent: %+v, want that it was not delivered", e)
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := client.Prompt(short, f.name, coleo.Prompt{Text: "say late"}, ""); coleo.ErrorCode(err) != coleo.ETimeout {
+		t.Errorf("a prompt to a serve that is stopped: %v", err)
+	}
+	gone, leave := context.WithTimeout(t.Context(), time.Second)
+	defer leave()
+	if err := client.Interrupt(gone, f.name); coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "not known") {
+		t.Errorf("an interrupt that serve does not answer: %v", err)
+	}
+	f.check(syscall.Kill(serve, syscall.SIGCONT))
+	if now := f.arm(f.name); now.State != coleo.Processing {
+		t.Errorf("the arm is %s, want processing: nobody waits for the interrupt any longer", now.State)
+	}
+	f.must("arm", "interrupt", f.name)
+	f.wait(f.name, coleo.Idle)
+	f.answers("second")
+	if got := f.texts(fakeagent.Prompted); slices.Contains(got, "say late") || slices.Contains(got, "say never") {
+		t.Errorf("the agent CLI was prompted %q", got)
+	}
+}

@@ -1,0 +1,45 @@
+package terminal
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// A prompt whose sender has given up is not typed, and is not submitted when
+// that happens behind its text. The next prompt clears the text.
+func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	var over atomic.Bool
+	waiting := coleo.WithUntil(t.Context(), func() time.Time {
+		if over.Load() {
+			return time.Now().Add(-time.Millisecond)
+		}
+		return time.Now().Add(patience)
+	})
+	over.Store(true)
+	if _, err := s.SendPrompt(waiting, coleo.Prompt{Text: "another"}); coleo.ErrorCode(err) != coleo.ETimeout {
+		t.Errorf("a prompt that was given up before = %v", err)
+	}
+	over.Store(false)
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.SendPrompt(waiting, coleo.Prompt{Text: "fail at once"})
+		done <- err
+	}()
+	st.await("the text is typed", func() bool { return strings.Contains(st.typedSoFar(), "fail at once") })
+	over.Store(true)
+	st.say(s, []byte(redrawn("", "fail at once")))
+	if err := <-done; coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "before the prompt was submitted") {
+		t.Errorf("a prompt that was given up behind its text = %v", err)
+	}
+	if got := st.typedSoFar(); strings.Contains(got, "\r") || strings.Contains(got, "another") {
+		t.Errorf("the program was typed %q, want the text alone", got)
+	}
+}

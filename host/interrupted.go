@@ -1,0 +1,48 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// interrupting notes in the open runs that their turn is being interrupted. It
+// does so before a key is pressed, because the turn may end at once. The function
+// that it returns takes the note back, if the error says that no key was pressed.
+func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
+	now := s.State().State
+	a.mu.Lock()
+	needless := a.run == nil || a.run.Interrupted || !now.Working() && now != coleo.WaitingApproval
+	a.mu.Unlock()
+	if needless {
+		return func(error) {}
+	}
+	a.noteInterrupted(ctx, true)
+	return func(err error) {
+		switch coleo.ErrorCode(err) {
+		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // it may end yet
+		default:
+			a.noteInterrupted(context.WithoutCancel(ctx), false)
+		}
+	}
+}
+
+func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Earlier = slices.Clone(r.Earlier)
+		for i := range r.Earlier {
+			r.Earlier[i].Interrupted = yes
+		}
+		if r.Run != nil && a.run != nil {
+			run := *r.Run
+			run.Interrupted = yes
+			a.run, r.Run = &run, &run
+		}
+		return nil
+	})
+	if err != nil {
+		a.host.Log.Error("write down that a run is interrupted", "arm", a.name(), "error", err)
+	}
+}
