@@ -144,6 +144,13 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 		}
 	}
 	out := slices.Clone(events)
+	for i := range out {
+		payload, err := fit(out[i].Payload)
+		if err != nil {
+			return nil, fmt.Errorf("append event %s of arm %q: %w", out[i].Kind, out[i].Arm, err)
+		}
+		out[i].Payload = payload
+	}
 	err := h.db.write(ctx, level, func(tx *sql.Tx) error {
 		seq, err := lastSeq(tx)
 		if err != nil {
@@ -197,13 +204,14 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 }
 
 // Events returns the events after a sequence number, in order: at most limit,
-// or 1000 when limit is 0. None means that after is the head.
+// or 1000 when limit is 0, and fewer when they are large. None means that after
+// is the head.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
 		"SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&shape))+" FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
 		h.legacy, int64(after), page(limit))
-	events, err := collect(rows, err, func(e *coleo.Event) []any {
+	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
 		e.Host = h.Host()
 		return append([]any{&e.Seq, &e.Epoch}, cells(eventFields(e))...)
 	})
