@@ -106,7 +106,8 @@ type ArmPulse struct {
 	Attached   bool         `json:"attached"`           // the host agent holds a live session and reads its screen
 	Starting   bool         `json:"starting,omitempty"` // an order to start, end or take up the arm is being carried out
 	Process    ProcessState `json:"process"`
-	PID        int          `json:"pid,omitempty"` // of the agent CLI
+	PID        int          `json:"pid,omitempty"`     // of the agent CLI
+	Blocked    string       `json:"blocked,omitempty"` // why the arm stands still, as it was noted last
 }
 
 // PulseEvery is how often serve asks each host agent for its pulse: a request

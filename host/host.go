@@ -46,6 +46,8 @@ type Host struct {
 	runs sync.WaitGroup  // the followers of sessions
 	ctx  context.Context // ends with Run
 
+	owed  owed
+	full  fullDisk
 	rules rereader // of Run alone
 
 	instance string    // random: tells it from another host agent with the same id
@@ -76,6 +78,7 @@ func (h *Host) Run(ctx context.Context) error {
 	if err := h.Bus.RollCalls(ctx, h.beat); err != nil {
 		return err
 	}
+	h.keepReserve()
 	h.beat()
 	tick, look := time.NewTicker(bus.BeatEvery), time.NewTicker(rereadEvery)
 	defer tick.Stop()
@@ -83,6 +86,7 @@ func (h *Host) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
+			h.keepReserve()
 			h.rules.again = true // an arm may have begun by what was about to change
 			h.beat()
 			if err := h.contest(ctx); err != nil {
@@ -275,14 +279,17 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// append adds events to the log and tells serve that it has grown. An event
-// that cannot be written is an error for whoever caused it.
+// append adds what has happened to the log and tells serve that it has grown. An
+// event that cannot be written is an error for whoever caused it, unless the disk
+// is full: then it is written later.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
-	h.stamp(events)
-	if _, err := h.DB.Append(ctx, events...); err != nil {
+	return h.appendAs(ctx, happened, events...)
+}
+
+func (h *Host) appendAs(ctx context.Context, n need, events ...coleo.Event) error {
+	if err := h.write(ctx, n, writing{events: events}); err != nil {
 		return fmt.Errorf("write to the event log: %w", err)
 	}
-	h.grew()
 	return nil
 }
 

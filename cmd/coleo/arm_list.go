@@ -55,7 +55,7 @@ func printArms(c *cobra.Command, list []coleo.Arm, all bool, now time.Time) erro
 	for _, arm := range rows {
 		word := display(arm)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, arm.Harness,
-			displayColour(word).paint(word), stateColour(arm.State).paint(stateWord(arm)+asOf(arm, now)), arm.Runtime.State,
+			displayColour(word).paint(word), stateColour(arm.State).paint(stateWord(arm)+asOf(arm, now)), healthWord(arm.Runtime),
 			since(arm.LastOutputAt, now), orDash(arm.CurrentTaskSubject), arm.Workdir)
 	}
 	if err := w.Flush(); err != nil {
@@ -68,7 +68,7 @@ func printArms(c *cobra.Command, list []coleo.Arm, all bool, now time.Time) erro
 // display is the one word of `arm list` (spec section 2).
 func display(arm coleo.Arm) string {
 	switch arm.Runtime.State {
-	case coleo.HealthHung, coleo.HealthRecoverable, coleo.HealthStopped, coleo.HealthUnknown:
+	case coleo.HealthHung, coleo.HealthRecoverable, coleo.HealthStopped, coleo.HealthUnknown, coleo.HealthBlocked:
 		return "Stuck"
 	case coleo.HealthStarting, coleo.HealthActive, coleo.HealthQuiet:
 	}
@@ -83,6 +83,15 @@ func display(arm coleo.Arm) string {
 		return "Busy"
 	}
 	return "Idle"
+}
+
+// healthWord names the health, and of an arm that stands still the reason in short.
+func healthWord(r coleo.Runtime) string {
+	if r.State != coleo.HealthBlocked {
+		return string(r.State)
+	}
+	short, _, _ := strings.Cut(r.Reason, ": ")
+	return string(r.State) + ": " + short
 }
 
 func stateWord(arm coleo.Arm) string {
