@@ -57,8 +57,12 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) > 0 {
-		if err := b.project(ctx, piece.List); err != nil {
+		gap, _ := b.DB.Gap(ctx, id) // of an unreadable store project says so
+		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
 			return false, err
+		}
+		if now, err := b.DB.Gap(ctx, id); err == nil && now > gap {
+			b.Log.Warn("the beginning of a host's log is gone: its host agent had deleted old events before this serve read them", "host", id, "up_to", now)
 		}
 		last := piece.List[len(piece.List)-1]
 		to = position{epoch: last.Epoch, seq: last.Seq}

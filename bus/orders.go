@@ -196,6 +196,7 @@ type Events struct {
 	List    []coleo.Event `json:"list"`
 	Head    uint64        `json:"head"`              // newest sequence number there is
 	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the position that was asked for
+	Deleted uint64        `json:"deleted,omitempty"` // up to this number old events may have been deleted
 }
 
 // Beat is a host agent's sign of life, sent every BeatEvery and after each

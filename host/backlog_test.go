@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 // kept is the payload of a test's event.
@@ -66,5 +68,36 @@ func TestAnEventThatIsTooLargeForTheBusIsCutAndTheNextOneFollows(t *testing.T) {
 	}
 	if !strings.Contains(string(all[1].Payload), `"short"`) {
 		t.Error("the short text beside a long list was cut")
+	}
+}
+
+func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	for range 50 {
+		s.check(s.host.append(t.Context(), event(id, coleo.EventWitness, kept{})))
+	}
+	bound := store.Bound{Most: 10, Age: time.Hour}
+	thin := func() int {
+		_, err := s.host.thinLog(t.Context(), "", time.Now(), bound)
+		s.check(err)
+		all, err := s.db.Events(t.Context(), 0, 0)
+		s.check(err)
+		return len(all)
+	}
+	all, _ := s.readLog() // from the beginning: that proves nothing of what was written down
+	s.host.read.Store(0)
+	if left := thin(); left != len(all) {
+		t.Fatalf("%d of %d events are left, want all that serve has not read", left, len(all))
+	}
+	last := all[len(all)-1]
+	must[bus.Events](s, bus.OpEvents, bus.EventsOrder{After: last.Seq, Epoch: last.Epoch})
+	if left := thin(); left > 20 {
+		t.Errorf("%d events are left of %d, want the newest 10 and the few that stay", left, len(all))
+	}
+	again, _ := s.readLog()
+	if again[len(again)-1].Seq != last.Seq {
+		t.Errorf("the log ends with event %d, want %d", again[len(again)-1].Seq, last.Seq)
 	}
 }

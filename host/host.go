@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coleo.dev"
@@ -45,10 +46,12 @@ type Host struct {
 	arms map[string]*arm // by id
 	runs sync.WaitGroup  // the followers of sessions
 	ctx  context.Context // ends with Run
+	end  context.CancelFunc
 
 	owed  owed
 	full  fullDisk
-	rules rereader // of Run alone
+	read  atomic.Uint64 // how far serve has the log
+	rules rereader      // of Run alone
 
 	instance string    // random: tells it from another host agent with the same id
 	began    time.Time // when it took the id
@@ -64,7 +67,7 @@ func New(c Config) *Host {
 func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h.ctx = ctx
+	h.ctx, h.end = ctx, cancel
 	if err := h.claim(ctx); err != nil {
 		return err
 	}
@@ -79,6 +82,7 @@ func (h *Host) Run(ctx context.Context) error {
 		return err
 	}
 	h.keepReserve()
+	h.runs.Go(func() { h.retain(ctx) })
 	h.beat()
 	tick, look := time.NewTicker(bus.BeatEvery), time.NewTicker(rereadEvery)
 	defer tick.Stop()
@@ -140,6 +144,7 @@ func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
 	}
+	h.end() // what runs beside the sessions ends too
 	h.runs.Wait()
 }
 

@@ -22,6 +22,8 @@ type HostDB struct {
 	legacy string                 // of events that have none of their own
 	newest atomic.Pointer[string] // of the newest event
 	host   atomic.Pointer[string]
+
+	deleted atomic.Uint64 // up to here events may be missing
 }
 
 // hostSchema is host.db; the mark spells "clho".
@@ -49,7 +51,7 @@ func (h *HostDB) load() error {
 	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
 	h.epoch = token()
 	var host, newest string
-	var at uint64
+	var at, deleted uint64
 	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
 		for key, value := range draw {
 			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key, value); err != nil {
@@ -60,6 +62,7 @@ func (h *HostDB) load() error {
 		at, err = lastSeq(tx)
 		err = errors.Join(err,
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.legacy),
+			tx.QueryRow("SELECT COALESCE((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'deleted'), 0)").Scan(&deleted),
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'host'").Scan(&host))
 		if err != nil || at == 0 {
 			newest = h.epoch
@@ -69,6 +72,7 @@ func (h *HostDB) load() error {
 	})
 	h.host.Store(&host)
 	h.newest.Store(&newest)
+	h.deleted.Store(deleted)
 	h.head = newHead(at)
 	return err
 }
