@@ -103,6 +103,9 @@ func (d *database) connect(s schema) error {
 	if mode != "wal" {
 		return fmt.Errorf("the file system under it cannot share memory, which write-ahead logging needs (journal mode %q)", mode)
 	}
+	if err := d.check(); err != nil {
+		return err
+	}
 	if err := d.shrinkable(); err != nil {
 		return err
 	}

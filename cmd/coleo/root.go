@@ -71,7 +71,7 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	root.AddCommand(
-		newUpCommand(), newDownCommand(), newWebCommand(), newAuditCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
+		newUpCommand(), newDownCommand(), newWebCommand(), newAuditCommand(), newBackupCommand(), newRepairCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
 		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	return root
