@@ -155,7 +155,7 @@ func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.T
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return arm, 0, err
 	}
-	gone, err := hostShelf.thin(ctx, h.db, arm, b, now, func(tx *sql.Tx, e entry) (bool, error) {
+	gone, err := hostShelf.thin(ctx, h.db, arm, b, now, func(_ *sql.Tx, e entry) (bool, error) {
 		begins := e.kind == coleo.EventRunStart && strings.Contains(open, e.run)
 		return begins || uint64(e.at) >= read, nil
 	}, func(tx *sql.Tx, last int64) error {
