@@ -63,6 +63,13 @@ type RunEnd struct {
 	Usage  *Usage `json:"usage,omitempty"` // of the whole conversation so far, where the agent CLI tells it
 }
 
+// LastRun is the run that an arm has ended last.
+type LastRun struct {
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"` // of its end
+	RunEnd
+}
+
 // Decided records who answered which dialog how.
 type Decided struct {
 	Dialog   Dialog   `json:"dialog"`

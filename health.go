@@ -85,6 +85,7 @@ type Runtime struct {
 	AsOf                  time.Time   `json:"asOf,omitzero"`    // when a host agent last confirmed the arm's state
 	Stale                 bool        `json:"stale,omitempty"`  // nobody watches the arm: its state is as of then
 	Frozen                bool        `json:"frozen,omitempty"` // a signal has stopped its agent CLI
+	Display               Display     `json:"display"`
 	Signals               SignalFlags `json:"signals"`
 }
 
@@ -112,6 +113,7 @@ func Summarise(s Signals, now time.Time) Runtime {
 	r.CanRecover = s.Workdir != "" || r.HasRuntime
 	r.CanRestart = r.CanRecover
 	r.State, r.Reason = judge(s, r, now)
+	r.Display = displayOf(s.Status, r.State)
 	return r
 }
 

@@ -3,6 +3,7 @@ package coleo
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // Halves of the names that arms get when nobody names them: things of the sea
@@ -26,4 +27,39 @@ func NewName(taken func(name string) bool) string {
 			return name
 		}
 	}
+}
+
+// NameLess orders names as people count: arm-2 comes before arm-10.
+func NameLess(a, b string) bool {
+	for a != "" && b != "" {
+		digitsA, digitsB := leadingDigits(a), leadingDigits(b)
+		if digitsA == 0 || digitsB == 0 {
+			if a[0] != b[0] {
+				return a[0] < b[0]
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y := strings.TrimLeft(a[:digitsA], "0"), strings.TrimLeft(b[:digitsB], "0")
+		if len(x) != len(y) {
+			return len(x) < len(y)
+		}
+		if x != y {
+			return x < y
+		}
+		if digitsA != digitsB { // the same number with more zeros comes later
+			return digitsA < digitsB
+		}
+		a, b = a[digitsA:], b[digitsB:]
+	}
+	return len(a) < len(b)
+}
+
+// leadingDigits returns how many digits s begins with.
+func leadingDigits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
 }

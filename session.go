@@ -111,7 +111,7 @@ type Receipt struct {
 // Answer is an agent CLI's reply to a prompt.
 type Answer struct {
 	Text   string `json:"text"`
-	Source string `json:"source"` // "hook", "transcript", "http" or "screen"
+	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
 }
 
 // Choice is what a person, or a policy, decides on a dialog.

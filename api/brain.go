@@ -30,6 +30,8 @@ type Brain interface {
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
 	Interrupt(ctx context.Context, arm string) error
 
+	// LastRun returns the run that the arm has ended last.
+	LastRun(ctx context.Context, arm string) (coleo.LastRun, error)
 	Usage(ctx context.Context, arm string) (coleo.Usage, error)
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
 	// Screen returns what the arm's terminal shows, or showed at a time that

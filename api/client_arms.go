@@ -104,6 +104,13 @@ func (c *Client) Explain(ctx context.Context, arm string) (coleo.Explanation, er
 	return out, err
 }
 
+// LastRun returns the run that the arm has ended last. Error: ENotFound.
+func (c *Client) LastRun(ctx context.Context, arm string) (coleo.LastRun, error) {
+	var out coleo.LastRun
+	err := c.call(ctx, get, armPath(arm, "/last"), nil, &out)
+	return out, err
+}
+
 // Usage returns what an arm's conversation has taken so far.
 func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	var out coleo.Usage

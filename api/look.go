@@ -52,6 +52,7 @@ func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
 	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0}, do(s.brain.Explain))
 	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage", "Show what the arm's conversation has taken of its model so far, by the agent CLI's own account", 0}, do(s.brain.Usage))
+	add(d, operation{get, "/api/arms/{id}/last", "last-run", "Show the run that the arm has ended last, with its answer", 0}, do(s.brain.LastRun))
 	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, or as it stood at a time", 0}, s.screen)
 	add(d, operation{get, "/api/arms/{id}/recording", "record-arm", "Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm", "Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)

@@ -162,7 +162,7 @@ func TestWhoCalls(t *testing.T) {
 	callers := make(chan coleo.Caller, 1)
 	s := newServer(t, &scriptedBrain{
 		interrupt: func(ctx context.Context) error { callers <- callerOf(ctx); return nil },
-		output: func(ctx context.Context, from int64) (coleo.Output, error) {
+		output: func(ctx context.Context, _ int64) (coleo.Output, error) {
 			callers <- callerOf(ctx)
 			return coleo.Output{End: true}, nil
 		},

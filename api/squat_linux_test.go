@@ -183,7 +183,7 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	got := end(7)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 
-	s, stop = serveAt(t, addr, file, b)
+	_, stop = serveAt(t, addr, file, b)
 	defer stop()
 	fresh := theirNonce(t, addr, got)
 	for _, raw := range got {

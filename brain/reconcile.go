@@ -38,8 +38,9 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		if known && arm.Name == arm.ID && b.learnName(ctx, arm) {
 			settled = false
 		}
+		begun := known && (a.Attached || a.Starting)
 		switch {
-		case arm.Status == coleo.StatusStarting && arm.Rule == ruleOrdered && !(known && (a.Attached || a.Starting)):
+		case arm.Status == coleo.StatusStarting && arm.Rule == ruleOrdered && !begun:
 			settled = false
 			b.correct(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: ruleNotStarted})
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:

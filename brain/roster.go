@@ -28,6 +28,8 @@ type member struct {
 	settled   bool                 // no row contradicts that pulse
 	confirmed map[string]time.Time // when each arm's state was vouched for last
 
+	told map[string]coleo.Health // of its arms, as it was published with a beat
+
 	pulling sync.Mutex // one piece of its log at a time
 	head    position   // how far its log has been read
 }
@@ -43,6 +45,14 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	now := b.Now().UTC()
 	m := b.member(beat.ID)
 	b.mu.Lock()
+	news := beat.Arms
+	if beat.Of != "" {
+		if m.beat.PID == 0 { // a whole one is on its way
+			b.mu.Unlock()
+			return
+		}
+		beat = m.merged(beat)
+	}
 	back := m.lost != ""
 	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
@@ -54,8 +64,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	if err := b.DB.PutHost(ctx, host); err != nil {
 		b.Log.Error("write down a host", "host", beat.ID, "error", err)
 	}
-	b.takeOutputs(ctx, beat, now)
-	b.endOutrun(ctx, beat)
+	b.takeArms(ctx, m, beat.ID, news, now)
 	if back {
 		b.publishArmsOf(ctx, beat.ID)
 	}
@@ -63,47 +72,69 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	wake(m.beaten)
 }
 
-// takeOutputs writes down which arms a host agent vouches for, and when they
-// last wrote something.
-func (b *Brain) takeOutputs(ctx context.Context, beat bus.Beat, now time.Time) {
-	var ids []string
-	for _, a := range beat.Arms {
-		ids = append(ids, a.ID)
+// merged is the last beat with what a beat about one arm says. The caller holds
+// the brain's mu.
+func (m *member) merged(part bus.Beat) bus.Beat {
+	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
+	part.Arms = append(all, part.Arms...)
+	part.Capabilities = m.beat.Capabilities
+	return part
+}
+
+// takeArms writes down which arms a host agent vouches for, and when they last
+// wrote something. Those of which people see something new are published.
+func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
+	outputs := make(map[string]time.Time, len(beats))
+	for _, a := range beats {
+		outputs[a.ID] = a.LastOutput
 	}
-	if err := b.DB.Beat(ctx, beat.ID, ids, now); err != nil {
-		b.Log.Error("write down a heartbeat", "host", beat.ID, "error", err)
+	wrote, err := b.DB.Beat(ctx, host, outputs, now)
+	if err != nil {
+		b.Log.Error("write down a heartbeat", "host", host, "error", err)
 	}
-	for _, a := range beat.Arms {
-		arm, err := b.DB.UpdateArm(ctx, a.ID, func(row *coleo.Arm) error {
-			if a.LastOutput.After(row.LastOutputAt) {
-				row.LastOutputAt = a.LastOutput
-			}
-			return nil
-		})
-		if err == nil {
-			b.summarise(&arm)
+	list, err := b.DB.Arms(ctx, true)
+	if err != nil {
+		b.Log.Error("read the arms of a heartbeat", "host", host, "error", err)
+		return
+	}
+	rows := make(map[string]coleo.Arm, len(list))
+	for _, arm := range list {
+		rows[arm.ID] = arm
+	}
+	for _, a := range beats {
+		arm, known := rows[a.ID]
+		if !known {
+			continue
+		}
+		b.endOutrun(ctx, host, a, arm)
+		if b.summarise(&arm); m.tells(arm) || slices.Contains(wrote, a.ID) {
 			b.updates.publish(coleo.Update{Arm: &arm})
 		}
 	}
 }
 
-// endOutrun has a host agent that was away end those of its arms that run
-// elsewhere by now, in a newer generation: what they do nobody follows any more.
-func (b *Brain) endOutrun(ctx context.Context, beat bus.Beat) {
-	for _, a := range beat.Arms {
-		row, err := b.DB.Arm(ctx, a.ID)
-		if err != nil || row.AgentID == "" || row.AgentID == beat.ID || a.Generation == 0 || a.Generation >= row.Generation {
-			continue
-		}
-		b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", beat.ID, "generation", a.Generation, "newer", row.Generation)
-		b.following.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, killTimeout)
-			defer cancel()
-			if err := b.Bus.Ask(ctx, beat.ID, bus.OpKill, bus.ArmOrder{Arm: a.ID, Generation: a.Generation}, nil); err != nil {
-				b.Log.Error("end an older generation", "arm", row.Name, "host", beat.ID, "error", err)
-			}
-		})
+// tells notes the health of an arm that is about to be published, and tells
+// whether it is another one than the last time. Only beats call it, one at a time.
+func (m *member) tells(arm coleo.Arm) bool {
+	last, known := m.told[arm.ID]
+	m.told[arm.ID] = arm.Runtime.State
+	return !known || last != arm.Runtime.State
+}
+
+// endOutrun has a host agent that was away end an arm that runs elsewhere by now,
+// in a newer generation: what the older one does nobody follows any more.
+func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
+	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
+		return
 	}
+	b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", host, "generation", a.Generation, "newer", row.Generation)
+	b.following.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, killTimeout)
+		defer cancel()
+		if err := b.Bus.Ask(ctx, host, bus.OpKill, bus.ArmOrder{Arm: a.ID, Generation: a.Generation}, nil); err != nil {
+			b.Log.Error("end an older generation", "arm", row.Name, "host", host, "error", err)
+		}
+	})
 }
 
 // takeGrowth notes that a host's log has grown.
@@ -123,7 +154,7 @@ func (b *Brain) member(id string) *member {
 	defer b.mu.Unlock()
 	m, ok := b.hosts[id]
 	if !ok {
-		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1), confirmed: map[string]time.Time{}}
+		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1), confirmed: map[string]time.Time{}, told: map[string]coleo.Health{}}
 		b.hosts[id] = m
 		ctx := b.ctx
 		b.following.Go(func() { b.followHost(ctx, id, m.grown) })

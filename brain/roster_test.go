@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -68,5 +69,36 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	case id := <-killed:
 		t.Errorf("the host agent was told to end %q as well", id)
 	default:
+	}
+}
+
+// TestABeatThatSaysNothingNewIsQuiet: of arms that stand still nothing is
+// published at each beat, and a beat about one arm leaves the others as they are.
+func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	now := time.Now().UTC()
+	beat := bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99}
+	for i := range 20 {
+		id := "arm-" + strconv.Itoa(i)
+		check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: id, Name: id, Harness: "h", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle, State: coleo.Idle}))
+		beat.Arms = append(beat.Arms, bus.ArmBeat{ID: id, Generation: 1, LastOutput: now})
+	}
+	s.brain.takeBeat(beat)
+	news := s.brain.updates.subscribe()
+	s.brain.takeBeat(beat)
+	if n := len(news); n != 0 {
+		t.Errorf("a beat without news published %d updates", n)
+	}
+	beat.Arms[3].LastOutput = now.Add(time.Second)
+	s.brain.takeBeat(beat)
+	if n := len(news); n != 1 {
+		t.Errorf("a beat with one arm's output published %d updates, want 1", n)
+	}
+	s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"}) // it has ended
+	s.brain.mu.Lock()
+	defer s.brain.mu.Unlock()
+	if n := len(s.brain.hosts[scriptedHost].beat.Arms); n != 19 {
+		t.Errorf("after the end of one of 20 arms the host has %d", n)
 	}
 }

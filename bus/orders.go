@@ -210,7 +210,8 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	Arms         []ArmBeat `json:"arms"` // whose identity is proven, whose process is not stopped and whose reader lives
+	Arms         []ArmBeat `json:"arms"`         // whose identity is proven, whose process is not stopped and whose reader lives
+	Of           string    `json:"of,omitempty"` // the beat is about this arm alone, and all else is as before; "": about all
 	Epoch        string    `json:"epoch"`
 	Head         uint64    `json:"head"`
 }

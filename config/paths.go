@@ -91,6 +91,9 @@ func (p Paths) OldBusFiles() []string {
 	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
 }
 
+// Port is the file with the address that serve took in place of the default one.
+func (p Paths) Port() string { return filepath.Join(p.State, "serve.addr") }
+
 // Token is the file with the API's token.
 func (p Paths) Token() string { return filepath.Join(p.State, "token") }
 

@@ -24,7 +24,7 @@ type Settings struct {
 
 	// Serve says where the API listens.
 	Serve struct {
-		Addr string `toml:"addr"` // "127.0.0.1:8080"
+		Addr string `toml:"addr"` // DefaultAddr where nobody names one
 	} `toml:"serve"`
 
 	// Agents says where agent CLIs are looked for before PATH.
@@ -32,8 +32,8 @@ type Settings struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
-	// Notify is run, by the shell, when an arm starts to wait for someone; the
-	// environment says which (COLEO_ARM_NAME, COLEO_DIALOG).
+	// Notify is run, by the shell, when an arm asks something, and when a turn has
+	// finished, failed or died. The environment says what has happened: docs/cli.md.
 	Notify string `toml:"notify"`
 }
 
@@ -44,6 +44,10 @@ const (
 	defaultKeep = 256
 	maxKeep     = 1 << 20
 )
+
+// DefaultAddr is where the API listens when nobody names an address. Another
+// program may have it: then serve takes a free port.
+const DefaultAddr = "127.0.0.1:8080"
 
 // ReadSettings reads config.toml; a file that is not there says nothing.
 func ReadSettings(path string) (Settings, error) {
@@ -60,9 +64,6 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep
-	}
-	if s.Serve.Addr == "" {
-		s.Serve.Addr = "127.0.0.1:8080"
 	}
 	if s.Arms.MaxArms == 0 {
 		s.Arms.MaxArms = 10

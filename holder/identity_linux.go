@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -22,8 +23,14 @@ const (
 	statStartTime = 19
 )
 
+// bootID is read once: it stays the same as long as this process lives.
+var bootID = sync.OnceValues(func() (string, error) {
+	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(raw)), err
+})
+
 func identify(pid int) (coleo.Identity, error) {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := bootID()
 	if err != nil {
 		return coleo.Identity{}, err
 	}
@@ -39,7 +46,7 @@ func identify(pid int) (coleo.Identity, error) {
 		return coleo.Identity{}, err
 	}
 	return coleo.Identity{
-		PID: pid, BootID: strings.TrimSpace(string(boot)), StartTime: start, PidfdInode: pidfdInode(pid),
+		PID: pid, BootID: boot, StartTime: start, PidfdInode: pidfdInode(pid),
 	}, nil
 }
 
@@ -79,4 +86,22 @@ func statFields(pid int) ([]string, error) {
 func stopped(pid int) bool {
 	fields, err := statFields(pid)
 	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
+}
+
+func glance(id coleo.Identity) Liveness {
+	boot, err := bootID()
+	if err != nil || id.PID <= 0 || boot != id.BootID {
+		return Dead
+	}
+	fields, err := statFields(id.PID)
+	if err != nil || len(fields) <= statStartTime || fields[statStartTime] != strconv.FormatUint(id.StartTime, 10) {
+		return Dead
+	}
+	switch fields[statState] {
+	case "Z", "X":
+		return Dead
+	case "T", "t":
+		return Stopped
+	}
+	return Alive
 }

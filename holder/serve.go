@@ -64,6 +64,7 @@ type server struct {
 	talks    int           // connections that are open
 	left     chan struct{} // closed and replaced when one ends
 
+	empty     atomic.Bool  // nothing of the arm lives, and so nothing of it ever will
 	pace      atomic.Int64 // bytes taken in a second at most; 0: whatever comes
 	rest      resting
 	guardMu   sync.Mutex

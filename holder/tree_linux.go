@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,8 +23,11 @@ const (
 	// killTimeout bounds how long processes may take to vanish after KILL; a
 	// process in an uninterruptible wait may take longer and is reported.
 	killTimeout = 5 * time.Second
-	// treePoll is how often a tree that was told to end is looked at again.
+	// treePoll is the shortest time between two looks at a tree that was told to
+	// end, and treeLook the longest: one of its processes may have started another
+	// one meanwhile.
 	treePoll = 5 * time.Millisecond
+	treeLook = 100 * time.Millisecond
 )
 
 // becomeReaper makes this process the parent of every orphan below it, so that
@@ -56,11 +60,20 @@ func (s *server) reapOthers(ctx context.Context) {
 	}
 }
 
+// reap collects the orphans that have ended. The kernel names one child that has;
+// only when that one is for somebody else to collect are all processes listed.
 func (s *server) reap() {
-	var info unix.Siginfo
-	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	if err != nil || info.Signo == 0 {
-		return // no child has ended
+	for {
+		pid, err := endedChild()
+		if err != nil || pid == 0 {
+			return
+		}
+		if pid == s.term.Pid() || pid == s.guardPid() {
+			break
+		}
+		if _, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err != nil {
+			return
+		}
 	}
 	for _, p := range processes() {
 		if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() && p.pid != s.guardPid() {
@@ -69,9 +82,23 @@ func (s *server) reap() {
 	}
 }
 
+// endedChild returns the pid of a child that has ended and was not collected, 0
+// when there is none.
+func endedChild() (int, error) {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil || info.Signo == 0 {
+		return 0, err
+	}
+	return childOf(&info), nil
+}
+
 // endTree ends every process below this one: hang-up and TERM first, KILL
 // after grace. It returns the pids of those that are still there.
 func (s *server) endTree(grace time.Duration) []int {
+	if s.empty.Load() {
+		return nil
+	}
 	if grace > 0 {
 		signalAll(s.tree(), unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
 		if left := s.awaitGone(grace, nil); len(left) == 0 {
@@ -100,19 +127,52 @@ func treeOf(g group, root func(process) bool) []process {
 }
 
 // awaitGone waits until nothing of the arm is there, calling again with what
-// is left, and returns the rest when the time is over.
+// is left, and returns the rest when the time is over. Between two looks at all
+// processes it waits for those that it saw to end: with many arms a look is dear.
 func (s *server) awaitGone(limit time.Duration, again func([]process)) []int {
 	deadline := time.Now().Add(limit)
 	for {
 		left := s.tree()
 		s.reap()
-		if len(left) == 0 && !s.group.populated() || time.Now().After(deadline) {
+		if len(left) == 0 && !s.group.populated() {
+			s.empty.Store(true)
+			return nil
+		}
+		if time.Now().After(deadline) {
 			return pidsOf(left)
 		}
 		if again != nil {
 			again(left)
 		}
-		time.Sleep(treePoll)
+		if len(left) == 0 {
+			time.Sleep(treePoll) // what is in groups below the arm's own
+			continue
+		}
+		awaitEnd(left, min(treeLook, time.Until(deadline)))
+	}
+}
+
+// awaitEnd returns when all these processes have ended, or after limit.
+func awaitEnd(list []process, limit time.Duration) {
+	deadline := time.Now().Add(limit)
+	var set []unix.PollFd
+	for _, p := range list {
+		fd, err := unix.PidfdOpen(p.pid, 0)
+		if err == unix.ENOSYS { // before Linux 5.3
+			time.Sleep(treePoll)
+			return
+		}
+		if err == nil {
+			defer unix.Close(fd)
+			set = append(set, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		}
+	}
+	for len(set) > 0 {
+		n, err := unix.Poll(set, int(time.Until(deadline).Milliseconds())+1)
+		if n == 0 || err != nil && err != unix.EINTR || time.Now().After(deadline) {
+			return
+		}
+		set = slices.DeleteFunc(set, func(p unix.PollFd) bool { return p.Revents != 0 })
 	}
 }
 
@@ -128,13 +188,21 @@ func processes() []process {
 	if err != nil {
 		return nil
 	}
-	var out []process
+	var pids []int
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
 		}
-		if p, err := lookAt(pid); err == nil {
+	}
+	return lookAtAll(pids)
+}
+
+// lookAtAll looks at processes; those that are gone are left out.
+func lookAtAll(pids []int) []process {
+	out := make([]process, 0, len(pids))
+	var buf [statRoom]byte
+	for _, pid := range pids {
+		if p, err := lookAtBy(pid, buf[:]); err == nil {
 			out = append(out, p)
 		}
 	}
@@ -142,12 +210,32 @@ func processes() []process {
 }
 
 func lookAt(pid int) (process, error) {
-	fields, err := statFields(pid)
-	if err != nil || len(fields) <= statParent {
+	var buf [statRoom]byte
+	return lookAtBy(pid, buf[:])
+}
+
+// statRoom is how much of /proc/PID/stat is read, in bytes: the name has at most
+// 64, and state and parent stand right behind it.
+const statRoom = 256
+
+// lookAtBy reads a process's state and parent by a buffer of the caller's. A
+// machine with 500 arms has thousands of processes, and each end of an arm looks
+// at all of them.
+func lookAtBy(pid int, buf []byte) (process, error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return process{}, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	n, err := unix.Read(fd, buf)
+	_ = unix.Close(fd)
+	behindName := bytes.LastIndexByte(buf[:max(n, 0)], ')')
+	if err != nil || behindName < 0 || n < behindName+5 {
 		return process{}, fmt.Errorf("look at process %d: %w", pid, errors.Join(err, unix.ESRCH))
 	}
-	parent, err := strconv.Atoi(fields[statParent])
-	return process{pid: pid, parent: parent, zombie: fields[statState] == "Z"}, err
+	state := buf[behindName+2]
+	digits, _, _ := bytes.Cut(buf[behindName+4:n], []byte(" "))
+	parent, err := strconv.Atoi(string(digits))
+	return process{pid: pid, parent: parent, zombie: state == 'Z'}, err
 }
 
 // below returns the live processes of those for which root holds and of all

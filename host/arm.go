@@ -203,7 +203,7 @@ func (a *arm) ended(s coleo.Session) {
 		a.host.Log.Error("write down the end", "arm", a.record.Name, "error", err)
 	}
 	a.fileOrLog()
-	a.host.beat()
+	a.host.beatOf(a)
 }
 
 // letGo closes the session; the agent CLI runs on.

@@ -233,12 +233,10 @@ func reports(arms []*arm) []bus.ArmReport {
 	return out
 }
 
-// beat publishes a sign of life.
+// beat publishes a sign of life, with all arms.
 func (h *Host) beat() {
-	b := bus.Beat{
-		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
-		StartedAt: h.StartedAt, Capabilities: h.capabilities(), MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(),
-	}
+	b := h.newBeat()
+	b.Capabilities = h.capabilities()
 	arms := h.all()
 	for i, r := range reports(arms) {
 		if r.Proof == bus.Proven || r.Proof == bus.Silent {
@@ -247,10 +245,36 @@ func (h *Host) beat() {
 		if r.Proof == bus.Proven {
 			arms[i].adoptLate()
 		}
-		if r.Attached && r.Proof == bus.Proven && r.Process == bus.ProcessAlive {
-			b.Arms = append(b.Arms, bus.ArmBeat{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput})
-		}
+		b.Arms = append(b.Arms, armBeat(r)...)
 	}
+	h.publish(b)
+}
+
+// beatOf publishes a sign of life with one arm, whose start or end has just been
+// written down. It asks that arm's holder alone.
+func (h *Host) beatOf(a *arm) {
+	r := a.report()
+	b := h.newBeat()
+	b.Of, b.Arms = r.ID, armBeat(r)
+	h.publish(b)
+}
+
+func (h *Host) newBeat() bus.Beat {
+	return bus.Beat{
+		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
+		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(),
+	}
+}
+
+// armBeat is an arm's part of a beat, which only a live one has.
+func armBeat(r bus.ArmReport) []bus.ArmBeat {
+	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
+		return nil
+	}
+	return []bus.ArmBeat{{ID: r.ID, Generation: r.Generation, LastOutput: r.LastOutput}}
+}
+
+func (h *Host) publish(b bus.Beat) {
 	if err := h.Bus.Beat(b); err != nil {
 		h.Log.Warn("beat", "error", err)
 	}

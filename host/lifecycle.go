@@ -124,7 +124,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	}
 	a.fileOrLog()
 	a.hold(s, harness)
-	a.host.beat()
+	a.host.beatOf(a)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (a *arm) pulse() bus.ArmPulse {
 		p.Blocked = blocked
 	}
 	if handle != nil {
-		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Look(handle.Process))
+		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Glance(handle.Process))
 	}
 	return p
 }

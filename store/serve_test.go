@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -162,8 +163,8 @@ func TestHostsAndTheirHeartbeats(t *testing.T) {
 		t.Errorf("host of a later arm = %q, want box", got)
 	}
 	now := start.Add(time.Minute)
-	if err := s.Beat(ctx, "h1", []string{"mine", "theirs", "nobody"}, now); err != nil {
-		t.Fatal(err)
+	if wrote, err := s.Beat(ctx, "h1", map[string]time.Time{"mine": now, "theirs": now, "nobody": now}, now); err != nil || !slices.Equal(wrote, []string{"mine"}) {
+		t.Fatalf("a heartbeat says that %q have written, %v", wrote, err)
 	}
 	for id, beat := range map[string]time.Time{"mine": now, "quiet": {}, "theirs": {}} {
 		if got := arm(t, s, id).LastHeartbeat; !got.Equal(beat) {
@@ -176,7 +177,7 @@ func TestHostsAndTheirHeartbeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "hosts", hosts, []coleo.Host{want})
-	if err := s.Beat(ctx, "h1", nil, now); err != nil {
+	if _, err := s.Beat(ctx, "h1", nil, now); err != nil {
 		t.Errorf("a host without arms beats: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -186,23 +188,38 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a host agent's heartbeat: it was seen, and it vouches for these
-// of its arms. Arms that another host has by now keep theirs.
-func (s *ServeDB) Beat(ctx context.Context, host string, armIDs []string, now time.Time) error {
-	ids, err := json.Marshal(armIDs)
+// Beat records a host agent's heartbeat: it was seen, and it vouches for these of
+// its arms, which have last written something then. Arms that another host has by
+// now keep theirs. It returns the ids of the arms that have written since.
+func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time, now time.Time) (wrote []string, err error) {
+	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))
 	if err != nil {
-		return fmt.Errorf("heartbeat of host %s: %w", host, err)
+		return nil, fmt.Errorf("heartbeat of host %s: %w", host, err)
 	}
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		wrote = nil
 		if _, err := tx.Exec("UPDATE hosts SET last_seen = ? WHERE id = ?", moment{&now}, host); err != nil {
 			return err
 		}
 		_, err := tx.Exec("UPDATE arms SET last_heartbeat = ? WHERE agent_id = ? AND id IN (SELECT value FROM json_each(?))",
 			moment{&now}, host, string(ids))
-		return err
+		if err != nil {
+			return err
+		}
+		for id, at := range outputs {
+			done, err := tx.Exec("UPDATE arms SET last_output_at = ?1 WHERE id = ?2 AND agent_id = ?3 AND (last_output_at IS NULL OR last_output_at < ?1)",
+				moment{&at}, id, host)
+			if err != nil {
+				return err
+			}
+			if n, err := done.RowsAffected(); err == nil && n > 0 {
+				wrote = append(wrote, id)
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("heartbeat of host %s: %w", host, err)
+		return nil, fmt.Errorf("heartbeat of host %s: %w", host, err)
 	}
-	return nil
+	return wrote, nil
 }

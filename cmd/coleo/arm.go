@@ -18,7 +18,7 @@ func newArmCommand() *cobra.Command {
 		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
 		newArmDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
 		newArmAnswerCommand(), newArmInterruptCommand(), newArmRecoverCommand(), newArmWatchCommand(), newArmAttachCommand(),
-		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmUsageCommand(), newArmLogsCommand(), newArmKillCommand(), newArmRemoveCommand(),
+		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmUsageCommand(), newArmLogsCommand(), newArmKillCommand(), newArmRemoveCommand(),
 	)
 	return c
 }
@@ -38,7 +38,7 @@ func withClient(do func(c *cobra.Command, client *api.Client, args []string) err
 		if coleo.ErrorCode(err) == coleo.EUnavailable && !s.serves(c.Context()) {
 			return coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
 		}
-		return err
+		return didYouMean(c.Context(), client, err)
 	}
 }
 

@@ -13,85 +13,111 @@ import (
 	"coleo.dev/api"
 )
 
+// listFlags are the flags of arm list.
+type listFlags struct {
+	all       bool
+	states    []string
+	harnesses []string
+	sort      string
+	watch     bool
+}
+
 func newArmListCommand() *cobra.Command {
-	var all bool
+	var f listFlags
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the arms",
+		Short: "List the arms: what needs you first",
 		Args:  exactly(0, "no arguments"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, _ []string) error {
-			list, err := client.Arms(c.Context(), all)
+			pick, err := f.picker()
 			if err != nil {
 				return err
 			}
-			if wantsJSON(c) {
-				return printJSON(c, map[string]any{"arms": list})
+			if f.watch {
+				return watchArms(c, client, pick)
 			}
-			return printArms(c, list, all, time.Now())
+			list, err := client.Arms(c.Context(), f.all)
+			if err != nil {
+				return err
+			}
+			rows := pick(list)
+			if wantsJSON(c) {
+				return printJSON(c, map[string]any{"arms": rows})
+			}
+			_, err = io.WriteString(painted(c), armTable(rows, len(list) > 0, time.Now()))
+			return err
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "stopped ones too")
+	c.Flags().BoolVar(&f.all, "all", false, "ended ones too")
+	c.Flags().StringSliceVar(&f.states, "state", nil, "only these: needs-you, working, idle, ended, or states such as waiting_approval")
+	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "only arms of these harnesses")
+	c.Flags().StringVar(&f.sort, "sort", "need", "by need, name, age (of the last output), cost or harness")
+	c.Flags().BoolVar(&f.watch, "watch", false, "show changes as they come, until Ctrl-C")
 	return c
 }
 
-func printArms(c *cobra.Command, list []coleo.Arm, all bool, now time.Time) error {
-	var rows []coleo.Arm
-	for _, arm := range list {
-		if all || arm.Status != coleo.StatusStopped {
-			rows = append(rows, arm)
-		}
+// armTable is the list as people read it. some tells whether there are arms that
+// the list leaves out.
+func armTable(rows []coleo.Arm, some bool, now time.Time) string {
+	switch {
+	case len(rows) > 0:
+	case some:
+		return "No active arms.\n"
+	default:
+		return "No arms registered.\n"
 	}
-	if len(rows) == 0 {
-		word := "No active arms."
-		if len(list) == 0 {
-			word = "No arms registered."
-		}
-		_, err := fmt.Fprintln(c.OutOrStdout(), word)
-		return err
-	}
-	var table strings.Builder // written at once: no sequence is cut in two
+	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "NAME\tHARNESS\t%s\t%s\tHEALTH\tLAST OUTPUT\tTASK\tWORKDIR\n", plain.paint("DISPLAY"), plain.paint("STATE"))
+	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH\n", plain.paint("STATUS"))
 	for _, arm := range rows {
-		word := display(arm)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, arm.Harness,
-			displayColour(word).paint(word), stateColour(arm.State).paint(stateWord(arm)+asOf(arm, now)), healthWord(arm.Runtime),
-			since(arm.LastOutputAt, now), orDash(arm.CurrentTaskSubject), arm.Workdir)
+		at := placeOf(arm.Workdir)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, needColour(arm).paint(needWord(arm)+asOf(arm, now)),
+			since(arm.LastOutputAt, now), arm.Harness, orDash(arm.Model), costWord(arm.TotalCost), at.folder, orDash(at.branch))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(painted(c), table.String())
-	return err
+	_ = w.Flush() // into memory
+	return table.String()
 }
 
-// display is the one word of `arm list` (spec section 2).
-func display(arm coleo.Arm) string {
-	switch arm.Runtime.State {
-	case coleo.HealthHung, coleo.HealthRecoverable, coleo.HealthStopped, coleo.HealthUnknown, coleo.HealthBlocked:
-		return "Stuck"
-	case coleo.HealthStarting, coleo.HealthActive, coleo.HealthQuiet:
+// needWidth is how many characters of what an arm asks are shown in the list: a
+// terminal of 120 columns has room for the rest of the row.
+const needWidth = 48
+
+// needWord is what the list says of an arm.
+func needWord(arm coleo.Arm) string {
+	need, why := arm.Need()
+	if need == coleo.NeedWorking && arm.State == coleo.Initializing {
+		return "starting"
 	}
-	switch arm.Status {
-	case coleo.StatusError:
-		return "Stuck"
-	case coleo.StatusBusy, coleo.StatusRunning, coleo.StatusStarting:
-		return "Busy"
-	case coleo.StatusIdle, coleo.StatusPaused, coleo.StatusPlanningBlocked, coleo.StatusStopped:
+	if why == "" {
+		return string(need)
 	}
-	if arm.Runtime.State == coleo.HealthActive {
-		return "Busy"
+	why = strings.Join(strings.Fields(why), " ")
+	if letters := []rune(why); len(letters) > needWidth {
+		why = string(letters[:needWidth]) + "…"
 	}
-	return "Idle"
+	return string(need) + ": " + why
 }
 
-// healthWord names the health, and of an arm that stands still the reason in short.
-func healthWord(r coleo.Runtime) string {
-	if r.State != coleo.HealthBlocked {
-		return string(r.State)
+func needColour(arm coleo.Arm) colour {
+	need, _ := arm.Need()
+	switch {
+	case need == coleo.NeedsYou && arm.State == coleo.WaitingApproval:
+		return yellow
+	case need == coleo.NeedsYou:
+		return red
+	case need == coleo.NeedWorking:
+		return cyan
+	case need == coleo.NeedIdle:
+		return green
 	}
-	short, _, _ := strings.Cut(r.Reason, ": ")
-	return string(r.State) + ": " + short
+	return plain
+}
+
+func costWord(cost float64) string {
+	if cost == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%.2f", cost)
 }
 
 func stateWord(arm coleo.Arm) string {
@@ -131,10 +157,17 @@ func orDash(s string) string {
 
 func newArmStatusCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "status NAME",
-		Short: "Tell everything about one arm",
-		Args:  exactly(1, "the name of an arm"),
+		Use:   "status [NAME]",
+		Short: "Tell everything about one arm; without a name, offer them",
+		Args:  atMost(1, "the name of an arm"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 0 {
+				name, err := pickArm(c, client)
+				if err != nil {
+					return err
+				}
+				args = []string{name}
+			}
 			arm, err := client.Arm(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -168,7 +201,7 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Truncated {
 			line("", cutOff)
 		}
-		line("Options", strings.Join(arm.Dialog.Options, " | "))
+		line("Options", numbered(arm.Dialog.Options))
 	}
 	b.WriteString("Runtime summary:\n")
 	line("  State", r.State)
@@ -195,4 +228,13 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// numbered writes options with the numbers by which 'coleo arm answer' picks them.
+func numbered(options []string) string {
+	out := make([]string, len(options))
+	for i, option := range options {
+		out[i] = fmt.Sprintf("%d %s", i+1, option)
+	}
+	return strings.Join(out, " | ")
 }

@@ -33,7 +33,7 @@ func TestAnArmFromSpawnToRemove(t *testing.T) {
 	if out := w.must("arm", "list"); out != "No active arms.\n" {
 		t.Errorf("list after kill = %q", out)
 	}
-	if out := w.must("arm", "list", "--all"); !strings.Contains(out, "stopped") {
+	if out := w.must("arm", "list", "--all"); !strings.Contains(out, "ended") {
 		t.Errorf("list --all after kill = %q", out)
 	}
 	if e := w.fails(13, "arm", "prompt", "one", "hello"); e.Code != coleo.EExited {
@@ -55,12 +55,15 @@ func TestAnArmFromSpawnToRemove(t *testing.T) {
 // showsInLists checks what list and status print of the arm "one".
 func (w *world) showsInLists(dir string) {
 	w.t.Helper()
-	if out := w.must("arm", "list"); !strings.Contains(out, "one") || !strings.Contains(out, "Idle") || !strings.Contains(out, dir) {
+	if out := w.must("arm", "list"); !strings.Contains(out, "one") || !strings.Contains(out, "idle") || !strings.Contains(out, dir) {
 		w.t.Errorf("list = %s", out)
 	}
 	list := decode[struct{ Arms []map[string]any }](w, "arm", "list")
 	if len(list.Arms) != 1 {
 		w.t.Fatalf("%d arms in the list, want 1", len(list.Arms))
+	}
+	if runtime, ok := list.Arms[0]["runtime"].(map[string]any); !ok || runtime["display"] != "Idle" {
+		w.t.Errorf("the summary of an idle arm is %v", list.Arms[0]["runtime"])
 	}
 	status := decode[map[string]any](w, "arm", "status", "one")
 	for where, arm := range map[string]map[string]any{"list": list.Arms[0], "status": status} {

@@ -18,12 +18,7 @@ func newAuditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [NAME]",
 		Short: "List who gave which command, and what came of it",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exactly(1, "the name of an arm, or nothing")(c, args)
-			}
-			return nil
-		},
+		Args:  atMost(1, "the name of an arm, or nothing"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 1 {
 				f.Arm = args[0]

@@ -73,14 +73,3 @@ func stateColour(s coleo.State) colour {
 	}
 	return plain
 }
-
-// displayColour is what the word of display is written in.
-func displayColour(word string) colour {
-	switch word {
-	case "Stuck":
-		return red
-	case "Busy":
-		return cyan
-	}
-	return green
-}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +50,7 @@ func TestTablesStayInLineWithAndWithoutColours(t *testing.T) {
 	var out bytes.Buffer
 	c := &cobra.Command{}
 	c.SetOut(&out)
-	if err := printArms(c, arms, true, time.Now()); err != nil {
+	if _, err := io.WriteString(painted(c), armTable(arms, true, time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "\x1b") {
@@ -59,7 +60,7 @@ func TestTablesStayInLineWithAndWithoutColours(t *testing.T) {
 	if len(lines) != 1+len(arms) {
 		t.Fatalf("%d lines:\n%s", len(lines), out.String())
 	}
-	at := strings.Index(lines[0], "WORKDIR")
+	at := strings.Index(lines[0], "FOLDER")
 	for _, line := range lines[1:] {
 		if strings.Index(line, "/w") != at {
 			t.Errorf("columns are out of line:\n%s", out.String())

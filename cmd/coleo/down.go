@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,8 +19,13 @@ import (
 	"coleo.dev/holder"
 )
 
-// downTimeout bounds how long serve and the host agent may take to end.
-const downTimeout = 15 * time.Second
+const (
+	// downTimeout bounds how long serve and the host agent may take to end.
+	downTimeout = 15 * time.Second
+	// killsAtOnce is how many arms are ended side by side. An end is mostly waiting:
+	// for the agent CLI, for the disk. More would only stand in line.
+	killsAtOnce = 16
+)
 
 func newDownCommand() *cobra.Command {
 	var arms bool
@@ -75,17 +81,26 @@ func killAll(c *cobra.Command, s setup) error {
 	if err != nil {
 		return err
 	}
+	var mu sync.Mutex // of failed, and of what is printed
 	var failed error
+	var ending sync.WaitGroup
+	room := make(chan struct{}, killsAtOnce)
 	for _, arm := range list {
 		if arm.Status == coleo.StatusStopped {
 			continue
 		}
-		if _, err := client.Kill(c.Context(), arm.ID); err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		fmt.Fprintln(c.ErrOrStderr(), "killed", arm.Name)
+		room <- struct{}{}
+		ending.Go(func() {
+			defer func() { <-room }()
+			_, err := client.Kill(c.Context(), arm.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			if failed = errors.Join(failed, err); err == nil {
+				fmt.Fprintln(c.ErrOrStderr(), "killed", arm.Name)
+			}
+		})
 	}
+	ending.Wait()
 	return failed
 }
 

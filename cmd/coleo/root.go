@@ -74,6 +74,7 @@ func newRootCommand() *cobra.Command {
 		newUpCommand(), newDownCommand(), newWebCommand(), newAuditCommand(), newBackupCommand(), newRepairCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
 		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)
+	completeAll(root)
 	return root
 }
 
@@ -115,11 +116,17 @@ func group(use, short string) *cobra.Command {
 		Use:   use,
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
+
+		SuggestionsMinimumDistance: 2, // cobra's own value, which it sets too late for us
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return coleo.Errorf(coleo.EInvalid, "%s has no verb %q (see %s --help)", c.CommandPath(), args[0], c.CommandPath())
+			hint := ""
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "; did you mean " + near[0] + "?"
+			}
+			return coleo.Errorf(coleo.EInvalid, "%s has no verb %q%s (see %s --help)", c.CommandPath(), args[0], hint, c.CommandPath())
 		},
 	}
 }
@@ -128,6 +135,16 @@ func group(use, short string) *cobra.Command {
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
+			return nil
+		}
+		return coleo.Errorf(coleo.EInvalid, "%s takes %s (see %s --help)", c.CommandPath(), what, c.CommandPath())
+	}
+}
+
+// atMost makes too many arguments a usage error.
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= n {
 			return nil
 		}
 		return coleo.Errorf(coleo.EInvalid, "%s takes %s (see %s --help)", c.CommandPath(), what, c.CommandPath())

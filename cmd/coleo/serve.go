@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/brain"
 	"coleo.dev/bus"
@@ -40,7 +38,7 @@ func newServeCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
-	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm starts to wait for someone (COLEO_ARM_NAME, COLEO_DIALOG)")
+	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
 	return c
 }
 
@@ -112,9 +110,9 @@ func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	tcp, err := net.Listen("tcp", s.Serve.Addr)
+	tcp, err := s.listenTCP()
 	if err != nil {
-		return coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr%s", s.Serve.Addr, err, s.signOutAll(err))
+		return err
 	}
 	defer tcp.Close()
 	path, err := localsocket.Listen(s.Socket(), nil)

@@ -64,11 +64,11 @@ func newUpCommand() *cobra.Command {
 			if len(started) > 0 {
 				word = "started " + strings.Join(started, " and ")
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\ndashboard: %s\n%s\n", word, link.URL, note)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\n%sdashboard: %s\n%s\n", word, s.movedNote(), link.URL, note)
 			return err
 		},
 	}
-	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm starts to wait for someone (COLEO_ARM_NAME, COLEO_DIALOG)")
+	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
 	c.Flags().BoolVar(&showcase, "demo", false, "and show two real agent CLIs as arms, with a scripted model unless --own-login is given")
 	c.Flags().BoolVar(&ownLogin, "own-login", false, "with --demo: use the agent CLIs' own logins and models, which may cost money")
 	return c

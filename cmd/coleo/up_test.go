@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/config"
 )
 
 func TestUpStartsWhatDoesNotRunAndDownEndsIt(t *testing.T) {
@@ -163,6 +164,31 @@ func TestUpSaysAtOnceWhyServeCannotStart(t *testing.T) {
 		t.Errorf("up = %+v", e)
 	}
 	w.write("config/config.toml", config)
+}
+
+// Without an address in config.toml a taken port is no obstacle: serve takes a
+// free one, says so, and is there again the next time.
+func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", config.DefaultAddr) // no other test uses it
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "")
+	w.write("config/config.toml", strings.Replace(w.read("config/config.toml"), "addr = \"127.0.0.1:0\"", "", 1))
+	r := w.run("up")
+	addr := strings.TrimSpace(w.read("state/serve.sock.addr"))
+	if r.code != 0 || !strings.Contains(r.out, "another program had "+config.DefaultAddr+", so the dashboard is at "+addr) {
+		t.Fatalf("%v\nwant a note about %s", r, addr)
+	}
+	w.must("down")
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.must("up")
+	if again := strings.TrimSpace(w.read("state/serve.sock.addr")); again != addr {
+		t.Errorf("the next time serve is at %s, want %s", again, addr)
+	}
 }
 
 // A process that is killed has its files a while longer, and one that starts has

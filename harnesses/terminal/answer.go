@@ -2,10 +2,14 @@ package terminal
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
 )
 
 // Answer reads the reply to a prompt: what the agent CLI's hook was told, which
@@ -24,7 +28,57 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	if err != nil || a.Text != "" {
 		return a, err
 	}
+	if s.rules().Answer.Whole {
+		text, err := s.printed(r)
+		return coleo.Answer{Text: text, Source: "output"}, err
+	}
 	return coleo.Answer{Text: s.rules().Answer.read(s.above(), r.Text), Source: "screen"}, nil
+}
+
+const (
+	// maxPrinted bounds the output that one answer is made of, in bytes. Of more
+	// only the end counts.
+	maxPrinted = 1 << 20
+	// printedCols is the width at which output is read: lines that are longer than
+	// the terminal stay whole.
+	printedCols = 1000
+)
+
+// printed returns what the program has written since a prompt was submitted, as
+// text, without the prompt at its end.
+func (s *session) printed(r coleo.Receipt) (string, error) {
+	s.mu.Lock()
+	end, composer := s.end, &s.rules().Composer
+	_, rows := s.screen.Size()
+	s.mu.Unlock()
+	from := max(r.Offset, end-maxPrinted)
+	reader := holder.NewReader(holder.JournalDir(s.handle.Dir), from)
+	defer reader.Close()
+	screen := pty.New(printedCols, rows)
+	if _, err := io.Copy(screen, io.LimitReader(reader, end-from)); err != nil {
+		return "", fmt.Errorf("read what the program has printed: %w", err)
+	}
+	f := newFrame(screen.View(), composer)
+	bottom := len(f.rows)
+	if f.composer != nil {
+		bottom = f.composer.top
+	}
+	lines := behindTyped(append(screen.History(historyRows), f.rows[:bottom]...), r.Text)
+	return strings.Trim(strings.Join(lines, "\n"), "\n"), nil
+}
+
+// behindTyped leaves out the rows at the beginning that show the prompt itself: a
+// line editor draws it once more when it is submitted.
+func behindTyped(rows []string, prompt string) []string {
+	for line := range strings.Lines(prompt) {
+		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
+			rows = rows[1:]
+		}
+		if typed := squeeze(line); len(rows) > 0 && typed != "" && squeeze(rows[0]) == typed {
+			rows = rows[1:]
+		}
+	}
+	return rows
 }
 
 // ownAnswer reads the reply from the agent CLI's own channel: by code, or in

@@ -195,6 +195,7 @@ type AnswerRule struct {
 	Begin string `toml:"begin"` // of an answer's first row; the text is in the first group
 	End   string `toml:"end"`   // of the first row that is no longer part of it; it may begin another
 	Strip string `toml:"strip"` // removed from each of its rows
+	Whole bool   `toml:"whole"` // all that was printed since the prompt is the answer
 
 	begin, end, strip *regexp.Regexp
 }

@@ -27,7 +27,7 @@ export class List {
   }
 
   update() {
-    const arms = [...this.store.arms.values()].sort((a, b) => a.name.localeCompare(b.name));
+    const arms = [...this.store.arms.values()].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
     for (const id of this.rows.keys()) if (!this.store.arms.has(id)) this.rows.delete(id);
     for (const section of this.sections) {
       const here = arms.filter((a) => section.tones.includes(display(a).tone));

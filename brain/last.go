@@ -1,0 +1,25 @@
+package brain
+
+import (
+	"context"
+
+	"coleo.dev"
+)
+
+// LastRun returns the run that an arm has ended last. Errors: ENotFound.
+func (b *Brain) LastRun(ctx context.Context, idOrName string) (coleo.LastRun, error) {
+	arm, err := b.DB.Arm(ctx, idOrName)
+	if err != nil {
+		return coleo.LastRun{}, err
+	}
+	b.catchUp(ctx, arm.AgentID)
+	e, err := b.DB.LastRunEnd(ctx, arm.ID)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return coleo.LastRun{}, coleo.Errorf(coleo.ENotFound, "arm %s has ended no run yet", arm.Name)
+	}
+	if err != nil {
+		return coleo.LastRun{}, err
+	}
+	end, err := coleo.DecodeRunEnd(e)
+	return coleo.LastRun{Run: e.Run, Time: e.Time, RunEnd: end}, err
+}

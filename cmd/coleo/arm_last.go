@@ -1,0 +1,14 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"coleo.dev/api"
+)
+
+func newArmLastCommand() *cobra.Command {
+	return verb("last", "Print the last answer of the arm", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		last, err := client.LastRun(c.Context(), name)
+		return last.Answer, last, err
+	})
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"coleo.dev"
+	"coleo.dev/config"
+)
+
+// anyPort has the system choose a free port.
+const anyPort = "127.0.0.1:0"
+
+// listenTCP listens where the API is served. An address that the user names is
+// taken or refused. Without one it is the address of the last time, then the
+// default one, then any that is free, which is kept for the next time.
+func (s setup) listenTCP() (net.Listener, error) {
+	if s.Serve.Addr != "" {
+		l, err := net.Listen("tcp", s.Serve.Addr)
+		if err != nil {
+			return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr%s", s.Serve.Addr, err, s.signOutAll(err))
+		}
+		return l, nil
+	}
+	var failed error
+	for _, addr := range []string{s.keptAddr(), config.DefaultAddr, anyPort} {
+		if addr == "" {
+			continue
+		}
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			return l, s.keepAddr(l.Addr().String())
+		}
+		failed = errors.Join(failed, fmt.Errorf("%w%s", err, s.signOutAll(err)))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen: %v", strings.ReplaceAll(failed.Error(), "\n", "; "))
+}
+
+// keptAddr returns the address that serve took in place of the default one, ""
+// when it never did.
+func (s setup) keptAddr() string {
+	raw, err := os.ReadFile(s.Port())
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// keepAddr keeps an address for the next time. The default one needs no file.
+func (s setup) keepAddr(addr string) error {
+	if addr == config.DefaultAddr || addr == s.keptAddr() {
+		return nil
+	}
+	return writeFile(s.Port(), []byte(addr+"\n"))
+}
+
+// movedNote tells people that the default port was taken, "" when it was not.
+func (s setup) movedNote() string {
+	at, err := os.ReadFile(s.Socket() + ".addr")
+	addr := strings.TrimSpace(string(at))
+	if err != nil || s.Serve.Addr != "" || addr == config.DefaultAddr {
+		return ""
+	}
+	return fmt.Sprintf("note: another program had %s, so the dashboard is at %s, from now on; 'addr' below [serve] in config.toml names another\n", config.DefaultAddr, addr)
+}

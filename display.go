@@ -1,0 +1,66 @@
+package coleo
+
+// Display is an arm's condition in one word, for programs that show no more.
+type Display string
+
+// The values of Display.
+const (
+	DisplayIdle  Display = "Idle"
+	DisplayBusy  Display = "Busy"
+	DisplayStuck Display = "Stuck"
+)
+
+func displayOf(status Status, health Health) Display {
+	switch health {
+	case HealthHung, HealthRecoverable, HealthStopped, HealthUnknown, HealthBlocked:
+		return DisplayStuck
+	case HealthStarting, HealthActive, HealthQuiet:
+	}
+	switch status {
+	case StatusError:
+		return DisplayStuck
+	case StatusBusy, StatusRunning, StatusStarting:
+		return DisplayBusy
+	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped:
+	}
+	if health == HealthActive {
+		return DisplayBusy
+	}
+	return DisplayIdle
+}
+
+// Need says what an arm wants from its user.
+type Need string
+
+// The needs, the most urgent first.
+const (
+	NeedsYou    Need = "needs you"
+	NeedWorking Need = "working" // nothing, for now
+	NeedIdle    Need = "idle"    // a prompt, if there is one
+	NeedEnded   Need = "ended"
+)
+
+// Needs returns the needs in their order.
+func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedIdle, NeedEnded} }
+
+// Need returns what the arm wants from its user, and why, "" where the need says
+// it all. It needs the arm's runtime summary.
+func (a Arm) Need() (need Need, why string) {
+	switch {
+	case a.Status == StatusStopped:
+		return NeedEnded, ""
+	case a.State == WaitingApproval && a.Dialog != nil:
+		return NeedsYou, a.Dialog.Title
+	case a.State == WaitingApproval:
+		return NeedsYou, "it asks something that its screen shows"
+	case a.Runtime.State == HealthBlocked:
+		return NeedsYou, "blocked: " + a.Runtime.Reason
+	case a.Runtime.Stale || a.Runtime.Frozen || a.Runtime.Display == DisplayStuck:
+		return NeedsYou, a.Runtime.Reason
+	case a.Status == StatusPlanningBlocked:
+		return NeedsYou, "its plan waits for approval"
+	case a.State == Idle:
+		return NeedIdle, ""
+	}
+	return NeedWorking, ""
+}

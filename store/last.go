@@ -1,0 +1,26 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"coleo.dev"
+)
+
+// LastRunEnd returns the end of the run that an arm has ended last, by the arm's
+// id. Errors: ENotFound when it has ended none.
+func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
+	var e coleo.Event
+	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+
+		" FROM run_events WHERE arm_id = ? AND kind = ? ORDER BY pos DESC LIMIT 1", arm, string(coleo.EventRunEnd)).
+		Scan(append([]any{&e.Host, &e.Epoch, &e.Seq}, cells(eventFields(&e))...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, coleo.Errorf(coleo.ENotFound, "arm %s has ended no run yet", arm)
+	}
+	if err != nil {
+		return e, fmt.Errorf("read the last run of arm %s: %w", arm, err)
+	}
+	return e, nil
+}
