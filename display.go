@@ -12,7 +12,7 @@ const (
 
 func displayOf(status Status, health Health) Display {
 	switch health {
-	case HealthHung, HealthRecoverable, HealthStopped, HealthUnknown:
+	case HealthHung, HealthRecoverable, HealthStopped, HealthUnknown, HealthBlocked:
 		return DisplayStuck
 	case HealthStarting, HealthActive, HealthQuiet:
 	}
@@ -53,6 +53,8 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedsYou, a.Dialog.Title
 	case a.State == WaitingApproval:
 		return NeedsYou, "it asks something that its screen shows"
+	case a.Runtime.State == HealthBlocked:
+		return NeedsYou, "blocked: " + a.Runtime.Reason
 	case a.Runtime.Stale || a.Runtime.Frozen || a.Runtime.Display == DisplayStuck:
 		return NeedsYou, a.Runtime.Reason
 	case a.Status == StatusPlanningBlocked:

@@ -14,6 +14,7 @@ const (
 	HealthActive      Health = "active"
 	HealthQuiet       Health = "quiet"
 	HealthHung        Health = "hung"
+	HealthBlocked     Health = "blocked"
 	HealthRecoverable Health = "recoverable"
 	HealthStopped     Health = "stopped"
 	HealthUnknown     Health = "unknown"
@@ -51,6 +52,7 @@ type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
 	Missing string    // why nobody watches the arm, for people; "" when somebody does
 	Frozen  int       // pid of the agent CLI when a signal has stopped it; 0 when it runs
+	Blocked string    // why the arm stands still, such as that there is no room for its output; "" when it goes on
 }
 
 // SignalFlags are the signals as yes and no, for people.
@@ -143,7 +145,7 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched judges an arm that nobody watches or that a signal has stopped. It
+// unwatched judges an arm that nobody watches, or that stands still. It
 // returns "" for any other. An arm that has stopped needs nobody to watch it.
 func unwatched(s Signals, now time.Time) (Health, string) {
 	switch {
@@ -153,6 +155,8 @@ func unwatched(s Signals, now time.Time) (Health, string) {
 		return HealthUnknown, fmt.Sprintf("nobody watches it: %s; its state is as of %s ago", s.Watch.Missing, age(s.Watch.AsOf, now))
 	case s.Watch.Frozen != 0:
 		return HealthHung, fmt.Sprintf("a signal has stopped its agent CLI: 'kill -CONT %d' has it go on", s.Watch.Frozen)
+	case s.Watch.Blocked != "":
+		return HealthBlocked, s.Watch.Blocked
 	}
 	return "", ""
 }

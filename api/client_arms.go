@@ -164,7 +164,8 @@ func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) 
 }
 
 // Events returns a page of an arm's or a run's events, and the cursor for the
-// next page.
+// next page. A page of large events is shorter than its limit: only an empty one
+// is the end.
 func (c *Client) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
 	path := armPath(f.Arm, "/events")
 	if f.Run != "" {

@@ -17,7 +17,7 @@ const (
 
 type eventsReply struct {
 	Events []coleo.Event `json:"events"`
-	Next   string        `json:"next"` // cursor behind the last one
+	Next   string        `json:"next"` // cursor behind the last one; only an empty page is the end
 }
 
 type endReply struct {

@@ -69,6 +69,7 @@ func (b *Brain) Run(ctx context.Context) error {
 	if err := b.Bus.RollCall(); err != nil {
 		return err
 	}
+	b.following.Go(func() { b.tidy(ctx) })
 	<-ctx.Done()
 	b.end()
 	b.updates.end()

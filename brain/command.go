@@ -136,7 +136,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	if err != nil {
 		return err
 	}
-	if arm.Status != coleo.StatusStopped {
+	if !b.isOver(ctx, arm) {
 		return coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
 	}
 	if arm.AgentID != "" {
@@ -146,7 +146,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 		}
 		b.catchUp(ctx, arm.AgentID)
 	}
-	if err := b.DB.DeleteArm(ctx, arm.ID); err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
+	if err := b.forget(ctx, arm.ID); err != nil {
 		return err
 	}
 	b.updates.publish(coleo.Update{Removed: arm.ID})

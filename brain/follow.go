@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 // followRetry is how long a host whose log cannot be read is left alone, unless
@@ -28,6 +29,9 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 				case <-ctx.Done():
 				case <-time.After(followRetry):
 				}
+			}
+			if store.NoRoom(err) && ctx.Err() == nil {
+				continue // nobody says when there is room again
 			}
 			if err != nil || !more {
 				break
@@ -53,8 +57,12 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) > 0 {
-		if err := b.DB.Project(ctx, piece.List); err != nil {
+		gap, _ := b.DB.Gap(ctx, id) // of an unreadable store project says so
+		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
 			return false, err
+		}
+		if now, err := b.DB.Gap(ctx, id); err == nil && now > gap {
+			b.Log.Warn("the beginning of a host's log is gone: its host agent had deleted old events before this serve read them", "host", id, "up_to", now)
 		}
 		last := piece.List[len(piece.List)-1]
 		to = position{epoch: last.Epoch, seq: last.Seq}

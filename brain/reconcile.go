@@ -35,6 +35,9 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 			continue
 		}
 		a, known := seen[arm.ID]
+		if known && arm.Name == arm.ID && b.learnName(ctx, arm) {
+			settled = false
+		}
 		begun := known && (a.Attached || a.Starting)
 		switch {
 		case arm.Status == coleo.StatusStarting && arm.Rule == ruleOrdered && !begun:
@@ -51,6 +54,27 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	b.mu.Lock()
 	m.settled = settled
 	b.mu.Unlock()
+}
+
+// learnName gives an arm the name that its host agent knows, and tells whether it had
+// none: a row that was made of the log alone has the arm's id for a name.
+func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
+	var report bus.ArmReport
+	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
+	if err != nil || report.Name == "" || report.Name == arm.ID {
+		return false
+	}
+	arm, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		row.Name = report.Name
+		return nil
+	})
+	if err != nil {
+		b.Log.Warn("give an arm its name", "arm", arm.ID, "name", report.Name, "error", err)
+		return false
+	}
+	b.summarise(&arm)
+	b.updates.publish(coleo.Update{Arm: &arm})
+	return true
 }
 
 // correct writes what a host agent says of an arm into its row, unless the row,

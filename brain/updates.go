@@ -130,17 +130,19 @@ func stopped(arm coleo.Arm) error {
 // ENotFound for a run that nobody has begun.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.Subscribe(ctx)
-	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run})
+	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})
+	if err != nil {
+		return coleo.RunEnd{}, err
+	}
+	if len(ends) > 0 {
+		return coleo.DecodeRunEnd(ends[0])
+	}
+	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err
 	}
 	if len(events) == 0 {
 		return coleo.RunEnd{}, coleo.Errorf(coleo.ENotFound, "no run %q", run)
-	}
-	for _, e := range events {
-		if e.Kind == coleo.EventRunEnd {
-			return coleo.DecodeRunEnd(e)
-		}
 	}
 	for u := range news {
 		if u.Event != nil && u.Event.Run == run && u.Event.Kind == coleo.EventRunEnd {

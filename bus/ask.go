@@ -67,6 +67,8 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return unreachable{because: coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)}
+	case errors.Is(err, nats.ErrMaxPayload):
+		return coleo.Errorf(coleo.EInvalid, "nothing was done: %q is too large for the bus: %d bytes of at most %d", op, len(payload), c.nc.MaxPayload())
 	case errors.Is(err, context.DeadlineExceeded):
 		return unanswered{coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time: whether that was done is not known", host, op)}
 	case err != nil:
@@ -198,9 +200,7 @@ func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.C
 			} else {
 				r = c.carryOut(ctx, o, handle)
 			}
-			if payload, err := json.Marshal(r); err == nil {
-				_ = msg.Respond(payload)
-			}
+			c.answer(msg, o.Op, r)
 		}()
 	})
 	if err != nil {
@@ -208,4 +208,26 @@ func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.C
 	}
 	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
 	return c.nc.Flush()
+}
+
+// answer sends the report of a command. In place of one that cannot be sent it
+// sends an error, which says that the command was carried out.
+func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
+	payload, err := json.Marshal(r)
+	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {
+		err = fmt.Errorf("it is too large: %d bytes of at most %d", len(payload), limit)
+	}
+	if err == nil {
+		err = msg.Respond(payload)
+	}
+	if err == nil {
+		return
+	}
+	if c.Unsent != nil {
+		c.Unsent(op, err)
+	}
+	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v", op, err)}
+	if payload, err = json.Marshal(instead); err == nil {
+		_ = msg.Respond(payload) // Unsent was told why
+	}
 }

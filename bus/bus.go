@@ -15,6 +15,10 @@ import (
 // Conn is a connection to the bus. It reconnects by itself until it is closed,
 // or until the server refuses its key.
 type Conn struct {
+	// Unsent is told of each answer to a command that could not be sent, and why.
+	// It may be nil. It is set before Serve.
+	Unsent func(op Op, err error)
+
 	nc   *nats.Conn
 	lost chan struct{} // room for one: the connection has broken
 	back chan struct{} // room for one: it stands again

@@ -107,7 +107,8 @@ type ArmPulse struct {
 	Attached   bool         `json:"attached"`           // the host agent holds a live session and reads its screen
 	Starting   bool         `json:"starting,omitempty"` // an order to start, end or take up the arm is being carried out
 	Process    ProcessState `json:"process"`
-	PID        int          `json:"pid,omitempty"` // of the agent CLI
+	PID        int          `json:"pid,omitempty"`     // of the agent CLI
+	Blocked    string       `json:"blocked,omitempty"` // why the arm stands still, as it was noted last
 }
 
 // PulseEvery is how often serve asks each host agent for its pulse: a request
@@ -202,6 +203,7 @@ type Events struct {
 	List    []coleo.Event `json:"list"`
 	Head    uint64        `json:"head"`              // newest sequence number there is
 	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the position that was asked for
+	Deleted uint64        `json:"deleted,omitempty"` // up to this number old events may have been deleted
 }
 
 // Beat is a host agent's sign of life, sent every BeatEvery and after each

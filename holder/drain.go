@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -159,6 +160,9 @@ func (s *server) keep() {
 			return
 		}
 		s.blocked = "the journal cannot be written: " + err.Error()
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			s.blocked = "no room: " + s.blocked
+		}
 		if s.isStopping() { // who ends the arm now gives up what it still has to say
 			s.lost = s.intake.held()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lost)

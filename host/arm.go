@@ -157,24 +157,38 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	a.fileOrLog()
 }
 
-// change changes the arm's record and writes it down, with the events that led
-// there, in one transaction. Changes reach the disk in their order. fn may look
-// at the arm: its mu is held.
+// change changes the arm's record by what has happened and writes it down, with
+// the events that led there, in one transaction. Changes reach the disk in their
+// order; on a full disk that is later. fn may look at the arm: its mu is held.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
+	return a.changeAs(ctx, happened, fn)
+}
+
+// intend is change for what is about to be done. Without room nothing is changed.
+func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
+	return a.changeAs(ctx, intended, fn)
+}
+
+func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
+	was := a.record
 	events := fn(&a.record)
-	record := a.record
+	changed := a.record
 	a.mu.Unlock()
-	a.host.stamp(events)
-	if err := a.host.DB.PutArm(ctx, record, events...); err != nil {
-		return err
+	err := a.host.write(ctx, n, writing{events: events, put: a})
+	if n == intended && store.NoRoom(err) {
+		a.mu.Lock()
+		seen := a.record
+		if a.record = was; !seen.LastActivity.Equal(changed.LastActivity) { // something was seen meanwhile
+			a.record.Status, a.record.State, a.record.Rule = seen.Status, seen.State, seen.Rule
+			a.record.LastActivity, a.record.LastOutput = seen.LastActivity, seen.LastOutput
+		}
+		a.mu.Unlock()
+		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because the disk is full: %w", err)
 	}
-	if len(events) > 0 {
-		a.host.grew()
-	}
-	return nil
+	return err
 }
 
 // ended lets go of a session whose agent CLI has ended.
@@ -185,7 +199,7 @@ func (a *arm) ended(s coleo.Session) {
 	a.mu.Unlock()
 	_ = s.Close()
 	ctx := context.WithoutCancel(a.host.ctx)
-	if err := a.host.append(ctx, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
+	if err := a.host.appendAs(ctx, ending, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("write down the end", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()

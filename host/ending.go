@@ -77,7 +77,8 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	// A full disk must not keep the arm alive: without room this is written later.
+	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.dead
 		return nil
@@ -152,7 +153,7 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 		}
 	}
 	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	return a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
 		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
 	})
@@ -161,7 +162,8 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 // killGrace is between hang-up and KILL for an arm that nobody holds.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its journal.
+// remove forgets a stopped arm and deletes its journal. The journal goes first: it
+// makes the room in which the rest is written.
 func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -173,13 +175,11 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	if err := a.removeFiles(); err != nil {
 		return nil, err
 	}
-	if err := h.DB.DeleteArm(ctx, a.record.ID); err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
-		return nil, err
-	}
 	h.mu.Lock()
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
-	return nil, h.append(ctx, event(a.record.ID, coleo.EventRemoved, struct{}{}))
+	gone := writing{forget: a.record.ID, events: []coleo.Event{event(a.record.ID, coleo.EventRemoved, struct{}{})}}
+	return nil, h.write(ctx, ending, gone)
 }
 
 // endOthers ends what lives in the folders of the arm's other starts: the

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coleo.dev"
@@ -45,8 +46,12 @@ type Host struct {
 	arms map[string]*arm // by id
 	runs sync.WaitGroup  // the followers of sessions
 	ctx  context.Context // ends with Run
+	end  context.CancelFunc
 
-	rules rereader // of Run alone
+	owed  owed
+	full  fullDisk
+	read  atomic.Uint64 // how far serve has the log
+	rules rereader      // of Run alone
 
 	instance string    // random: tells it from another host agent with the same id
 	began    time.Time // when it took the id
@@ -62,19 +67,22 @@ func New(c Config) *Host {
 func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h.ctx = ctx
+	h.ctx, h.end = ctx, cancel
 	if err := h.claim(ctx); err != nil {
 		return err
 	}
 	if err := h.adoptAll(ctx); err != nil {
 		return err
 	}
+	h.Bus.Unsent = func(op bus.Op, err error) { h.Log.Error("answer a command", "op", op, "error", err) }
 	if err := h.Bus.Serve(ctx, h.ID, h.carryOut); err != nil {
 		return err
 	}
 	if err := h.Bus.RollCalls(ctx, h.beat); err != nil {
 		return err
 	}
+	h.keepReserve()
+	h.runs.Go(func() { h.retain(ctx) })
 	h.beat()
 	tick, look := time.NewTicker(bus.BeatEvery), time.NewTicker(rereadEvery)
 	defer tick.Stop()
@@ -82,6 +90,7 @@ func (h *Host) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
+			h.keepReserve()
 			h.rules.again = true // an arm may have begun by what was about to change
 			h.beat()
 			if err := h.contest(ctx); err != nil {
@@ -135,6 +144,7 @@ func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
 	}
+	h.end() // what runs beside the sessions ends too
 	h.runs.Wait()
 }
 
@@ -298,14 +308,17 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// append adds events to the log and tells serve that it has grown. An event
-// that cannot be written is an error for whoever caused it.
+// append adds what has happened to the log and tells serve that it has grown. An
+// event that cannot be written is an error for whoever caused it, unless the disk
+// is full: then it is written later.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
-	h.stamp(events)
-	if _, err := h.DB.Append(ctx, events...); err != nil {
+	return h.appendAs(ctx, happened, events...)
+}
+
+func (h *Host) appendAs(ctx context.Context, n need, events ...coleo.Event) error {
+	if err := h.write(ctx, n, writing{events: events}); err != nil {
 		return fmt.Errorf("write to the event log: %w", err)
 	}
-	h.grew()
 	return nil
 }
 

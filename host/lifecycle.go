@@ -79,7 +79,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	c := o.Config
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Harness, r.Desired = o.Harness, coleo.DesiredRunning; r.Name != o.Name {
 			r.Name = o.Name
 		}
@@ -113,7 +113,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 		return err
 	}
 	handle := s.Handle()
-	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
 		return []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
 	})

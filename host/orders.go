@@ -109,13 +109,15 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			return nil, err
 		case !has:
 			after = 0
+		default:
+			h.noteRead(after)
 		}
 	}
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head(), Checked: o.Epoch != ""}, nil
+	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head(), Checked: o.Epoch != "", Deleted: h.DB.Deleted()}, nil
 }
 
 func explain(ctx context.Context, a *arm) (any, error) {

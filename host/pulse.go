@@ -12,6 +12,7 @@ import (
 // processes. It asks no holder, so that it is cheap and never waits.
 func (h *Host) pulse(context.Context, struct{}) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head()}
+	h.lookBlocked()
 	for _, a := range h.all() {
 		p.Arms = append(p.Arms, a.pulse())
 	}
@@ -21,8 +22,12 @@ func (h *Host) pulse(context.Context, struct{}) (any, error) {
 func (a *arm) pulse() bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
+	blocked := a.blocked
 	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy, Process: bus.ProcessDead}
 	a.mu.Unlock()
+	if p.Attached {
+		p.Blocked = blocked
+	}
 	if handle != nil {
 		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Glance(handle.Process))
 	}

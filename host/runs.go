@@ -23,7 +23,7 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 		return coleo.Receipt{}, err
 	}
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text}
-	if err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
 	}); err != nil {

@@ -213,7 +213,8 @@ func (s *stage) prompt(id, text string) coleo.Receipt {
 func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
 	s.t.Helper()
 	var out []coleo.Event
-	for _, e := range must[bus.Events](s, bus.OpEvents, bus.EventsOrder{}).List {
+	all, _ := s.readLog()
+	for _, e := range all {
 		if e.Arm == id && e.Kind == kind {
 			out = append(out, e)
 		}

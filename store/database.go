@@ -92,7 +92,7 @@ func (d *database) connect(s schema) error {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return err
 	}
-	if d.writer, err = sqlite.Open(d.path, "_journal_mode=WAL&_txlock=immediate"); err != nil {
+	if d.writer, err = sqlite.Open(d.path, "_auto_vacuum=incremental&_journal_mode=WAL&_txlock=immediate"); err != nil {
 		return err
 	}
 	d.writer.SetMaxOpenConns(1)
@@ -103,6 +103,12 @@ func (d *database) connect(s schema) error {
 	if mode != "wal" {
 		return fmt.Errorf("the file system under it cannot share memory, which write-ahead logging needs (journal mode %q)", mode)
 	}
+	if err := d.check(); err != nil {
+		return err
+	}
+	if err := d.shrinkable(); err != nil {
+		return err
+	}
 	if err := s.migrate(d); err != nil {
 		return err
 	}
@@ -112,6 +118,26 @@ func (d *database) connect(s schema) error {
 	d.reader.SetMaxOpenConns(readers)
 	d.reader.SetMaxIdleConns(readers)
 	return nil
+}
+
+// rewriteMost bounds the databases that are rewritten so that they can shrink, in
+// bytes: that takes some 100 ms, and as much room once more. The pages of a larger
+// one are used again, but not given back.
+const rewriteMost = 64 << 20
+
+// shrinkable makes a database that an older coleo made give back room. A new one does.
+func (d *database) shrinkable() error {
+	var mode, pages int
+	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode, &pages)
+	const incremental, pageSize = 2, 4096
+	if err != nil || mode == incremental || pages*pageSize > rewriteMost {
+		return err
+	}
+	if left, known := room(d.path); known && left < 2*int64(pages)*pageSize {
+		return nil
+	}
+	_, err = d.writer.Exec("VACUUM")
+	return err
 }
 
 // write carries out fn in one transaction. ctx bounds the wait in line; a write

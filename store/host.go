@@ -22,6 +22,8 @@ type HostDB struct {
 	legacy string                 // of events that have none of their own
 	newest atomic.Pointer[string] // of the newest event
 	host   atomic.Pointer[string]
+
+	deleted atomic.Uint64 // up to here events may be missing
 }
 
 // hostSchema is host.db; the mark spells "clho".
@@ -49,7 +51,7 @@ func (h *HostDB) load() error {
 	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
 	h.epoch = token()
 	var host, newest string
-	var at uint64
+	var at, deleted uint64
 	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
 		for key, value := range draw {
 			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key, value); err != nil {
@@ -60,6 +62,7 @@ func (h *HostDB) load() error {
 		at, err = lastSeq(tx)
 		err = errors.Join(err,
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.legacy),
+			tx.QueryRow("SELECT COALESCE((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'deleted'), 0)").Scan(&deleted),
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'host'").Scan(&host))
 		if err != nil || at == 0 {
 			newest = h.epoch
@@ -69,6 +72,7 @@ func (h *HostDB) load() error {
 	})
 	h.host.Store(&host)
 	h.newest.Store(&newest)
+	h.deleted.Store(deleted)
 	h.head = newHead(at)
 	return err
 }
@@ -144,6 +148,13 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 		}
 	}
 	out := slices.Clone(events)
+	for i := range out {
+		payload, err := fit(out[i].Payload)
+		if err != nil {
+			return nil, fmt.Errorf("append event %s of arm %q: %w", out[i].Kind, out[i].Arm, err)
+		}
+		out[i].Payload = payload
+	}
 	err := h.db.write(ctx, level, func(tx *sql.Tx) error {
 		seq, err := lastSeq(tx)
 		if err != nil {
@@ -197,13 +208,14 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 }
 
 // Events returns the events after a sequence number, in order: at most limit,
-// or 1000 when limit is 0. None means that after is the head.
+// or 1000 when limit is 0, and fewer when they are large. None means that after
+// is the head.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
 		"SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&shape))+" FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
 		h.legacy, int64(after), page(limit))
-	events, err := collect(rows, err, func(e *coleo.Event) []any {
+	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
 		e.Host = h.Host()
 		return append([]any{&e.Seq, &e.Epoch}, cells(eventFields(e))...)
 	})

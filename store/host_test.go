@@ -205,7 +205,7 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	if err := h.PutArm(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.db.writer.Exec("ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE events DROP COLUMN epoch; PRAGMA user_version = 1"); err != nil {
+	if _, err := h.db.writer.Exec("ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()

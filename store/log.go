@@ -13,6 +13,10 @@ const (
 	defaultPage = 1000
 	// maxPage bounds one read, so that a slow reader holds little memory.
 	maxPage = 10_000
+	// pageBytes bounds the payloads of one read, in bytes. It is half of what one
+	// message of the bus holds, which leaves room for the rest of each event. One
+	// event is returned whatever its size.
+	pageBytes = 2 << 20
 )
 
 // page returns the number of rows that a caller's limit asks for.
@@ -45,6 +49,29 @@ func checkEvent(e coleo.Event) error {
 		return coleo.Errorf(coleo.EInvalid, "append event %s of arm %q: its payload is not JSON", e.Kind, e.Arm)
 	}
 	return nil
+}
+
+// collectEvents reads rows of events until their payloads exceed pageBytes.
+func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) ([]coleo.Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []coleo.Event
+	for size := 0; rows.Next(); {
+		var e coleo.Event
+		if err := rows.Scan(targets(&e)...); err != nil {
+			return nil, fmt.Errorf("read a row: %w", err)
+		}
+		if e.Payload, err = fit(e.Payload); err != nil { // of a log that an older coleo wrote
+			return nil, err
+		}
+		if size += len(e.Payload); size > pageBytes && len(out) > 0 {
+			return out, nil
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
 }
 
 // collect reads all rows by the targets that next gives for each.

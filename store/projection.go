@@ -16,6 +16,8 @@ type projection struct {
 	arms  map[string]*projected
 	hosts map[string]*reached
 	last  uint64 // position of the last event added
+
+	deleted uint64 // up to this number the host may have deleted events
 }
 
 // reached is how far a host's log has come.
@@ -65,11 +67,25 @@ func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	case same && e.Seq == at.seq+1:
 	case p.known(e):
 		return false, nil
+	case e.Seq > 1 && e.Seq-1 <= p.deleted && (same || !p.precedes(e)):
+		if err := p.keepGap(e); err != nil {
+			return false, err
+		}
 	case e.Seq > 1 && (same || !p.precedes(e)):
 		return false, coleo.Errorf(coleo.EConflict, "events before event %d of host %s (epoch %s) are missing", e.Seq, e.Host, e.Epoch)
 	}
 	at.epoch, at.seq = e.Epoch, e.Seq
 	return true, nil
+}
+
+// keepGap writes down that events before one were deleted before they were read.
+func (p *projection) keepGap(e *coleo.Event) error {
+	_, err := p.tx.Exec(`INSERT INTO gaps (host, deleted) VALUES (?1, ?2)
+		ON CONFLICT (host) DO UPDATE SET deleted = MAX(deleted, excluded.deleted)`, e.Host, int64(e.Seq-1))
+	if err != nil {
+		return fmt.Errorf("write down what is gone of the log of host %s: %w", e.Host, err)
+	}
+	return nil
 }
 
 // precedes tells whether an event with the number before this one is known of its

@@ -11,12 +11,15 @@ import (
 type EventFilter struct {
 	Run   string
 	Arm   string // id
+	Kind  coleo.EventKind
 	After uint64 // position, as RunEvents or Head returned it
 	Limit int    // 0: 1000
 }
 
 // RunEvents returns the events that a filter picks, in order of arrival, and
-// the position to go on from. Within one host that order is the log's own.
+// the position to go on from. Within one host that order is the log's own. A page
+// may be shorter than its limit although more follows: only an empty page is the
+// end.
 func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
 	var shape coleo.Event
 	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"
@@ -27,13 +30,20 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	if f.Arm != "" {
 		query, args = query+" AND arm_id = ?", append(args, f.Arm)
 	}
-	next = f.After
+	if f.Kind != "" {
+		query, args = query+" AND kind = ?", append(args, string(f.Kind))
+	}
+	var at []uint64 // the position of each event
 	rows, err := s.db.reader.QueryContext(ctx, query+" ORDER BY pos LIMIT ?", append(args, page(f.Limit))...)
-	events, err = collect(rows, err, func(e *coleo.Event) []any {
-		return append([]any{&next, &e.Host, &e.Epoch, &e.Seq}, cells(eventFields(e))...)
+	events, err = collectEvents(rows, err, func(e *coleo.Event) []any {
+		at = append(at, 0)
+		return append([]any{&at[len(at)-1], &e.Host, &e.Epoch, &e.Seq}, cells(eventFields(e))...)
 	})
 	if err != nil {
 		return nil, f.After, fmt.Errorf("read events after %d: %w", f.After, err)
 	}
-	return events, next, nil
+	if len(events) == 0 {
+		return nil, f.After, nil
+	}
+	return events, at[len(events)-1], nil
 }

@@ -68,6 +68,12 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 // seq, are skipped, so that a batch may be sent twice. Errors: EConflict when
 // events of a host are missing before one of these; read them from Cursor on.
 func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
+	return s.ProjectPast(ctx, events, 0)
+}
+
+// ProjectPast is Project for a host that has deleted events of its log: up to that
+// number some may be missing for good. That this was so is kept: see Gap.
+func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
 			return err
@@ -78,7 +84,7 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	}
 	var at uint64
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
-		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{}, hosts: map[string]*reached{}}
+		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{}, hosts: map[string]*reached{}, deleted: deleted}
 		for i := range events {
 			if err := p.add(&events[i]); err != nil {
 				return err
@@ -92,6 +98,16 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	}
 	s.head.moveTo(at)
 	return nil
+}
+
+// Gap returns the number up to which events of a host's log were deleted before
+// this database read them; 0 when it has read all.
+func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err error) {
+	err = s.db.reader.QueryRowContext(ctx, "SELECT deleted FROM gaps WHERE host = ?", host).Scan(&deleted)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("read the gap of host %s: %w", host, err)
+	}
+	return deleted, nil
 }
 
 // Head returns the position of the last event in order of arrival; 0 is none.

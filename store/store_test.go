@@ -150,7 +150,7 @@ func TestADatabaseOfTheOtherKindOrOfANewerColeoIsRefused(t *testing.T) {
 
 func TestBothDatabasesAreSetUpAsPromised(t *testing.T) {
 	t.Parallel()
-	for d, steps := range map[*database]string{host(t).db: "4", serve(t).db: "3"} {
+	for d, steps := range map[*database]string{host(t).db: "5", serve(t).db: "4"} {
 		for pragma, want := range map[string]string{"journal_mode": "wal", "busy_timeout": "5000", "user_version": steps} {
 			var got string
 			if err := d.writer.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {

@@ -72,7 +72,7 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 	}
 	db, err := store.OpenHost(s.HostDB())
 	if err != nil {
-		return err
+		return opening(err)
 	}
 	defer db.Close()
 	if err := s.leaveWord("agent", os.Getpid()); err != nil { // the database is this process's alone

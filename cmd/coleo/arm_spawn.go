@@ -176,16 +176,18 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 }
 
 // lastScreen finds the screen that an arm ended with in its events.
-func lastScreen(ctx context.Context, client *api.Client, arm string) *coleo.Screen {
-	events, _, err := client.Events(ctx, coleo.EventFilter{Arm: arm})
-	if err != nil {
-		return nil
-	}
-	for i := len(events) - 1; i >= 0; i-- {
-		var change coleo.Change
-		if events[i].Kind == coleo.EventState && json.Unmarshal(events[i].Payload, &change) == nil && change.Screen != nil {
-			return change.Screen
+func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
+	for f := (coleo.EventFilter{Arm: arm}); ; {
+		events, next, err := client.Events(ctx, f)
+		if err != nil || len(events) == 0 {
+			return last
 		}
+		for _, e := range events {
+			var change coleo.Change
+			if e.Kind == coleo.EventState && json.Unmarshal(e.Payload, &change) == nil && change.Screen != nil {
+				last = change.Screen
+			}
+		}
+		f.After = next
 	}
-	return nil
 }

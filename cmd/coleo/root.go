@@ -75,7 +75,8 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	root.AddCommand(
-		newUpCommand(), newDownCommand(), newWebCommand(), newAuditCommand(), newDoctorCommand(), newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
+		newUpCommand(), newDownCommand(), newDoctorCommand(), newBackupCommand(), newRepairCommand(), newWebCommand(), newAuditCommand(),
+		newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
 		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	completeAll(root)

@@ -53,7 +53,7 @@ func serve(ctx context.Context, s setup) error {
 	}
 	db, err := store.OpenServe(s.ServeDB())
 	if err != nil {
-		return err
+		return opening(err)
 	}
 	defer db.Close()
 	if err := s.leaveWord("serve", os.Getpid()); err != nil { // the database is this process's alone

@@ -238,13 +238,18 @@ func (w *world) events(arm string, kind coleo.EventKind) []coleo.Event {
 	w.t.Helper()
 	client, err := w.client()
 	w.check(err)
-	list, _, err := client.Events(w.t.Context(), coleo.EventFilter{Arm: arm, Limit: 1000})
-	w.check(err)
 	var out []coleo.Event
-	for _, e := range list {
-		if e.Kind == kind {
-			out = append(out, e)
+	for f := (coleo.EventFilter{Arm: arm, Limit: 1000}); ; {
+		list, next, err := client.Events(w.t.Context(), f)
+		w.check(err)
+		if len(list) == 0 {
+			return out
 		}
+		for _, e := range list {
+			if e.Kind == kind {
+				out = append(out, e)
+			}
+		}
+		f.After = next
 	}
-	return out
 }

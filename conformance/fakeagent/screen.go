@@ -58,7 +58,7 @@ func (p *program) draw() {
 	} else {
 		below, cursor = p.composerLines(cols, rows)
 	}
-	lines := append(p.wrapped(cols), below...)
+	lines := append(p.wrapped(cols, rows), below...)
 	if extra := len(lines) - rows; extra > 0 {
 		lines = lines[extra:]
 	}
@@ -122,9 +122,19 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-func (p *program) wrapped(cols int) []string {
+// wrapped are the last lines of the transcript, as many as the screen has rows or
+// some more: what is above them costs nothing.
+func (p *program) wrapped(cols, rows int) []string {
+	from, have := len(p.transcript), 0
+	for from > 0 && have < rows {
+		from--
+		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a cell takes at most 4 bytes
+	}
 	var lines []string
-	for _, line := range p.transcript {
+	for _, line := range p.transcript[from:] {
+		for most := 4 * cols * rows; len(line) > most; { // only its end can be seen
+			line = strings.ToValidUTF8(line[len(line)-most:], "")
+		}
 		lines = append(lines, wrap(line, cols-1)...)
 	}
 	return lines

@@ -3,6 +3,7 @@ package terminal
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"coleo.dev/pty"
 )
@@ -55,11 +56,22 @@ func (f *frame) behind() []string {
 // pictures alone must be there as it is.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
 	for _, bare := range []func(string) string{unmarked, unspaced} {
-		if piece := cut(bare(text), tailRunes); piece != "" {
+		if piece := edge(text, bare, cut); piece != "" {
 			return strings.Count(bare(strings.Join(rows, "")), piece)
 		}
 	}
 	return 0
+}
+
+// edge is what cut leaves of a text that bare has gone over. Of a long text it tries
+// pieces at the edge first, each larger than the one before.
+func edge(text string, bare func(string) string, cut func(string, int) string) string {
+	for size := 8 * tailRunes; size < len(text); size *= 8 {
+		if piece := cut(bare(cut(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {
+			return piece
+		}
+	}
+	return cut(bare(text), tailRunes)
 }
 
 func unmarked(s string) string {

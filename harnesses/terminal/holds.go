@@ -24,8 +24,8 @@ func (c *Composer) endsLike(shown, text string) bool {
 	if c.Tab != "" && strings.Contains(text, "\t") {
 		shown = strings.ReplaceAll(shown, c.Tab, "")
 	}
-	tail := lastRunes(squeeze(text), tailRunes)
-	whole := (strings.HasSuffix(squeeze(shown), tail) || endsComposed(shown, text)) && (tail != "" || shown != "")
+	tail := squeezedEnd(text, tailRunes)
+	whole := (strings.HasSuffix(squeezedEnd(shown, tailRunes), tail) || endsComposed(shown, text)) && (tail != "" || shown != "")
 	return whole || c.garbles(text) && beginsLike(shown, text) && endsBelow(shown, text)
 }
 
@@ -37,7 +37,7 @@ const anyLetter = '\uffff'
 // accent. Which letter it became is not asked.
 func endsComposed(shown, text string) bool {
 	var all []rune
-	for _, r := range text {
+	for _, r := range text[endOf(text, tailRunes+1):] {
 		switch {
 		case unicode.Is(unicode.Mn, r) && len(all) > 0:
 			all[len(all)-1] = anyLetter
@@ -45,7 +45,7 @@ func endsComposed(shown, text string) bool {
 			all = append(all, r)
 		}
 	}
-	want, have := all[max(0, len(all)-tailRunes):], []rune(squeeze(shown))
+	want, have := all[max(0, len(all)-tailRunes):], []rune(squeezedEnd(shown, tailRunes))
 	if len(have) < len(want) {
 		return false
 	}
@@ -112,7 +112,7 @@ func behindSqueezed(text string, n int) string {
 // overflows tells whether a composer that is taller than the screen shows the
 // end of a long text right before the cursor: its edges are out of sight then.
 func (f *frame) overflows(text string, c *Composer) bool {
-	y, text := f.screen.Cursor[1], squeeze(text)
+	y, text := f.screen.Cursor[1], squeezedEnd(text, tailRunes)
 	if !c.Tall || f.composer != nil || !f.screen.CursorVisible || y < 0 || y >= len(f.rows) || len([]rune(text)) < tailRunes {
 		return false
 	}
@@ -140,12 +140,35 @@ func squeeze(s string) string {
 	}, s)
 }
 
+// squeezedEnd is the last n runes that squeeze leaves of a text. It looks at no more
+// of the text than at those: a prompt may be long, and each picture is compared.
+func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
+
+// endOf returns where the last n runes begin that squeeze leaves of a text.
+func endOf(s string, n int) int {
+	at := len(s)
+	for at > 0 && n > 0 {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+		n -= len([]rune(squeeze(s[at : at+size])))
+	}
+	return at
+}
+
 func firstRunes(s string, n int) string {
-	r := []rune(s)
-	return string(r[:min(n, len(r))])
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 func lastRunes(s string, n int) string {
-	r := []rune(s)
-	return string(r[max(0, len(r)-n):])
+	at := len(s)
+	for ; at > 0 && n > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:]
 }

@@ -38,7 +38,7 @@ export class Activity {
       for (let after = "", more = true; more; ) {
         const got = await call("GET", armPath(this.arm, `/events?limit=${page}&after=${encodeURIComponent(after)}`));
         events = events.concat(got.events).slice(-most);
-        more = got.events.length === page && got.next !== after;
+        more = got.events.length > 0 && got.next !== after; // a page of large events is short
         after = got.next;
       }
       this.list.replaceChildren();

@@ -17,6 +17,7 @@ export function display(arm) {
   if (arm.state === "waiting_approval") return { word: words.waiting_approval, tone: "ask" };
   const health = arm.runtime?.state;
   if (health === "hung") return { word: "Hung", tone: "bad" };
+  if (health === "blocked") return { word: "Blocked", tone: "bad" };
   if (health === "recoverable" || health === "unknown") return { word: arm.state === "error" ? "Error" : "Lost", tone: "bad" };
   if (arm.state === "error") return { word: words.error, tone: "bad" };
   if (arm.status === "starting" || arm.state === "initializing") return { word: words.initializing, tone: "work" };

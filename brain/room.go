@@ -1,0 +1,98 @@
+package brain
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// tidyEvery is between two looks after the database: whether it has its reserve, and what of it
+// is old.
+const tidyEvery = 30 * time.Second
+
+// tidy looks after the database until ctx ends.
+func (b *Brain) tidy(ctx context.Context) {
+	tick := time.NewTicker(tidyEvery)
+	defer tick.Stop()
+	for arm := ""; ; {
+		err := b.DB.KeepReserve()
+		if err == nil {
+			arm, err = b.thin(ctx, arm, store.ServeBound, store.AuditBound)
+		}
+		if err != nil && ctx.Err() == nil {
+			b.Log.Warn("look after the database", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// thinMost is how many transactions delete old events and commands in one look: with
+// 500 rows in each, some 200 ms.
+const thinMost = 20
+
+// thin deletes old events of the arms behind one, by id, and old commands. It returns
+// the arm to go on from.
+func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
+	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
+	for range thinMost {
+		if err != nil {
+			return arm, err
+		}
+		var next string
+		var n int
+		if next, n, err = b.DB.Thin(ctx, arm, b.Now(), events); n == 0 && err == nil {
+			arm = next // else there may be more of it
+		}
+		if deleted += n; next == "" {
+			break
+		}
+	}
+	if deleted == 0 || err != nil {
+		return arm, err
+	}
+	return arm, b.DB.Vacuum(ctx)
+}
+
+// project writes events into the store. On a full disk those that end or remove an
+// arm may use the reserve.
+func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
+	err := b.DB.ProjectPast(ctx, events, deleted)
+	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
+		return e.Kind == coleo.EventStopped || e.Kind == coleo.EventRemoved
+	})
+	for ends && store.NoRoom(err) && b.DB.GiveUpReserve() {
+		err = b.DB.ProjectPast(ctx, events, deleted)
+	}
+	return err
+}
+
+// forget deletes an arm's row. On a full disk it may use the reserve.
+func (b *Brain) forget(ctx context.Context, id string) error {
+	err := b.DB.DeleteArm(ctx, id)
+	for store.NoRoom(err) && b.DB.GiveUpReserve() {
+		err = b.DB.DeleteArm(ctx, id)
+	}
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return nil
+	}
+	return err
+}
+
+// isOver tells whether an arm has stopped: by its row, or by its host agent's word,
+// which a full disk may have kept out of the row.
+func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
+	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
+		return arm.Status == coleo.StatusStopped
+	}
+	var r bus.ArmReport
+	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &r)
+	return err == nil && !r.Attached && r.Proof == bus.Gone && r.Process == bus.ProcessDead && r.Generation >= arm.Generation
+}

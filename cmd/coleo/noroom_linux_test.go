@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+)
+
+// smallState puts a file system of that size under the whole state folder: both
+// databases, the sockets and the arms. It goes with the world.
+func (w *world) smallState(size string) {
+	w.t.Helper()
+	dir := w.path("state")
+	w.check(os.MkdirAll(dir, 0o700))
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size="+size); err != nil {
+		w.t.Skip("no file system of our own can be mounted here: ", err)
+	}
+	w.ending = append(w.ending, func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+}
+
+// fill takes all room that is left below the state folder.
+func (w *world) fill() {
+	w.t.Helper()
+	f, err := os.Create(w.path("state/filler"))
+	w.check(err)
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		if _, err := f.Write(make([]byte, size)); err != nil {
+			size /= 2
+		}
+	}
+}
+
+// TestOnAFullDiskArmsAreStoppedAndRemoved is about a disk that arms fill, with both
+// databases on it: with a reserve, and on one that was too small for a reserve.
+func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]string{"with a reserve": "48m", "without room for a reserve": "12m"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			w.smallState(size)
+			f, idle := w.spawnFake("one"), w.spawnFake("two")
+			w.must("arm", "prompt", f.name, "pause 300ms\nflood 64")
+			until(t, "the list says that the arm is blocked", func() bool { return w.arm(f.name).Runtime.State == "blocked" })
+			w.fill()
+			if now := w.arm(f.name); !strings.Contains(now.Runtime.Reason, "no room") {
+				t.Errorf("its health is %q because %q, want that there is no room", now.Runtime.State, now.Runtime.Reason)
+			}
+			if list := w.must("arm", "list"); !strings.Contains(list, "blocked: no room") {
+				t.Errorf("the list does not say that there is no room:\n%s", list)
+			}
+			for _, arm := range []*fake{f, idle} {
+				w.must("arm", "kill", arm.name)
+				if runs(arm.pid) {
+					t.Errorf("the agent CLI of %s still runs", arm.name)
+				}
+			}
+			if now := w.arm(idle.name); name == "with a reserve" && now.Status != coleo.StatusStopped {
+				t.Errorf("with a reserve the row of a killed arm is %s before there is room", now.Status)
+			}
+			w.must("arm", "remove", f.name) // which makes room
+			w.must("arm", "remove", idle.name)
+			w.check(os.Remove(w.path("state/filler")))
+			until(t, "the list is empty", func() bool { return len(decode[map[string][]coleo.Arm](w, "arm", "list", "--all")["arms"]) == 0 })
+			if entries, _ := os.ReadDir(w.path("state/arms")); len(entries) != 0 {
+				t.Errorf("%d folders of arms are left", len(entries))
+			}
+			w.spawnFake("three").answers("here")
+		})
+	}
+}
+
+// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn that ends while nothing can
+// be written has its end in the log as soon as there is room.
+func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.smallState("12m")
+	f := w.spawnFake("one")
+	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "pause 2s\nsay the-end")
+	w.fill()
+	until(t, "the turn has ended on the screen", func() bool {
+		return strings.Contains(w.must("arm", "screen", f.name), "the-end") && decode[coleo.Explanation](w, "arm", "explain", f.name).Reading.State == coleo.Idle
+	})
+	w.check(os.Remove(w.path("state/filler")))
+	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {
+		t.Errorf("the run ended with %+v", end)
+	}
+	f.answers("again")
+}

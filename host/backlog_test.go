@@ -1,0 +1,103 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// kept is the payload of a test's event.
+type kept struct {
+	Text string   `json:"text"`
+	List []string `json:"list,omitempty"`
+}
+
+// readLog reads the host's log to its end as serve does, piece by piece.
+func (s *stage) readLog() (all []coleo.Event, pieces int) {
+	s.t.Helper()
+	for from := (bus.EventsOrder{}); ; pieces++ {
+		piece := must[bus.Events](s, bus.OpEvents, from)
+		all = append(all, piece.List...)
+		if len(piece.List) == 0 || piece.List[len(piece.List)-1].Seq == piece.Head {
+			return all, pieces
+		}
+		last := piece.List[len(piece.List)-1]
+		from.After, from.Epoch = last.Seq, last.Epoch
+	}
+}
+
+func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const events = 40 // of 200 kB: two messages of the bus, in far fewer than 500 events
+	for i := range events {
+		s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
+	}
+	all, pieces := s.readLog()
+	if len(all) != events || pieces < 2 {
+		t.Fatalf("%d events came in %d pieces, want %d in several", len(all), pieces, events)
+	}
+	for i, e := range all {
+		if !strings.Contains(string(e.Payload), fmt.Sprintf(`{"text":"%d`, i)) || len(e.Payload) < 200_000 {
+			t.Fatalf("event %d is %.40q, want the whole of what was written", i, e.Payload)
+		}
+	}
+}
+
+func TestAnEventThatIsTooLargeForTheBusIsCutAndTheNextOneFollows(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, large := range []kept{
+		{Text: strings.Repeat("<ä", 1<<20)},
+		{Text: "short", List: strings.Split(strings.Repeat("ab,", 3<<20), ",")},
+	} {
+		s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, large)))
+	}
+	s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, kept{Text: "after"})))
+	all, _ := s.readLog()
+	if len(all) != 3 || !strings.Contains(string(all[2].Payload), "after") {
+		t.Fatalf("%d events came, want 3, the last one whole", len(all))
+	}
+	if !strings.Contains(string(all[0].Payload), "bytes left out") {
+		t.Errorf("the end of the cut text is %q, want that it says so", all[0].Payload[len(all[0].Payload)-60:])
+	}
+	if !strings.Contains(string(all[1].Payload), `"short"`) {
+		t.Error("the short text beside a long list was cut")
+	}
+}
+
+func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	for range 50 {
+		s.check(s.host.append(t.Context(), event(id, coleo.EventWitness, kept{})))
+	}
+	bound := store.Bound{Most: 10, Age: time.Hour}
+	thin := func() int {
+		_, err := s.host.thinLog(t.Context(), "", time.Now(), bound)
+		s.check(err)
+		all, err := s.db.Events(t.Context(), 0, 0)
+		s.check(err)
+		return len(all)
+	}
+	all, _ := s.readLog() // from the beginning: that proves nothing of what was written down
+	s.host.read.Store(0)
+	if left := thin(); left != len(all) {
+		t.Fatalf("%d of %d events are left, want all that serve has not read", left, len(all))
+	}
+	last := all[len(all)-1]
+	must[bus.Events](s, bus.OpEvents, bus.EventsOrder{After: last.Seq, Epoch: last.Epoch})
+	if left := thin(); left > 20 {
+		t.Errorf("%d events are left of %d, want the newest 10 and the few that stay", left, len(all))
+	}
+	again, _ := s.readLog()
+	if again[len(again)-1].Seq != last.Seq {
+		t.Errorf("the log ends with event %d, want %d", again[len(again)-1].Seq, last.Seq)
+	}
+}

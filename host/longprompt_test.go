@@ -1,0 +1,30 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// TestALongPromptTakesNoLongerForThoseBeforeIt compares the first prompts of 100 kB
+// in a row with the last, each at its best: the machine may be loaded.
+func TestALongPromptTakesNoLongerForThoseBeforeIt(t *testing.T) {
+	s := newStage(t)
+	id := s.arm("ada")
+	var took []time.Duration
+	for i := range 14 {
+		text := fmt.Sprintf("say number-%d ", i) + strings.Repeat("and so on with words ", 100_000/21)
+		begun := time.Now()
+		s.prompt(id, text)
+		took = append(took, time.Since(begun))
+		s.awaits(id, coleo.Idle)
+	}
+	first, last := slices.Min(took[:3]), slices.Min(took[10:])
+	if last > 4*first {
+		t.Errorf("the first prompts took %s at best, the last %s: all of them %s", first, last, took)
+	}
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxPayload bounds the payload of one event, in bytes as it is sent. An event
+	// must fit into one message of the bus (4 MiB), and a page of them into memory.
+	maxPayload = 1 << 20
+	// maxEscape is by how much JSON can grow when it is written again: a "<" becomes
+	// six characters.
+	maxEscape = 6
+)
+
+// fit returns a payload of at most maxPayload bytes. Of a larger one it cuts the
+// longest texts and lists until it fits; a text says how much of it is missing.
+func fit(payload json.RawMessage) (json.RawMessage, error) {
+	if len(payload) <= maxPayload/maxEscape {
+		return payload, nil
+	}
+	sent, err := json.Marshal(payload)
+	if err != nil || len(sent) <= maxPayload {
+		return payload, err
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	for limit := maxPayload; limit > 0; limit -= limit/8 + 1 {
+		if sent, err = json.Marshal(cut(value, limit)); err != nil || len(sent) <= maxPayload {
+			return sent, err
+		}
+	}
+	return nil, nil // nothing but names: no payload of ours is like that
+}
+
+// cut returns a decoded JSON value whose texts have at most limit bytes and whose
+// lists have at most limit elements.
+func cut(value any, limit int) any {
+	switch v := value.(type) {
+	case string:
+		if len(v) <= limit {
+			return v
+		}
+		kept := limit
+		for kept > 0 && !utf8.RuneStart(v[kept]) {
+			kept--
+		}
+		return fmt.Sprintf("%s… (%d bytes left out)", strings.Clone(v[:kept]), len(v)-kept)
+	case []any:
+		out := make([]any, 0, min(len(v), limit))
+		for _, x := range v[:min(len(v), limit)] {
+			out = append(out, cut(x, limit))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, x := range v {
+			out[key] = cut(x, limit)
+		}
+		return out
+	}
+	return value
+}

@@ -1,0 +1,13 @@
+//go:build linux || darwin
+
+package store
+
+import "syscall"
+
+func room(path string) (int64, bool) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"coleo.dev/sqlite"
+)
+
+// checkTime bounds the check of a database at its opening. It reads some 500 MB in
+// that time; what it did not come to is met when it is used.
+const checkTime = 2 * time.Second
+
+// damaged is the error for a database that is not sound.
+type damaged struct{ what string }
+
+// Error says what SQLite found.
+func (d damaged) Error() string { return "the database is damaged: " + d.what }
+
+// Damaged tells whether a database could not be opened because it is damaged.
+func Damaged(err error) bool {
+	return err != nil && (errors.As(err, new(damaged)) || sqlite.Damaged(err))
+}
+
+// check looks for damage for at most checkTime.
+func (d *database) check() error {
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	var found string
+	err := d.writer.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
+	case found != "ok":
+		return damaged{strings.Join(strings.Fields(found), " ")}
+	}
+	return nil
+}
+
+// SetAside moves a damaged database out of the way and returns its new path: "" when
+// there is none, or it is sound. Nothing is deleted. Error: EConflict, naming the
+// process, while one has it open.
+func SetAside(path string, now time.Time) (string, error) {
+	path, err := settle(path)
+	if err != nil {
+		return "", err
+	}
+	held, err := lock(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unlock(held) }()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err := soundFile(path); !Damaged(err) {
+		return "", err
+	}
+	aside := path + ".damaged-" + now.UTC().Format("20060102T150405Z")
+	for _, side := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(path+side, aside+side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("move a damaged database aside: %w", err)
+		}
+	}
+	return aside, nil
+}
+
+func soundFile(path string) error {
+	db, err := sqlite.Open(path, "_txlock=immediate")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	return (&database{path: path, writer: db}).check()
+}
+
+// Copy writes a consistent copy of a database to a new file, while others use it.
+func Copy(ctx context.Context, from, to string) error {
+	if _, err := os.Stat(from); err != nil {
+		return fmt.Errorf("copy a database: %w", err)
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would let others read it
+	if err != nil {
+		return fmt.Errorf("copy a database: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	var db *sql.DB
+	if db, err = sqlite.Open(from, "mode=rw"); err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
+	}
+	return nil
+}

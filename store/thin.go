@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// Bound says how much of something is kept: an entry goes when it is not among the
+// newest Most, or is older than Age.
+type Bound struct {
+	Most int
+	Age  time.Duration
+}
+
+// What is kept. serve keeps more than host agents do: it must know an event for as
+// long as a host agent may send it again.
+var (
+	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db
+	ServeBound = Bound{20_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
+	AuditBound = Bound{50_000, 400 * 24 * time.Hour}
+)
+
+const (
+	// thinRows is how many rows one transaction deletes at most: it takes some ms,
+	// and others wait for it.
+	thinRows = 500
+	// thinLook is how many of an arm's oldest events are looked at: more than are
+	// kept of it for good, which come first each time.
+	thinLook = thinRows + 200
+	// freePages is how many pages of 4 KiB are given back to the disk at once.
+	freePages = 1000
+)
+
+// entry is an event as far as it matters whether it goes.
+type entry struct {
+	at         int64 // its key
+	host, time string
+	kind       coleo.EventKind
+	run        string
+}
+
+// shelf is the table of a log.
+type shelf struct {
+	table, key, host string // host: the expression of an event's host
+}
+
+// next returns the id of the arm behind one, in order; "" behind the last.
+func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
+	var id sql.NullString
+	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
+	return id.String, err
+}
+
+// thin deletes some of an arm's events that a bound lets go, in one transaction,
+// and returns the keys of those. stays tells which are kept whatever the bound says;
+// note writes down the last of them in the same transaction, and may be nil.
+func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time, stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
+	var pinned map[coleo.EventKind]int64 // read when something is to go
+	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
+		last := int64(0)
+		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+" DESC LIMIT 1 OFFSET ?", arm, b.Most).Scan(&last)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		old := moment{new(time.Time)}
+		*old.p = now.Add(-b.Age)
+		oldest, err := old.Value()
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query("SELECT "+l.key+", "+l.host+", COALESCE(ts, ''), kind, COALESCE(run_id, '') FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+" LIMIT ?", arm, thinLook)
+		list, err := collect(rows, err, func(e *entry) []any { return []any{&e.at, &e.host, &e.time, &e.kind, &e.run} })
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if e.at > last && e.time >= fmt.Sprint(oldest) || len(gone) == thinRows {
+				break // those behind it are newer still
+			}
+			if pinned == nil {
+				if pinned, err = l.newest(tx, arm); err != nil {
+					return err
+				}
+			}
+			kept, err := stays(tx, e)
+			if err != nil {
+				return err
+			}
+			if kept || pinned[e.kind] == e.at {
+				continue
+			}
+			if _, err := tx.Exec("DELETE FROM "+l.table+" WHERE "+l.key+" = ?", e.at); err != nil {
+				return err
+			}
+			gone = append(gone, e.at)
+		}
+		if len(gone) == 0 || note == nil {
+			return nil
+		}
+		return note(tx, gone[len(gone)-1])
+	})
+	if err != nil {
+		return nil, fmt.Errorf("delete old events of arm %s: %w", arm, err)
+	}
+	return gone, nil
+}
+
+// newest returns the key of the newest event of each kind of an arm that is there.
+// From those serve can make the arm's row anew, so they stay.
+func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error) {
+	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)
+	list, err := collect(rows, err, func(e *entry) []any { return []any{&e.kind, &e.at} })
+	out := map[coleo.EventKind]int64{}
+	for _, e := range list {
+		out[e.kind] = e.at
+	}
+	return out, err
+}
+
+// vacuum gives free pages back to the disk, a bounded number of them.
+func (d *database) vacuum(ctx context.Context) error {
+	rows, err := d.writer.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", freePages))
+	if err != nil {
+		return fmt.Errorf("give back room: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() { // each step frees a page
+	}
+	return rows.Err()
+}
+
+var hostShelf = shelf{"events", "seq", "''"}
+
+// Deleted returns the number up to which events of the log may have been deleted;
+// 0 is none.
+func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
+
+// Thin deletes some of the events of the arm behind another one, by id, that
+// HostBound lets go, and returns which arm that was: "" behind the last. It leaves
+// alone what serve has not read, from read on; the beginnings of open runs; and of
+// an arm that is there, the newest event of each kind.
+func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time, b Bound) (arm string, deleted int, err error) {
+	arm, err = hostShelf.next(ctx, h.db.reader, after)
+	if err != nil || arm == "" {
+		return "", 0, err
+	}
+	var open string
+	err = h.db.reader.QueryRowContext(ctx, "SELECT COALESCE(run, '') || COALESCE(earlier, '') FROM arms WHERE id = ?", arm).Scan(&open)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return arm, 0, err
+	}
+	gone, err := hostShelf.thin(ctx, h.db, arm, b, now, func(_ *sql.Tx, e entry) (bool, error) {
+		begins := e.kind == coleo.EventRunStart && strings.Contains(open, e.run)
+		return begins || uint64(e.at) >= read, nil
+	}, func(tx *sql.Tx, last int64) error {
+		_, err := tx.Exec(`INSERT INTO meta (key, value) VALUES ('deleted', ?1)
+			ON CONFLICT (key) DO UPDATE SET value = MAX(CAST(value AS INTEGER), ?1)`, last)
+		return err
+	})
+	if len(gone) > 0 {
+		h.deleted.Store(max(h.deleted.Load(), uint64(gone[len(gone)-1])))
+	}
+	return arm, len(gone), err
+}
+
+// Vacuum gives room that was freed back to the disk, piece by piece.
+func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
+
+var serveShelf = shelf{"run_events", "pos", "host"}
+
+// Thin is HostDB.Thin of the fleet's log. It leaves alone the beginnings of runs
+// that have no end, and of each host the last event.
+func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
+	arm, err = serveShelf.next(ctx, s.db.reader, after)
+	if err != nil || arm == "" {
+		return "", 0, err
+	}
+	gone, err := serveShelf.thin(ctx, s.db, arm, b, now, func(tx *sql.Tx, e entry) (stays bool, err error) {
+		err = tx.QueryRow(`SELECT ?1 = (SELECT MAX(pos) FROM run_events WHERE host = ?2) OR
+			?3 = 'run_start' AND NOT EXISTS (SELECT 1 FROM run_events WHERE run_id = ?4 AND kind = 'run_end')`,
+			e.at, e.host, string(e.kind), e.run).Scan(&stays)
+		return stays, err
+	}, nil)
+	return arm, len(gone), err
+}
+
+// ThinAudit deletes some of the oldest commands that a bound lets go.
+func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
+	oldest := now.Add(-b.Age)
+	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
+		done, err := tx.Exec(`DELETE FROM audit WHERE id IN (SELECT id FROM audit
+			WHERE id <= (SELECT MAX(id) FROM audit) - ? OR ts < ? ORDER BY id LIMIT ?)`, b.Most, moment{&oldest}, thinRows)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		deleted = int(n)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete old commands: %w", err)
+	}
+	return deleted, nil
+}
+
+// Vacuum is HostDB.Vacuum of the fleet's database.
+func (s *ServeDB) Vacuum(ctx context.Context) error { return s.db.vacuum(ctx) }
