@@ -1,0 +1,216 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance"
+	"coleo.dev/conformance/fakeagent"
+)
+
+// Counts of the run of random faults; `make soak` raises them.
+var (
+	faultTime = flag.Duration("fault-time", 20*time.Second, "how long random faults happen")
+	faultArms = flag.Int("fault-arms", 4, "arms of the run of random faults")
+	faultSeed = flag.Uint64("fault-seed", 0, "of the random faults; 0 draws one")
+)
+
+// promptsAtOnce is how many prompts are on their way while a fault happens.
+const promptsAtOnce = 3
+
+// faults is an installation to which random things happen.
+type faults struct {
+	*world
+	r       *rand.Rand
+	arms    map[string]*fake
+	copies  map[string]bool // databases of which there is a copy
+	acked   map[string]string
+	unacked map[string]string // prompts by their word, with the arm
+	done    []string
+	slowest map[string]time.Duration // until all arms were right again, by kind
+}
+
+// TestNoFaultLosesOrDoublesAnything: whatever is killed, stopped, filled, lost or
+// put back, each arm is told right soon afterwards, lives in its one generation,
+// no prompt arrives twice, and none whose sender heard that it arrived is missing.
+func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
+	t.Parallel()
+	seed := *faultSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	f := &faults{
+		world: newWorld(t, "[arms]\nmax_arms = 100\nkeep_mib = 4"), r: rand.New(rand.NewPCG(seed, 0)), arms: map[string]*fake{},
+		copies: map[string]bool{}, acked: map[string]string{}, unacked: map[string]string{}, slowest: map[string]time.Duration{},
+	}
+	f.smallState("256m")
+	for i := range *faultArms {
+		name := fmt.Sprintf("arm-%d", i)
+		f.arms[name] = f.spawnFake(name)
+	}
+	t.Cleanup(func() {
+		t.Logf("seed %d, %d faults: %s", seed, len(f.done), strings.Join(f.done, ", "))
+		t.Logf("%d prompts acknowledged, %d not; all arms were right again within %v", len(f.acked), len(f.unacked), f.slowest)
+	})
+	for end := time.Now().Add(*faultTime); time.Now().Before(end) && !t.Failed(); {
+		f.round()
+	}
+	for name, arm := range f.arms {
+		arm.answers("the-end-of-" + name)
+	}
+}
+
+// round sends prompts, has one fault happen meanwhile, and looks what came of it.
+func (f *faults) round() {
+	f.t.Helper()
+	type sent struct {
+		word, arm string
+		err       <-chan error
+	}
+	var prompts []sent
+	names := slices.Sorted(maps.Keys(f.arms))
+	for range promptsAtOnce {
+		word, arm := conformance.Nonce(), names[f.r.IntN(len(names))]
+		cmd, ended := f.command("--json", "arm", "prompt", arm, "say "+word), make(chan error, 1)
+		f.check(cmd.Start())
+		go func() { ended <- cmd.Wait() }()
+		prompts = append(prompts, sent{word, arm, ended})
+	}
+	time.Sleep(time.Duration(f.r.IntN(150)) * time.Millisecond) // the moment of a fault is random
+	kinds := f.kinds()
+	kind := slices.Sorted(maps.Keys(kinds))[f.r.IntN(len(kinds))]
+	f.done = append(f.done, kind)
+	kinds[kind]()
+	f.must("up")
+	for _, p := range prompts {
+		if <-p.err == nil {
+			f.acked[p.word] = p.arm
+		} else {
+			f.unacked[p.word] = p.arm
+		}
+	}
+	f.rights(kind)
+	f.arrived()
+}
+
+// kinds are the faults. Each leaves the machine so that `up` can mend it.
+func (f *faults) kinds() map[string]func() {
+	out := map[string]func(){
+		"disk full": func() {
+			f.fill()
+			f.lasts()
+			f.check(os.Remove(f.path("state/filler")))
+		},
+	}
+	for _, verb := range []string{"serve", "agent"} {
+		out["kill "+verb] = func() { f.kills(verb) }
+		out["stop "+verb] = func() {
+			pid := f.the(verb)
+			f.check(syscall.Kill(pid, syscall.SIGSTOP))
+			f.lasts()
+			f.check(syscall.Kill(pid, syscall.SIGCONT))
+		}
+	}
+	out["kill both"] = func() { f.kills("serve", "agent") }
+	for verb, db := range map[string]string{"serve": "serve.db", "agent": "host.db"} {
+		out["lose "+db] = func() { f.kills(verb); f.drop(db) }
+		out["copy "+db] = func() { f.kills(verb); f.copyTo(db, db+".copy"); f.copies[db] = true }
+		if f.copies[db] {
+			out["restore "+db] = func() { f.kills(verb); f.drop(db); f.copyTo(db+".copy", db) }
+		}
+	}
+	return out
+}
+
+// lasts lets a fault last for a while.
+func (f *faults) lasts() { time.Sleep(time.Duration(100+f.r.IntN(3000)) * time.Millisecond) }
+
+func (f *faults) kills(verbs ...string) {
+	for _, verb := range verbs {
+		for _, pid := range f.verb(verb) {
+			f.kill9(pid)
+		}
+	}
+}
+
+// drop deletes a database with its side files.
+func (f *faults) drop(db string) {
+	found, _ := filepath.Glob(f.path("state/" + db + "*"))
+	for _, path := range found {
+		if name := filepath.Base(path); name == db || strings.HasPrefix(name, db+"-") {
+			f.check(os.Remove(path))
+		}
+	}
+}
+
+// copyTo copies a database that nobody has open, with its side files.
+func (f *faults) copyTo(from, to string) {
+	for _, side := range []string{"", "-wal", "-shm"} {
+		raw, err := os.ReadFile(f.path("state/" + from + side))
+		if os.IsNotExist(err) {
+			_ = os.Remove(f.path("state/" + to + side))
+			continue
+		}
+		f.check(err)
+		f.check(os.WriteFile(f.path("state/"+to+side), raw, 0o600))
+	}
+}
+
+// rights waits until each arm is told as it is: the same process in its first
+// generation, watched, and idle.
+func (f *faults) rights(kind string) {
+	f.t.Helper()
+	began := time.Now()
+	until(f.t, "all arms are right after "+kind, func() bool {
+		r := f.run("--json", "arm", "list", "--all")
+		if r.code != 0 {
+			return false
+		}
+		list := decodeText[struct{ Arms []coleo.Arm }](f.t, r.out).Arms
+		right := 0
+		for _, arm := range list {
+			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 && arm.State == coleo.Idle && !arm.Runtime.Stale {
+				right++
+			}
+		}
+		return right == len(f.arms) && len(list) == right
+	})
+	f.slowest[kind] = max(f.slowest[kind], time.Since(began).Round(time.Millisecond))
+	for name, own := range f.arms {
+		if !runs(own.pid) {
+			f.t.Errorf("after %s the agent CLI of %s is gone", kind, name)
+		}
+	}
+	if n := len(f.verb("hold")); n != len(f.arms) {
+		f.t.Errorf("after %s there are %d holders of %d arms", kind, n, len(f.arms))
+	}
+}
+
+// arrived holds what the agent CLIs took against what the senders heard.
+func (f *faults) arrived() {
+	f.t.Helper()
+	times := map[string]int{}
+	for _, own := range f.arms {
+		for _, text := range own.texts(fakeagent.Prompted) {
+			word := strings.TrimPrefix(text, "say ")
+			if times[word]++; times[word] > 1 {
+				f.t.Errorf("the prompt %q arrived %d times", text, times[word])
+			}
+		}
+	}
+	for word, arm := range f.acked {
+		if times[word] != 1 {
+			f.t.Errorf("%s was sent %q, its sender heard that it arrived, and it did %d times", arm, word, times[word])
+		}
+	}
+}
