@@ -40,22 +40,59 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 		_, _ = client.Lease(context.WithoutCancel(c.Context()), arm.ID, coleo.LeaseRequest{ID: lease.ID, Release: true})
 	}()
 	fd := int(os.Stdin.Fd())
+	cols, rows, err := term.GetSize(fd)
+	if err != nil {
+		return fmt.Errorf("ask for the terminal's size: %w", err)
+	}
 	before, err := term.MakeRaw(fd)
 	if err != nil {
 		return fmt.Errorf("set the terminal to raw: %w", err)
 	}
+	var end attachEnd
 	defer func() {
+		fmt.Print(leaveTerminal)
 		_ = term.Restore(fd, before)
-		fmt.Print("\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r\n")
+		if end.err == nil {
+			fmt.Fprintln(c.ErrOrStderr(), end.word)
+		}
 	}()
+	fmt.Print(enterTerminal)
+	view := newViewport(os.Stdout, cols, rows)
+	defer giveSizeBack(c, client, arm.ID, lease.ID)()
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	go renew(ctx, client, arm.ID, lease.ID)
-	go keepSize(ctx, client, arm.ID, lease.ID, fd)
-	ended := make(chan error, 2)
-	go func() { ended <- typeInto(ctx, client, arm.ID, lease.ID) }()
-	go func() { ended <- copyOutput(c, client, arm.ID, -attachPast, true, os.Stdout) }()
-	return <-ended
+	go keepSize(ctx, client, arm.ID, lease.ID, fd, view)
+	ended := make(chan attachEnd, 2)
+	go func() { ended <- attachEnd{"detached from " + arm.Name, typeInto(ctx, client, arm.ID, lease.ID)} }()
+	go func() {
+		ended <- attachEnd{"the agent CLI of " + arm.Name + " has ended", copyOutput(c, client, arm.ID, -attachPast, true, view)}
+	}()
+	end = <-ended
+	return end.err
+}
+
+// attachEnd is how attach ended.
+type attachEnd struct {
+	word string
+	err  error
+}
+
+// The viewer's terminal shows the arm on its alternate screen, so that what stood
+// there before comes back. The modes are those that an agent CLI may have set.
+const (
+	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
+	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
+)
+
+// giveSizeBack notes the size of the arm's terminal, and returns what gives it
+// back: a recording, and who looks at the page, shall not keep the viewer's.
+func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
+	screen, err := client.Screen(c.Context(), arm)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
 // attachPast is how much of the past is written again to draw the screen, in
@@ -111,12 +148,13 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 }
 
 // keepSize gives the arm's terminal the size of this one.
-func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int) {
+func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	defer signal.Stop(changed)
 	for {
 		if cols, rows, err := term.GetSize(fd); err == nil {
+			view.resize(cols, rows)
 			_ = client.Resize(ctx, arm, lease, cols, rows)
 		}
 		select {

@@ -21,9 +21,11 @@ type attached struct {
 	shown strings.Builder
 }
 
-func (f *fake) attach() *attached {
+func (f *fake) attach() *attached { return f.attachAt(100, 30) }
+
+func (f *fake) attachAt(cols, rows int) *attached {
 	f.t.Helper()
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env, Dir: f.dir, Cols: 100, Rows: 30})
+	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env, Dir: f.dir, Cols: cols, Rows: rows})
 	f.check(err)
 	a := &attached{Terminal: term, t: f.t, read: make(chan struct{})}
 	go func() {
@@ -92,4 +94,50 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	}
 	f.wait(f.name, coleo.Idle)
 	f.answers("again")
+}
+
+// screen is what a terminal of that size shows of what attach has written.
+func (a *attached) screen(cols, rows int) coleo.Screen {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	screen := pty.New(cols, rows)
+	_, _ = screen.Write([]byte(a.shown.String()))
+	return screen.View()
+}
+
+// A viewer that is smaller than an arm's terminal may be sees the part around the
+// cursor. The arm keeps its smallest size meanwhile, and gets its own back.
+func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
+	t.Parallel()
+	const cols, rows = 40, 8
+	f := newFake(t)
+	before := decode[coleo.Screen](f.world, "arm", "screen", f.name)
+	a := f.attachAt(cols, rows)
+	sees := func(what string) {
+		t.Helper()
+		until(t, "the small viewer sees "+what, func() bool {
+			return strings.Contains(strings.Join(a.screen(cols, rows).Lines, "\n"), what)
+		})
+	}
+	sees("? for help")
+	if now := decode[coleo.Screen](f.world, "arm", "screen", f.name); now.Cols != minArmCols || now.Rows != minArmRows {
+		t.Errorf("the arm's terminal is %dx%d, want %dx%d", now.Cols, now.Rows, minArmCols, minArmRows)
+	}
+	a.types("by-hand")
+	sees("by-hand")
+	view := a.screen(cols, rows)
+	if x := strings.Index(view.Lines[view.Cursor[1]], "by-hand"); x < 0 || pty.Cells(view.Lines[view.Cursor[1]][:x])+len("by-hand") != view.Cursor[0] {
+		t.Errorf("the cursor is at %v, in %q", view.Cursor, view.Lines)
+	}
+	a.types(strings.Repeat("-wide", 9)) // beyond the right edge
+	sees("wide-wide-wide")
+	a.types("\x1d")
+	<-a.read
+	if view := a.screen(cols, rows); view.Alt || !strings.Contains(strings.Join(view.Lines, "\n"), "detached from one") {
+		t.Errorf("behind attach the terminal shows %q (alternate screen: %v)", view.Lines, view.Alt)
+	}
+	until(t, "the arm's terminal has its size back", func() bool { // sizes are given one after another
+		now := decode[coleo.Screen](f.world, "arm", "screen", f.name)
+		return now.Cols == before.Cols && now.Rows == before.Rows
+	})
 }
