@@ -102,7 +102,7 @@ func TestAnArmGetsAnotherName(t *testing.T) {
 	w.must("up")
 	w.wait("three", coleo.Idle)
 	f.answers("after the host agent was started anew")
-	if out := w.must("arm", "list"); !strings.Contains(out, "three") || strings.Contains(out, "one ") {
+	if out := w.must("arm", "list"); !strings.Contains(out, "\nthree ") || strings.Contains(out, "\none ") {
 		t.Errorf("list says\n%s", out)
 	}
 }
