@@ -215,7 +215,7 @@ func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 			return coleo.Receipt{}, ctx.Err()
 		}
 	}})
-	s.times.body = 50 * time.Millisecond
+	s.times.body = time.Second // a body of 1 MiB takes a while on a loaded machine
 	base := live(t, s)
 	p := signIn(t, s, overTCP(t))
 	answered := make(chan string, 1)
