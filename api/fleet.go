@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"coleo.dev"
@@ -82,16 +81,4 @@ func (s *Server) status(ctx context.Context, _ *nothing) (*reply[Status], error)
 		}
 	}
 	return &reply[Status]{out}, nil
-}
-
-// providersPath is called so by the published API.
-const providersPath = "/api/opencode/providers"
-
-func (s *Server) providerRoutes(d table) {
-	add(d, operation{get, providersPath, "list-providers", "List providers with their models and prices", 0}, s.providers)
-}
-
-func (s *Server) providers(ctx context.Context, _ *nothing) (*reply[json.RawMessage], error) {
-	raw, err := s.brain.Providers(ctx)
-	return &reply[json.RawMessage]{raw}, err
 }
