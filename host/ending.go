@@ -58,8 +58,10 @@ func (a *arm) clear(next int) error {
 			return err
 		}
 	}
-	if left := holder.Marked(a.record.ID); rule == ruleCopied && len(left) > 0 {
-		return coleo.Errorf(coleo.EConflict, "this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
+	if rule == ruleCopied { // only then: it looks at every process there is
+		if left := holder.Marked(a.record.ID); len(left) > 0 {
+			return coleo.Errorf(coleo.EConflict, "this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
+		}
 	}
 	if left := holder.SweepStarts(a.record.ID, func(generation int, _ string) bool { return generation < next }); len(left) > 0 {
 		return coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.name())
