@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"hook":                    {},
 	"localsocket":             {"."},
 	"bus":                     {".", "localsocket"},
-	"bus/bustest":             {"bus"},
+	"bus/bustest":             {"bus", "localsocket"},
 	"holder":                  {".", "localsocket", "pty"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},

@@ -188,6 +188,7 @@ type SpawnConfig struct {
 	Resume         bool           `json:"resume,omitempty"` // take up Conversation instead of starting it
 	MCPServers     []MCPServer    `json:"mcp_servers,omitempty"`
 	TrustWorkdir   bool           `json:"trust_workdir,omitempty"`
+	OnPartition    OnPartition    `json:"on_partition,omitempty"`
 
 	Cols int `json:"cols,omitempty"` // 120
 	Rows int `json:"rows,omitempty"` // 40
@@ -199,6 +200,18 @@ type SpawnConfig struct {
 	// then be able to type into its own terminal.
 	AllowSudo bool `json:"-"`
 }
+
+// OnPartition says what becomes of an arm that serve cannot reach.
+type OnPartition string
+
+// What may become of it. Either way its agent CLI goes on with what it does.
+const (
+	PartitionRun    OnPartition = "run"    // the default: its host agent types what it was ordered to
+	PartitionFreeze OnPartition = "freeze" // its holder refuses keys until serve confirms that no other start of it may run
+)
+
+// Valid tells whether it is one of the above, or left out.
+func (p OnPartition) Valid() bool { return p == "" || p == PartitionRun || p == PartitionFreeze }
 
 // Identity names one process beyond its pid, which alone is reused.
 type Identity struct {

@@ -32,6 +32,8 @@ type SpawnRequest struct {
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
 	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Open the arm in this terminal program"`
 
+	OnPartition OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What becomes of the arm while serve cannot reach its host: freeze has it take no keys"`
+
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }

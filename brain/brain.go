@@ -23,6 +23,9 @@ type Config struct {
 	// RemoteOnly says that no arm ever runs without a host agent, whatever a
 	// request allows.
 	RemoteOnly bool
+	// Arbiter decides which start of an arm may be typed into; nil: this brain
+	// alone.
+	Arbiter Arbiter
 }
 
 // Defaults are what config.toml says of arms; empty fields say nothing.
@@ -30,6 +33,8 @@ type Defaults struct {
 	Harness  string
 	Provider string
 	Model    string
+
+	OnPartition coleo.OnPartition
 }
 
 // Brain is the one that decides. Make it with New, then Run it.
@@ -52,6 +57,9 @@ type Brain struct {
 // New returns a brain that follows nobody yet.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}}
+	if b.Arbiter == nil {
+		b.Arbiter = newArbiter()
+	}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	return b
 }

@@ -57,6 +57,11 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	if err != nil {
 		return err
 	}
+	if op.Types() {
+		if err := b.permit(ctx, arm); err != nil {
+			return err
+		}
+	}
 	err = b.ask(ctx, arm, op, limit, in(arm), out)
 	b.catchUp(ctx, arm.AgentID)
 	return err
@@ -218,6 +223,9 @@ func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait ti
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
+		return err
+	}
+	if err := b.permit(ctx, arm); err != nil {
 		return err
 	}
 	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: lease, Data: data}, nil)

@@ -159,6 +159,7 @@ func (b *Brain) member(id string) *member {
 		ctx := b.ctx
 		b.following.Go(func() { b.followHost(ctx, id, m.grown) })
 		b.following.Go(func() { b.watchHost(ctx, id, m) })
+		b.following.Go(func() { b.keepPermits(ctx, id, m) })
 	}
 	return m
 }

@@ -110,6 +110,7 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 	c.Endpoint, c.Conversation = first(q.Endpoint, c.Endpoint), first(q.Conversation, c.Conversation)
 	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
 	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
+	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition), string(b.Defaults.OnPartition)))
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
 	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
@@ -293,6 +294,9 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	b.catchUp(ctx, arm.AgentID)
 	if err == nil {
 		b.takePulse(ctx, arm.AgentID)
+		if o.Config.OnPartition == coleo.PartitionFreeze {
+			_, _ = b.renewPermits(ctx, arm.AgentID) // or keepPermits does
+		}
 	}
 	return err
 }

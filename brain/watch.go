@@ -70,6 +70,9 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	}
 	settled := m.settled && !changed
 	b.mu.Unlock()
+	if back {
+		_ = b.Bus.RollCall() // its next beat may be far, and says what it has started
+	}
 	if changed {
 		b.publishArmsOf(ctx, id)
 	}

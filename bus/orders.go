@@ -33,7 +33,13 @@ const (
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
 	OpPulse     Op = "pulse"     // nothing -> Pulse: cheap, asked every PulseEvery
+	OpPermit    Op = "permit"    // PermitOrder -> Clock: let arms be typed into that need it
 )
+
+// Types tells whether the command types into the arm's terminal.
+func (o Op) Types() bool {
+	return o == OpPrompt || o == OpRespond || o == OpInterrupt || o == OpInput
+}
 
 // SpawnOrder starts an arm. Config.Dir, Nonce and Environ are the host agent's to
 // fill in, and so is Generation, which must be newer than any that it had here:
@@ -109,6 +115,8 @@ type ArmPulse struct {
 	Process    ProcessState `json:"process"`
 	PID        int          `json:"pid,omitempty"`     // of the agent CLI
 	Blocked    string       `json:"blocked,omitempty"` // why the arm stands still, as it was noted last
+
+	NeedsPermit bool `json:"needs_permit,omitempty"` // it is typed into only under a permit
 }
 
 // PulseEvery is how often serve asks each host agent for its pulse: a request
@@ -125,6 +133,21 @@ type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
 	Lease  string       `json:"lease,omitempty"` // of who sends it, when it holds one
+}
+
+// PermitOrder lets arms be typed into that need a permit. It is not carried out
+// unless Clock names the clock that Until is on. An order without a clock asks for it.
+type PermitOrder struct {
+	Clock string        `json:"clock,omitempty"`
+	Until time.Duration `json:"until,omitempty"`
+	Arms  []ArmOrder    `json:"arms,omitempty"`
+}
+
+// Clock is a host agent's clock: the time since its machine was started, sleep
+// included. ID names the run of the host agent that read it.
+type Clock struct {
+	ID  string        `json:"id"`
+	Now time.Duration `json:"now"`
 }
 
 // RenameOrder gives an arm another name.

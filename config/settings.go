@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"coleo.dev"
 )
 
 // Settings is config.toml. Everything may be left out.
@@ -20,6 +22,8 @@ type Settings struct {
 		// AllowSudo lets agent CLIs use sudo where that lets them type into
 		// their own terminal too: see docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
+		// OnPartition says what becomes of an arm that serve cannot reach; run.
+		OnPartition coleo.OnPartition `toml:"on_partition"`
 	} `toml:"arms"`
 
 	// Serve says where the API listens.
@@ -61,6 +65,9 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	if s.Arms.Keep != 0 && (s.Arms.Keep < minKeep || s.Arms.Keep > maxKeep) {
 		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
+	}
+	if !s.Arms.OnPartition.Valid() {
+		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q", s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep

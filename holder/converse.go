@@ -149,6 +149,8 @@ func (s *server) answer(q request) response {
 		}
 		s.pace.Store(q.Rate)
 		return response{}
+	case askPermit:
+		return s.permit(q.Permit)
 	case askStop:
 		s.stopOnce.Do(func() { close(s.stopping) })
 		left := s.endTree(q.Grace)
@@ -186,38 +188,45 @@ func (s *server) write(w *Write) response {
 	}
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	n, r := s.begin(w)
+	n, left, r := s.begin(w)
 	if r.Error != nil || !r.Wrote.Applied || w.Kind == WriteReply || n == len(w.Data) {
 		return r
 	}
-	_ = s.term.SetWriteDeadline(time.Now().Add(typingTime(len(w.Data))))
+	_ = s.term.SetWriteDeadline(time.Now().Add(min(left, typingTime(len(w.Data)))))
 	if more, err := s.term.Write(w.Data[n:]); err != nil {
 		return refuse(coleo.EConflict, "the program took only %d of %d bytes: %w", n+more, len(w.Data), err)
 	}
 	return r
 }
 
-// begin decides a write and types as much of it as the program takes at once.
-func (s *server) begin(w *Write) (n int, r response) {
+// begin decides a write and types as much of it as the program takes at once. It
+// returns for how long the rest may be typed.
+func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end := s.journal.End()
 	if s.done[w.ID] {
-		return 0, response{Wrote: &Wrote{Duplicate: true, End: end}}
+		return 0, 0, response{Wrote: &Wrote{Duplicate: true, End: end}}
 	}
 	if s.exit != nil {
-		return 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
+		return 0, 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
 	if late := time.Since(time.UnixMilli(w.Until)); w.Until != 0 && late > 0 {
-		return 0, refuse(coleo.ETimeout, "not typed: the order for it came %s too late", late.Round(time.Millisecond))
+		return 0, 0, refuse(coleo.ETimeout, "not typed: the order for it came %s too late", late.Round(time.Millisecond))
+	}
+	if w.Kind != WriteReply {
+		var lapsed *coleo.Error
+		if left, lapsed = s.permitLeft(); lapsed != nil {
+			return 0, 0, response{Error: lapsed}
+		}
 	}
 	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
-		return 0, response{Wrote: &Wrote{End: end}}
+		return 0, 0, response{Wrote: &Wrote{End: end}}
 	}
 	s.remember(w.ID)
 	n, err := s.typeNow(w.Data)
 	if err != nil {
-		return n, refuse(coleo.EConflict, "type into the terminal: %w", err)
+		return n, 0, refuse(coleo.EConflict, "type into the terminal: %w", err)
 	}
 	s.takeEcho()
 	switch w.Kind {
@@ -226,7 +235,7 @@ func (s *server) begin(w *Write) (n int, r response) {
 	case WriteKeys:
 		s.journal.Mark(Mark{Time: time.Now(), Kind: MarkInput})
 	}
-	return n, response{Wrote: &Wrote{Applied: true, End: end}}
+	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
 
 // typeNow writes what there is room for, without waiting.

@@ -57,6 +57,10 @@ type Launch struct {
 	// kernels it can then type into its own terminal: see docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
+	// NeedsPermit makes the holder refuse keys unless Client.Permit has allowed
+	// them. Answers to the program's own queries need no permit.
+	NeedsPermit bool `json:"needs_permit,omitempty"`
+
 	// Self is the command that calls Serve on its standard input, with which
 	// the holder starts its guard. Start sets it; without it there is no guard.
 	Self []string `json:"self,omitempty"`

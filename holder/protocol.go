@@ -41,6 +41,7 @@ const (
 	// Added later: a holder may not know them yet.
 	askCovered = "covered"
 	askPace    = "pace"
+	askPermit  = "permit"
 )
 
 // request is what a client asks. Only the fields of its Op are set.
@@ -55,8 +56,9 @@ type request struct {
 	Cols    int           `json:"cols,omitempty"`
 	Rows    int           `json:"rows,omitempty"`
 	Signal  int           `json:"signal,omitempty"`
-	Rate    int64         `json:"rate,omitempty"`  // pace: bytes a second
-	Grace   time.Duration `json:"grace,omitempty"` // stop: between TERM and KILL
+	Rate    int64         `json:"rate,omitempty"`   // pace: bytes a second
+	Grace   time.Duration `json:"grace,omitempty"`  // stop: between TERM and KILL
+	Permit  time.Duration `json:"permit,omitempty"` // permit: until when, on BootTime's clock
 }
 
 // response answers a request. Error is set, or what the Op asked for.

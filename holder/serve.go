@@ -44,25 +44,26 @@ type server struct {
 
 	typing sync.Mutex // of who types; taken before mu
 
-	mu       sync.Mutex // held while output goes from the PTY to the journal, and while a write is decided
-	cols     int
-	rows     int
-	answered int64
-	read     int64         // how far the host agent has read
-	ahead    int64         // by how much the drain may be ahead of it; 0: unreadLimit
-	advanced chan struct{} // closed when it has read more; nil: nobody waits
-	done     map[string]bool
-	order    []string
-	blocked  string
-	covered  int64 // what a snapshot of the host agent makes good for
-	lost     int   // bytes that were given up on a full disk
-	exit     *Exit
-	exited   chan struct{}
-	stopping chan struct{} // closed when somebody ends the arm
-	stopOnce sync.Once
-	met      bool          // somebody has been connected
-	talks    int           // connections that are open
-	left     chan struct{} // closed and replaced when one ends
+	mu        sync.Mutex // held while output goes from the PTY to the journal, and while a write is decided
+	cols      int
+	rows      int
+	answered  int64
+	read      int64         // how far the host agent has read
+	ahead     int64         // by how much the drain may be ahead of it; 0: unreadLimit
+	advanced  chan struct{} // closed when it has read more; nil: nobody waits
+	done      map[string]bool
+	order     []string
+	blocked   string
+	permitted time.Duration // until when keys may be typed, on BootTime's clock; with NeedsPermit
+	covered   int64         // what a snapshot of the host agent makes good for
+	lost      int           // bytes that were given up on a full disk
+	exit      *Exit
+	exited    chan struct{}
+	stopping  chan struct{} // closed when somebody ends the arm
+	stopOnce  sync.Once
+	met       bool          // somebody has been connected
+	talks     int           // connections that are open
+	left      chan struct{} // closed and replaced when one ends
 
 	empty     atomic.Bool  // nothing of the arm lives, and so nothing of it ever will
 	pace      atomic.Int64 // bytes taken in a second at most; 0: whatever comes

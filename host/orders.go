@@ -40,6 +40,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpSpawn:     decoded(h.spawn),
 		bus.OpList:      decoded(h.list),
 		bus.OpPulse:     decoded(h.pulse),
+		bus.OpPermit:    decoded(h.permit),
 		bus.OpEvents:    decoded(h.events),
 		bus.OpProviders: decoded(h.providers),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {

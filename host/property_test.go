@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -16,7 +17,9 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain"
 	"coleo.dev/bus"
+	"coleo.dev/bus/bustest"
 	"coleo.dev/holder"
+	"coleo.dev/localsocket"
 	"coleo.dev/store"
 )
 
@@ -36,7 +39,7 @@ type history struct {
 	brain *brain.Brain
 	leave func()
 	jump  atomic.Int64 // by how much serve's clock is wrong
-	wire  *wire
+	wire  *bustest.Wire
 }
 
 var historyNames = []string{"ada", "bob"}
@@ -79,7 +82,11 @@ func newHistory(t *testing.T, seed uint64) *history {
 	for _, name := range historyNames {
 		h.check(os.MkdirAll(h.path("work-"+name), 0o700))
 	}
-	h.without(func() { h.wire, h.way = newWire(t, h.bus.Path()) })
+	h.without(func() {
+		h.way = h.bus.Path() + ".wire"
+		h.wire, err = bustest.NewWire(h.way, func() (net.Conn, error) { return localsocket.Dial(h.bus.Path()) })
+		h.check(err)
+	})
 	h.serves()
 	return h
 }
@@ -175,10 +182,10 @@ func (h *history) killHolder(handle *coleo.Handle) {
 
 // partition carries out do while the host agent cannot be reached.
 func (h *history) partition(do func()) {
-	h.wire.set(true)
+	h.wire.Set(true)
 	h.hears(false)
 	do()
-	h.wire.set(false)
+	h.wire.Set(false)
 	h.hears(true)
 }
 

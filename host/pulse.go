@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 )
@@ -24,6 +25,7 @@ func (a *arm) pulse() bus.ArmPulse {
 	handle := a.record.Handle
 	blocked := a.blocked
 	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy, Process: bus.ProcessDead}
+	p.NeedsPermit = p.Attached && a.record.Spec.OnPartition == coleo.PartitionFreeze
 	a.mu.Unlock()
 	if p.Attached {
 		p.Blocked = blocked

@@ -48,6 +48,8 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
+	flags.StringVar(&f.q.AgentID, "agent", "", "start it on this host agent: see 'coleo agent status'")
+	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "while serve cannot reach its host: run (default), or freeze: take no keys")
 	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
 	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "open it in a terminal window (not there yet)")

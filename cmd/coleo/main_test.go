@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		main()
 	case "printer":
 		os.Exit(playPrinter(os.Args[1:]))
+	case machineVerb:
+		os.Exit(playMachine(os.Args[1:]))
 	case "rogue":
 		os.Exit(playRogue(os.Args[1:]))
 	case "fakeagent":

@@ -68,7 +68,7 @@ func serve(ctx context.Context, s setup) error {
 	defer conn.Close()
 	b := brain.New(brain.Config{
 		DB: db, Bus: conn, Registry: reg, Log: log, Now: time.Now,
-		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model},
+		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model, OnPartition: s.Arms.OnPartition},
 	})
 	if s.Notify != "" {
 		go notify(ctx, b, s.Notify, log)

@@ -36,6 +36,14 @@ type world struct {
 // newWorld makes the folders and config.toml; more is appended to that.
 func newWorld(t *testing.T, config string) *world {
 	t.Helper()
+	w := newFolder(t, "version = 1\n"+config)
+	t.Cleanup(w.end)
+	return w
+}
+
+// newFolder is newWorld, without an end, for who starts nothing by `up`.
+func newFolder(t *testing.T, config string) *world {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "c")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +57,7 @@ func newWorld(t *testing.T, config string) *world {
 	for _, name := range []string{"coleo", "fakeagent", "printer"} {
 		w.check(link(self, filepath.Join(dir, "bin", name)))
 	}
-	w.write("config/config.toml", "version = 1\n"+config+"\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+"/bin\"]\n")
+	w.write("config/config.toml", config+"\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+"/bin\"]\n")
 	for _, name := range []string{"fake.toml", "printer.toml"} {
 		harness, err := os.ReadFile(filepath.Join("testdata", name))
 		w.check(err)
@@ -59,7 +67,6 @@ func newWorld(t *testing.T, config string) *world {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "COLEO_DIR=" + dir, "COLEO_AGENTS=" + os.Getenv("COLEO_AGENTS"),
 		"LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR"), "COLEO_SECRET_FOR_NOBODY=leaked", "RANDOM_TOKEN=leaked",
 	}
-	t.Cleanup(w.end)
 	return w
 }
 

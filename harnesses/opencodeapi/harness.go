@@ -62,6 +62,9 @@ const passwordEnv = "OPENCODE_SERVER_PASSWORD"
 
 // Spawn starts the server under a holder.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+	if c.OnPartition == coleo.PartitionFreeze {
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s has no terminal that could be frozen: leave out --on-partition freeze, or use the harness 'opencode'", h.Info().Title)
+	}
 	own := extra{Password: rand.Text(), Provider: c.Provider, Model: c.Model}
 	if c.Endpoint != "" { // the provider that the configuration gives an endpoint
 		own.Provider, own.Model = "coleo", c.Model

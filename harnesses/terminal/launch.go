@@ -139,6 +139,7 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
 		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep, AllowSudo: c.AllowSudo,
+		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
 }
 

@@ -1,45 +1,42 @@
-package host
+package bustest
 
 import (
 	"io"
 	"net"
 	"sync"
-	"testing"
 
 	"coleo.dev/localsocket"
 )
 
-// wire is a way to the bus that can be cut.
-type wire struct {
+// Wire is a way to a bus that can be cut.
+type Wire struct {
 	listener net.Listener
-	to       string
+	dial     func() (net.Conn, error)
 
 	mu    sync.Mutex
 	cut   bool
 	conns []net.Conn
 }
 
-// newWire leads to the bus at a socket; its own socket is returned too. It is
-// there until all tests have ended: the stage is taken down over it.
-func newWire(t *testing.T, to string) (*wire, string) {
-	t.Helper()
-	path := to + ".wire"
+// NewWire listens at a socket and leads to the bus that dial connects to. It is
+// there until the process ends: what runs over it is taken down over it.
+func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	w := &wire{listener: l, to: to}
+	w := &Wire{listener: l, dial: dial}
 	go w.serve()
-	return w, path
+	return w, nil
 }
 
-func (w *wire) serve() {
+func (w *Wire) serve() {
 	for {
 		near, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
-		far, err := localsocket.Dial(w.to)
+		far, err := w.dial()
 		if err != nil || !w.keep(near, far) {
 			near.Close()
 			if err == nil {
@@ -56,15 +53,15 @@ func (w *wire) serve() {
 	}
 }
 
-func (w *wire) keep(conns ...net.Conn) bool {
+func (w *Wire) keep(conns ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.conns = append(w.conns, conns...)
 	return !w.cut
 }
 
-// set cuts the wire, with all that goes over it, or mends it.
-func (w *wire) set(cut bool) {
+// Set cuts the wire, with all that goes over it, or mends it.
+func (w *Wire) Set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package holder
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// BootTime returns the time since this machine was started. Sleep counts, and
+// nobody can set this clock: on macOS that is CLOCK_MONOTONIC.
+func BootTime() (time.Duration, error) {
+	var t unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return time.Duration(t.Nano()), err
+}

@@ -1,0 +1,55 @@
+package holder
+
+import (
+	"time"
+
+	"coleo.dev"
+)
+
+// A launch with NeedsPermit makes its holder refuse keys unless a permit holds.
+// The host agent extends the permit for as long as serve says that this start of
+// the arm is the only one that may be typed into. A holder that is cut off from
+// serve refuses keys once its permit has lapsed, so that two starts of one arm
+// are never both typed into.
+
+// maxPermit bounds a permit. Serve gives seconds; a longer one is a mistake.
+const maxPermit = time.Minute
+
+// permit extends the permit to a time on BootTime's clock.
+func (s *server) permit(until time.Duration) response {
+	now, err := BootTime()
+	if err != nil {
+		return refuse(coleo.EInternal, "read the clock: %w", err)
+	}
+	if until > now+maxPermit {
+		return refuse(coleo.EInvalid, "a permit for %s is longer than %s", until-now, maxPermit)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.permitted = until
+	return response{}
+}
+
+// permitLeft returns for how long keys may still be typed. It refuses when the
+// permit has lapsed. The caller holds mu.
+func (s *server) permitLeft() (time.Duration, *coleo.Error) {
+	if !s.launch.NeedsPermit {
+		return maxPermit, nil
+	}
+	now, err := BootTime()
+	if err != nil {
+		return 0, coleo.Errorf(coleo.EUnproven, "nothing was typed: the clock could not be read: %v", err)
+	}
+	if left := s.permitted - now; left > 0 {
+		return left, nil
+	}
+	return 0, coleo.Errorf(coleo.EUnproven, "nothing was typed: arm %s is frozen until serve confirms that no other start of it may run", s.launch.Arm)
+}
+
+// Permit lets keys be typed until a time on BootTime's clock. It matters only to
+// a launch with NeedsPermit. Errors: EUnsupported from a holder that is older than
+// this request.
+func (c *Client) Permit(until time.Duration) error {
+	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
+	return err
+}

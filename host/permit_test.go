@@ -1,0 +1,67 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// permitted is how long the permits of these tests hold.
+const permitted = 30 * time.Second
+
+// frozen starts an arm that takes keys only under a permit.
+func (s *stage) frozen(name string) string {
+	s.t.Helper()
+	work := s.path("work-" + name)
+	s.check(os.MkdirAll(work, 0o700))
+	o := bus.SpawnOrder{
+		ID: filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name, Name: name, Harness: "fake",
+		Config: coleo.SpawnConfig{Workdir: work, OnPartition: coleo.PartitionFreeze},
+	}
+	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
+	s.awaits(id, coleo.Idle)
+	return id
+}
+
+// permits gives the arm's start a permit as serve does, by a clock that the host
+// agent has told.
+func (s *stage) permits(clock bus.Clock, id string, generation int) {
+	s.t.Helper()
+	order := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitted, Arms: []bus.ArmOrder{{Arm: id, Generation: generation}}}
+	must[bus.Clock](s, bus.OpPermit, order)
+}
+
+// TestAFrozenArmTakesNoPrompt types nothing at an arm without a permit, also
+// after a restart of the host agent, and not by a permit for something else.
+func TestAFrozenArmTakesNoPrompt(t *testing.T) {
+	s := newStage(t)
+	id := s.frozen("one")
+	if pulse := must[bus.Pulse](s, bus.OpPulse, nil); !pulse.Arms[0].NeedsPermit {
+		t.Errorf("the pulse does not say that the arm needs a permit: %+v", pulse.Arms[0])
+	}
+	clock := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
+	s.refused(coleo.EUnproven, bus.OpPrompt, promptOrder(id, "say never-1"))
+	s.permits(clock, id, 7)
+	s.refused(coleo.EUnproven, bus.OpPrompt, promptOrder(id, "say never-2"))
+	s.permits(bus.Clock{ID: "of another run", Now: clock.Now}, id, 1)
+	s.refused(coleo.EUnproven, bus.OpPrompt, promptOrder(id, "say never-3"))
+	s.permits(clock, id, 1)
+	s.prompt(id, "say yes-1")
+	s.awaits(id, coleo.Idle)
+
+	s.again()
+	s.awaits(id, coleo.Idle)
+	s.permits(clock, id, 1) // the former host agent's clock
+	fresh := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
+	s.permits(fresh, id, 1)
+	s.prompt(id, "say yes-2")
+	s.awaits(id, coleo.Idle)
+	if got, want := s.prompted("one"), []string{"say yes-1", "say yes-2"}; !slices.Equal(got, want) {
+		t.Errorf("the agent CLI was prompted %q, want %q", got, want)
+	}
+}
