@@ -30,15 +30,16 @@ var mayImport = map[string][]string{
 	"web":                     {"."},
 	"hook":                    {},
 	"localsocket":             {"."},
-	"bus":                     {".", "localsocket"},
+	"boottime":                {},
+	"bus":                     {".", "localsocket", "boottime"},
 	"bus/bustest":             {"bus", "localsocket"},
-	"holder":                  {".", "localsocket", "pty"},
+	"holder":                  {".", "localsocket", "pty", "boottime"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
-	"host":                    {".", "pty", "holder", "store", "registry", "bus"},
+	"host":                    {".", "pty", "holder", "store", "registry", "bus", "boottime"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
 	"api":                     {".", "brain", "localsocket", "web", "api/signin"},
 	"api/signin":              {"."},
@@ -68,7 +69,7 @@ var home = map[string][]string{
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
 	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
-	"golang.org/x/sys":                       {"pty", "holder", "localsocket", "conformance/netns"},
+	"golang.org/x/sys":                       {"pty", "holder", "localsocket", "boottime", "conformance/netns"},
 	"golang.org/x/term":                      {"cmd/coleo"},
 }
 

@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// waiting is the key of WithUntil in a context.
+// waiting is the key of WithLeft in a context.
 type waiting struct{}
 
-// WithUntil returns a context for an order that somebody waits for. until
-// returns the time up to which that is certain; it may grow as the one who waits
-// says so again.
-func WithUntil(ctx context.Context, until func() time.Time) context.Context {
-	return context.WithValue(ctx, waiting{}, until)
+// WithLeft returns a context for an order that somebody waits for. left returns
+// for how much longer that is certain; it may grow as the one who waits says so
+// again.
+func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
+	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Until returns the time after which nothing may be typed on behalf of ctx: its
-// deadline, or the time up to which somebody is sure to wait for it, whichever is
-// earlier. It is zero where nothing bounds it.
-func Until(ctx context.Context) time.Time {
-	end, _ := ctx.Deadline()
-	until, ok := ctx.Value(waiting{}).(func() time.Time)
-	if !ok {
-		return end
+// Left returns for how much longer something may be typed on behalf of ctx: until
+// its deadline, or as long as somebody is sure to wait for it, whichever is
+// shorter. The second result is false where nothing bounds it.
+func Left(ctx context.Context) (time.Duration, bool) {
+	end, bounded := ctx.Deadline()
+	most := time.Until(end)
+	left, ok := ctx.Value(waiting{}).(func() time.Duration)
+	switch {
+	case !ok:
+		return most, bounded
+	case !bounded:
+		return left(), true
 	}
-	if t := until(); end.IsZero() || t.Before(end) {
-		return t
-	}
-	return end
+	return min(most, left()), true
 }
 
 // Wanted returns nil while somebody waits for what is done on behalf of ctx.
@@ -35,7 +36,7 @@ func Until(ctx context.Context) time.Time {
 // clock itself: a process that was stopped and goes on finds its timers late.
 // Errors: ETimeout, or that of ctx when it was cancelled.
 func Wanted(ctx context.Context) error {
-	if end := Until(ctx); !end.IsZero() && !time.Now().Before(end) {
+	if left, bounded := Left(ctx); bounded && left <= 0 {
 		return Errorf(ETimeout, "nobody waits for this any longer: nothing more was typed")
 	}
 	return ctx.Err()

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 )
 
 const (
@@ -49,10 +50,9 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)
 	}
-	sent := time.Now()
-	left := deadline.Sub(sent)
+	sent, left := boottime.Now(), time.Until(deadline)
 	left -= min(answerTime, left/10)
-	o := order{ID: rand.Text(), Op: op, Data: data, Timeout: left, End: sent.Add(left), Waiting: sent.Add(silentAfter)}
+	o := order{ID: rand.Text(), Op: op, Data: data, Timeout: left, End: sent + left, Waiting: sent + silentAfter}
 	payload, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)
@@ -91,8 +91,8 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 // that has gone, or that was started after the command was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
-	var silent time.Time                 // since when nobody listens; zero: somebody does
-	heard := o.Waiting.Add(-silentAfter) // when it last gave a sign of life
+	var silent time.Time             // since when nobody listens; zero: somebody does
+	heard := o.Waiting - silentAfter // when it last gave a sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -101,8 +101,8 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 			return
 		case <-tick.C:
 		}
-		asked, elapsed := time.Now(), time.Since(sent)
-		age, err := c.age(ctx, host, o.ID, heard.Add(silentAfter))
+		asked, elapsed := boottime.Now(), time.Since(sent)
+		age, err := c.age(ctx, host, o.ID, heard+silentAfter)
 		switch {
 		case !errors.Is(err, nats.ErrNoResponders):
 			silent = time.Time{}
@@ -120,7 +120,7 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 		case !silent.IsZero() && time.Since(silent) > goneAfter:
 			gone(unreachable{because: because, sent: true})
 			return
-		case time.Since(heard) > silentAfter:
+		case boottime.Now()-heard > silentAfter:
 			gone(unanswered{coleo.Errorf(coleo.EUnavailable, "the host agent %s gives no sign of life: whether %q was done is not known", host, op)})
 			return
 		}
@@ -129,7 +129,7 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 
 // age returns for how long a host agent has listened for commands; for ever if
 // it does not say. It tells the host agent until when a command is waited for.
-func (c *Conn) age(ctx context.Context, host, id string, waiting time.Time) (time.Duration, error) {
+func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
 	defer cancel()

@@ -100,9 +100,9 @@ type order struct {
 	ID      string          `json:"id,omitempty"` // of the command; of opAlive: the command that is renewed
 	Op      Op              `json:"op"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	Timeout time.Duration   `json:"timeout"`          // to work on it, from when it arrives
-	End     time.Time       `json:"end,omitzero"`     // of that time by the sender's clock
-	Waiting time.Time       `json:"waiting,omitzero"` // up to when the sender is sure to wait
+	Timeout time.Duration   `json:"timeout"`              // to work on it, from when it arrives
+	End     time.Duration   `json:"end_at,omitempty"`     // of that time, on package boottime's clock
+	Waiting time.Duration   `json:"waiting_to,omitempty"` // up to when the sender is sure to wait, on that clock
 }
 
 type report struct {

@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 )
 
 // leases says up to when the sender of each command that is carried out here is
-// sure to wait for it. The zero value is ready.
+// sure to wait for it, on package boottime's clock. The zero value is ready.
 type leases struct {
 	mu   sync.Mutex
-	ends map[string]time.Time
+	ends map[string]time.Duration
 }
 
 // take notes a command. Done forgets it.
-func (l *leases) take(id string, end time.Time) (done func()) {
+func (l *leases) take(id string, end time.Duration) (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ends == nil {
-		l.ends = map[string]time.Time{}
+		l.ends = map[string]time.Duration{}
 	}
 	l.ends[id] = end
 	return func() {
@@ -33,31 +34,31 @@ func (l *leases) take(id string, end time.Time) (done func()) {
 }
 
 // renew says that the sender waits until then. Renewals may overtake one another.
-func (l *leases) renew(id string, end time.Time) {
+func (l *leases) renew(id string, end time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now, ok := l.ends[id]; ok && end.After(now) {
+	if now, ok := l.ends[id]; ok && end > now {
 		l.ends[id] = end
 	}
 }
 
-func (l *leases) end(id string) time.Time {
+func (l *leases) end(id string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ends[id]
 }
 
 // carryOut carries out a command while its sender waits for it, and refuses one
-// that comes later than that. The times in the order are compared with the clock
-// of this machine, which is the sender's too.
+// that comes later than that. The sender is on this machine, and has the same
+// clock.
 func (c *Conn) carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	if !o.Waiting.IsZero() { // else the sender is older than this
+	if o.Waiting != 0 { // else the sender is older than this
 		defer c.leases.take(o.ID, o.Waiting)()
-		ctx = coleo.WithUntil(ctx, func() time.Time { return c.leases.end(o.ID) })
+		ctx = coleo.WithLeft(ctx, func() time.Duration { return boottime.Until(c.leases.end(o.ID)) })
 	}
-	if !o.End.IsZero() {
+	if o.End != 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, o.End)
+		ctx, cancel = context.WithTimeout(ctx, boottime.Until(o.End))
 		defer cancel()
 	}
 	if coleo.Wanted(ctx) != nil {

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 )
 
 // An order that has waited in a queue until its sender gave it up is refused.
 func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
+	now := boottime.Now()
 	for name, o := range map[string]order{
-		"its time was up":       {ID: "1", Op: OpPrompt, Timeout: time.Minute, End: now.Add(-time.Millisecond), Waiting: now.Add(time.Minute)},
-		"its sender gave it up": {ID: "2", Op: OpPrompt, Timeout: time.Minute, End: now.Add(time.Minute), Waiting: now.Add(-time.Millisecond)},
+		"its time was up":       {ID: "1", Op: OpPrompt, Timeout: time.Minute, End: now - time.Millisecond, Waiting: now + time.Minute},
+		"its sender gave it up": {ID: "2", Op: OpPrompt, Timeout: time.Minute, End: now + time.Minute, Waiting: now - time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(Conn).carryOut(t.Context(), o, func(context.Context, Op, json.RawMessage) (any, error) {
@@ -37,7 +38,8 @@ func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	type times struct{ Left, Waited time.Duration }
 	err := host.Serve(t.Context(), "h", func(ctx context.Context, _ Op, _ json.RawMessage) (any, error) {
 		end, _ := ctx.Deadline()
-		return times{Left: time.Until(end), Waited: time.Until(coleo.Until(ctx))}, nil
+		waited, _ := coleo.Left(ctx)
+		return times{Left: time.Until(end), Waited: waited}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

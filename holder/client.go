@@ -164,11 +164,9 @@ func (c *Client) Status() (Status, error) {
 
 // Write types bytes. A conditional write that is refused is no error: see
 // Wrote. When the holder does not answer in time it will not type them later
-// either, unless it is older than Until. A caller may set an earlier Until.
+// either, unless it is older than such bounds. A caller may set a shorter one by TypeWithin.
 func (c *Client) Write(w Write) (Wrote, error) {
-	if most := time.Now().Add(answerTimeout).UnixMilli(); w.Until == 0 || w.Until > most {
-		w.Until = most
-	}
+	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
 	if err != nil {
 		return Wrote{}, err

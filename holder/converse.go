@@ -211,7 +211,7 @@ func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
 	if s.exit != nil {
 		return 0, 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
-	if late := time.Since(time.UnixMilli(w.Until)); w.Until != 0 && late > 0 {
+	if late := w.late(); late > 0 {
 		return 0, 0, refuse(coleo.ETimeout, "not typed: the order for it came %s too late", late.Round(time.Millisecond))
 	}
 	if w.Kind != WriteReply {

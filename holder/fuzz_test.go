@@ -18,7 +18,7 @@ import (
 func FuzzSwiftWrite(f *testing.F) {
 	for _, w := range []Write{
 		{ID: "a", Kind: WriteKeys, Data: []byte("x")},
-		{ID: "0b7c-1", Kind: WriteReply, SeenOffset: 1 << 40, OnlyIfEnd: true, Until: 1 << 41, Data: bytes.Repeat([]byte{0xff}, 100)},
+		{ID: "0b7c-1", Kind: WriteReply, SeenOffset: 1 << 40, OnlyIfEnd: true, Until: 1 << 41, UntilBoot: 1 << 42, Data: bytes.Repeat([]byte{0xff}, 100)},
 		{ID: `q"\`, Kind: "other", SeenOffset: -1},
 	} {
 		raw, err := json.Marshal(request{Op: askWrite, Write: &w})

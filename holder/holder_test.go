@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 	"coleo.dev/conformance/stranger"
 )
 
@@ -194,11 +195,16 @@ func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
 	_, l := start(t, "stty -echo; echo ready; read x; echo got-$x; read y")
 	c := dial(t, l)
 	output(t, c, 0, "ready")
-	for _, only := range []bool{false, true} {
-		late := Write{ID: "late", Kind: WriteKeys, OnlyIfEnd: only, Until: time.Now().Add(-time.Second).UnixMilli(), Data: []byte("no\r")}
+	for name, late := range map[string]Write{
+		"whatever comes":               {UntilBoot: (boottime.Now() - time.Second).Milliseconds()},
+		"at a picture":                 {UntilBoot: (boottime.Now() - time.Second).Milliseconds(), OnlyIfEnd: true},
+		"by an older host agent":       {Until: time.Now().Add(-time.Second).UnixMilli()},
+		"after the clock was set back": {UntilBoot: (boottime.Now() - time.Second).Milliseconds(), Until: time.Now().Add(time.Hour).UnixMilli()},
+	} {
+		late.ID, late.Kind, late.Data = "late", WriteKeys, []byte("no\r")
 		_, err := c.ask(request{Op: askWrite, Write: &late}, answerTimeout)
 		if coleo.ErrorCode(err) != coleo.ETimeout || !strings.HasPrefix(err.Error(), "not typed: ") {
-			t.Errorf("a write that comes too late: %v (%s), want %s", err, coleo.ErrorCode(err), coleo.ETimeout)
+			t.Errorf("a write that comes too late, %s: %v (%s), want %s", name, err, coleo.ErrorCode(err), coleo.ETimeout)
 		}
 	}
 	if w, err := c.Write(Write{ID: "late", Kind: WriteKeys, Data: []byte("yes\r")}); err != nil || !w.Applied {

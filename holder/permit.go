@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 )
 
 // A launch with NeedsPermit makes its holder refuse keys unless a permit holds.
@@ -15,14 +16,10 @@ import (
 // maxPermit bounds a permit. Serve gives seconds; a longer one is a mistake.
 const maxPermit = time.Minute
 
-// permit extends the permit to a time on BootTime's clock.
+// permit extends the permit to a time on package boottime's clock.
 func (s *server) permit(until time.Duration) response {
-	now, err := BootTime()
-	if err != nil {
-		return refuse(coleo.EInternal, "read the clock: %w", err)
-	}
-	if until > now+maxPermit {
-		return refuse(coleo.EInvalid, "a permit for %s is longer than %s", until-now, maxPermit)
+	if left := boottime.Until(until); left > maxPermit {
+		return refuse(coleo.EInvalid, "a permit for %s is longer than %s", left, maxPermit)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,17 +33,13 @@ func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if !s.launch.NeedsPermit {
 		return maxPermit, nil
 	}
-	now, err := BootTime()
-	if err != nil {
-		return 0, coleo.Errorf(coleo.EUnproven, "nothing was typed: the clock could not be read: %v", err)
-	}
-	if left := s.permitted - now; left > 0 {
+	if left := boottime.Until(s.permitted); left > 0 {
 		return left, nil
 	}
 	return 0, coleo.Errorf(coleo.EUnproven, "nothing was typed: arm %s is frozen until serve confirms that no other start of it may run", s.launch.Arm)
 }
 
-// Permit lets keys be typed until a time on BootTime's clock. It matters only to
+// Permit lets keys be typed until a time on package boottime's clock. It matters only to
 // a launch with NeedsPermit. Errors: EUnsupported from a holder that is older than
 // this request.
 func (c *Client) Permit(until time.Duration) error {

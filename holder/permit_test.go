@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 )
 
 // TestKeysNeedAPermitThatHolds types at a program that writes down what it reads,
@@ -85,22 +86,14 @@ func TestAPasteIsCutOffWhenThePermitLapses(t *testing.T) {
 
 func TestAPermitIsBounded(t *testing.T) {
 	_, l := startLaunch(t, func(l *Launch) { l.NeedsPermit = true }, "/bin/cat")
-	now, err := BootTime()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dial(t, l).Permit(now + time.Hour); coleo.ErrorCode(err) != coleo.EInvalid {
+	if err := dial(t, l).Permit(boottime.Now() + time.Hour); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("a permit for an hour: %v, want %s", err, coleo.EInvalid)
 	}
 }
 
 func permit(t *testing.T, c *Client, left time.Duration) {
 	t.Helper()
-	now, err := BootTime()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Permit(now + left); err != nil {
+	if err := c.Permit(boottime.Now() + left); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/boottime"
 )
 
 // Version of the protocol. It is frozen: a later version adds requests, and a
@@ -58,7 +59,7 @@ type request struct {
 	Signal  int           `json:"signal,omitempty"`
 	Rate    int64         `json:"rate,omitempty"`   // pace: bytes a second
 	Grace   time.Duration `json:"grace,omitempty"`  // stop: between TERM and KILL
-	Permit  time.Duration `json:"permit,omitempty"` // permit: until when, on BootTime's clock
+	Permit  time.Duration `json:"permit,omitempty"` // permit: until when, on package boottime's clock
 }
 
 // response answers a request. Error is set, or what the Op asked for.
@@ -85,7 +86,27 @@ type Write struct {
 	SeenOffset int64     `json:"seen_offset"`              // end of the output that the writer had seen
 	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse when there is output past SeenOffset
 	Until      int64     `json:"until,omitempty"`          // not typed after that time, in Unix milliseconds; 0: whenever
+	UntilBoot  int64     `json:"until_boot,omitempty"`     // the same on package boottime's clock, which goes first: a holder may not know it yet
 	Data       []byte    `json:"data"`
+}
+
+// TypeWithin has the holder refuse the write after so much time, or sooner if it
+// was to before.
+func (w *Write) TypeWithin(left time.Duration) {
+	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
+		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
+	}
+}
+
+// late returns by how much a write comes too late, 0 when it does not.
+func (w *Write) late() time.Duration {
+	switch {
+	case w.UntilBoot != 0:
+		return max(0, boottime.Now()-time.Duration(w.UntilBoot)*time.Millisecond)
+	case w.Until != 0:
+		return max(0, time.Since(time.UnixMilli(w.Until)))
+	}
+	return 0
 }
 
 // Wrote says what became of a Write.

@@ -54,7 +54,7 @@ type server struct {
 	done      map[string]bool
 	order     []string
 	blocked   string
-	permitted time.Duration // until when keys may be typed, on BootTime's clock; with NeedsPermit
+	permitted time.Duration // until when keys may be typed, on package boottime's clock; with NeedsPermit
 	covered   int64         // what a snapshot of the host agent makes good for
 	lost      int           // bytes that were given up on a full disk
 	exit      *Exit

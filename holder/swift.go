@@ -83,6 +83,13 @@ func (f *frames) swiftWrite(p []byte) *Write {
 		}
 		w.Until = wholeNumber(until)
 	}
+	if rest, has := bytes.CutPrefix(p, []byte(`,"until_boot":`)); has {
+		var until []byte
+		if until, p, ok = digits(rest); !ok {
+			return nil
+		}
+		w.UntilBoot = wholeNumber(until)
+	}
 	if p, ok = bytes.CutPrefix(p, []byte(`,"data":"`)); !ok {
 		return nil
 	}

@@ -74,8 +74,8 @@ func (s *session) write(ctx context.Context, w holder.Write) (holder.Wrote, erro
 	if err := coleo.Wanted(ctx); err != nil {
 		return holder.Wrote{}, unwanted{err}
 	}
-	if end := coleo.Until(ctx); !end.IsZero() {
-		w.Until = end.UnixMilli()
+	if left, bounded := coleo.Left(ctx); bounded {
+		w.TypeWithin(left)
 	}
 	s.mu.Lock()
 	was := s.dialogs.keyed

@@ -17,11 +17,11 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	st.say(s, []byte(composing("type")))
 	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
 	var over atomic.Bool
-	waiting := coleo.WithUntil(t.Context(), func() time.Time {
+	waiting := coleo.WithLeft(t.Context(), func() time.Duration {
 		if over.Load() {
-			return time.Now().Add(-time.Millisecond)
+			return -time.Millisecond
 		}
-		return time.Now().Add(patience)
+		return patience
 	})
 	over.Store(true)
 	if _, err := s.SendPrompt(waiting, coleo.Prompt{Text: "another"}); coleo.ErrorCode(err) != coleo.ETimeout {
