@@ -131,7 +131,7 @@ func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) erro
 	a.record.LastActivity, a.record.LastOutput = c.Time.UTC(), outputOf(s)
 	seen := store.Observed{
 		Status: a.record.Status, State: a.record.State, Rule: a.record.Rule,
-		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, LastHeartbeat: time.Now().UTC(),
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, LastHeartbeat: a.host.Now().UTC(),
 	}
 	a.mu.Unlock()
 	return a.host.DB.Observe(ctx, a.record.ID, seen)

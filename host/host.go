@@ -32,6 +32,7 @@ type Config struct {
 	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
 	AllowSudo bool  // arms may gain rights: see coleo.SpawnConfig
 	StartedAt time.Time
+	Now       func() time.Time // the time of day; nil: time.Now
 	Registry  *registry.Registry
 	DB        *store.HostDB
 	Bus       *bus.Conn
@@ -59,6 +60,9 @@ type Host struct {
 
 // New returns a host agent that does nothing yet.
 func New(c Config) *Host {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return &Host{Config: c, arms: map[string]*arm{}, instance: rand.Text(), began: time.Now()}
 }
 
@@ -326,7 +330,7 @@ func (h *Host) stamp(events []coleo.Event) {
 	for i := range events {
 		events[i].Host = h.ID
 		if events[i].Time.IsZero() {
-			events[i].Time = time.Now().UTC()
+			events[i].Time = h.Now().UTC()
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (h *Host) retain(ctx context.Context) {
 		case <-tick.C:
 		}
 		var err error
-		if arm, err = h.thinLog(ctx, arm, time.Now(), store.HostBound); err != nil && ctx.Err() == nil {
+		if arm, err = h.thinLog(ctx, arm, h.Now(), store.HostBound); err != nil && ctx.Err() == nil {
 			h.Log.Warn("delete old events", "error", err)
 		}
 	}

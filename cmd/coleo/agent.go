@@ -25,6 +25,9 @@ const (
 	busLook = 100 * time.Millisecond
 )
 
+// wallClock is the time of day of serve and the host agent. Tests let it jump.
+var wallClock = time.Now
+
 // agentFlags are the flags of agent start.
 type agentFlags struct {
 	url     string // of a bus on another machine: refused
@@ -153,7 +156,7 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn
 	}
 	h := host.New(host.Config{
 		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: version,
-		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(),
+		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: wallClock,
 		Registry: reg, DB: db, Bus: conn, Log: newLog(),
 	})
 	ctx, cancel := context.WithCancel(ctx)

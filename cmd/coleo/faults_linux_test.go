@@ -20,9 +20,10 @@ import (
 
 // Counts of the run of random faults; `make soak` raises them.
 var (
-	faultTime = flag.Duration("fault-time", 20*time.Second, "how long random faults happen")
-	faultArms = flag.Int("fault-arms", 4, "arms of the run of random faults")
-	faultSeed = flag.Uint64("fault-seed", 0, "of the random faults; 0 draws one")
+	faultTime  = flag.Duration("fault-time", 20*time.Second, "how long random faults happen")
+	faultArms  = flag.Int("fault-arms", 4, "arms of the run of random faults")
+	faultRight = flag.Duration("fault-right", 0, "within what time all arms must be right after a fault; 0: within the patience of these tests")
+	faultSeed  = flag.Uint64("fault-seed", 0, "of the random faults; 0 draws one")
 )
 
 // promptsAtOnce is how many prompts are on their way while a fault happens.
@@ -31,8 +32,10 @@ const promptsAtOnce = 3
 // faults is an installation to which random things happen.
 type faults struct {
 	*world
+	other   *machine // where every other arm runs; nil: there is none
 	r       *rand.Rand
 	arms    map[string]*fake
+	away    map[string]bool // arms of the other machine
 	copies  map[string]bool // databases of which there is a copy
 	acked   map[string]string
 	unacked map[string]string // prompts by their word, with the arm
@@ -51,12 +54,21 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	}
 	f := &faults{
 		world: newWorld(t, "[arms]\nmax_arms = 100\nkeep_mib = 4"), r: rand.New(rand.NewPCG(seed, 0)), arms: map[string]*fake{},
-		copies: map[string]bool{}, acked: map[string]string{}, unacked: map[string]string{}, slowest: map[string]time.Duration{},
+		away: map[string]bool{}, copies: map[string]bool{}, acked: map[string]string{}, unacked: map[string]string{}, slowest: map[string]time.Duration{},
 	}
 	f.smallState("256m")
+	if os.Geteuid() == 0 {
+		f.other = f.addMachine("agent-other")
+	}
 	for i := range *faultArms {
 		name := fmt.Sprintf("arm-%d", i)
-		f.arms[name] = f.spawnFake(name)
+		if f.other != nil && i%2 == 1 {
+			f.arms[name] = f.spawnFakeOn(name, f.other.id)
+			f.away[name] = true
+		} else {
+			f.must("up")
+			f.arms[name] = f.spawnFakeOn(name, f.own())
+		}
 	}
 	t.Cleanup(func() {
 		t.Logf("seed %d, %d faults: %s", seed, len(f.done), strings.Join(f.done, ", "))
@@ -122,14 +134,63 @@ func (f *faults) kinds() map[string]func() {
 		}
 	}
 	out["kill both"] = func() { f.kills("serve", "agent") }
+	out["clock jump"] = f.jumps
+	if f.other != nil {
+		maps.Copy(out, f.kindsAway())
+	}
 	for verb, db := range map[string]string{"serve": "serve.db", "agent": "host.db"} {
-		out["lose "+db] = func() { f.kills(verb); f.drop(db) }
-		out["copy "+db] = func() { f.kills(verb); f.copyTo(db, db+".copy"); f.copies[db] = true }
+		out["lose "+db] = func() { f.kills(verb); drop(f.world, db) }
+		out["copy "+db] = func() { f.kills(verb); copyTo(f.world, db, db+".copy"); f.copies[db] = true }
 		if f.copies[db] {
-			out["restore "+db] = func() { f.kills(verb); f.drop(db); f.copyTo(db+".copy", db) }
+			out["restore "+db] = func() { f.kills(verb); drop(f.world, db); copyTo(f.world, db+".copy", db) }
 		}
 	}
 	return out
+}
+
+// kindsAway are the faults of the other machine.
+func (f *faults) kindsAway() map[string]func() {
+	m := f.other
+	out := map[string]func(){
+		"cut the bus of the other":       func() { m.cut(true); f.lasts(); m.cut(false) },
+		"stop the other agent":           func() { m.signal(syscall.SIGSTOP); f.lasts(); m.signal(syscall.SIGCONT) },
+		"kill the other agent":           func() { m.kill(); m.start() },
+		"kill serve and the other agent": func() { m.kill(); f.kills("serve"); f.must("up"); m.start() },
+		"lose the other host.db":         func() { m.kill(); drop(m.world, "host.db"); m.start() },
+		"copy the other host.db": func() {
+			m.kill()
+			copyTo(m.world, "host.db", "host.db.copy")
+			f.copies["of the other"] = true
+			m.start()
+		},
+	}
+	if f.copies["of the other"] {
+		out["restore the other host.db"] = func() {
+			m.kill()
+			drop(m.world, "host.db")
+			copyTo(m.world, "host.db.copy", "host.db")
+			m.start()
+		}
+	}
+	return out
+}
+
+// jumps sets the time of day of serve and of the host agent beside it, to and fro.
+func (f *faults) jumps() {
+	jump := time.Duration(f.r.IntN(96)-48) * time.Hour
+	f.write("clock", jump.String())
+}
+
+// own returns the id of the host agent of this machine.
+func (f *faults) own() string {
+	f.t.Helper()
+	for _, h := range decode[[]coleo.HostInfo](f.world, "agent", "status") {
+		if f.other == nil || h.ID != f.other.id {
+			return h.ID
+		}
+	}
+	f.t.Fatal("no host agent runs beside serve")
+	return ""
 }
 
 // lasts lets a fault last for a while.
@@ -144,25 +205,25 @@ func (f *faults) kills(verbs ...string) {
 }
 
 // drop deletes a database with its side files.
-func (f *faults) drop(db string) {
-	found, _ := filepath.Glob(f.path("state/" + db + "*"))
+func drop(w *world, db string) {
+	found, _ := filepath.Glob(w.path("state/" + db + "*"))
 	for _, path := range found {
 		if name := filepath.Base(path); name == db || strings.HasPrefix(name, db+"-") {
-			f.check(os.Remove(path))
+			w.check(os.Remove(path))
 		}
 	}
 }
 
 // copyTo copies a database that nobody has open, with its side files.
-func (f *faults) copyTo(from, to string) {
+func copyTo(w *world, from, to string) {
 	for _, side := range []string{"", "-wal", "-shm"} {
-		raw, err := os.ReadFile(f.path("state/" + from + side))
+		raw, err := os.ReadFile(w.path("state/" + from + side))
 		if os.IsNotExist(err) {
-			_ = os.Remove(f.path("state/" + to + side))
+			_ = os.Remove(w.path("state/" + to + side))
 			continue
 		}
-		f.check(err)
-		f.check(os.WriteFile(f.path("state/"+to+side), raw, 0o600))
+		w.check(err)
+		w.check(os.WriteFile(w.path("state/"+to+side), raw, 0o600))
 	}
 }
 
@@ -185,14 +246,22 @@ func (f *faults) rights(kind string) {
 		}
 		return right == len(f.arms) && len(list) == right
 	})
-	f.slowest[kind] = max(f.slowest[kind], time.Since(began).Round(time.Millisecond))
+	took := time.Since(began).Round(time.Millisecond)
+	f.slowest[kind] = max(f.slowest[kind], took)
+	if *faultRight > 0 && took > *faultRight {
+		f.t.Errorf("after %s it took %s until all arms were right, want %s", kind, took, *faultRight)
+	}
 	for name, own := range f.arms {
-		if !runs(own.pid) {
+		if !f.away[name] && !runs(own.pid) { // the other machine has pids of its own
 			f.t.Errorf("after %s the agent CLI of %s is gone", kind, name)
 		}
 	}
-	if n := len(f.verb("hold")); n != len(f.arms) {
-		f.t.Errorf("after %s there are %d holders of %d arms", kind, n, len(f.arms))
+	holders := len(f.verb("hold"))
+	if f.other != nil {
+		holders += len(f.other.verb("hold"))
+	}
+	if holders != len(f.arms) {
+		f.t.Errorf("after %s there are %d holders of %d arms", kind, holders, len(f.arms))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/conformance/netns"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 		if len(os.Args) > 1 && os.Args[1] == hook.Verb {
 			playHook()
 		}
+		wallClock = jumping
 		main()
 	case "printer":
 		os.Exit(playPrinter(os.Args[1:]))
@@ -57,6 +59,13 @@ func playHook() {
 	hook.Run(os.Args[2:], os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
 	os.Exit(0)
+}
+
+// jumping is the time of day with what the file clock in COLEO_DIR adds to it.
+func jumping() time.Time {
+	raw, _ := os.ReadFile(filepath.Join(os.Getenv("COLEO_DIR"), "clock"))
+	jump, _ := time.ParseDuration(string(raw)) // there is none
+	return time.Now().Add(jump)
 }
 
 // Files of the fake agent CLI in its work folder.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +66,7 @@ func serve(ctx context.Context, s setup) error {
 	defer server.Close()
 	defer conn.Close()
 	b := brain.New(brain.Config{
-		DB: db, Bus: conn, Registry: reg, Log: log, Now: time.Now,
+		DB: db, Bus: conn, Registry: reg, Log: log, Now: wallClock,
 		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model, OnPartition: s.Arms.OnPartition},
 	})
 	if s.Notify != "" {
