@@ -164,7 +164,8 @@ func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Even
 	return a.changeAs(ctx, happened, fn)
 }
 
-// intend is change for what is about to be done. Without room nothing is changed.
+// intend is change for what is about to be done. What could not be written down
+// is not done, and the record is as it was.
 func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, intended, fn)
 }
@@ -178,17 +179,26 @@ func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []
 	changed := a.record
 	a.mu.Unlock()
 	err := a.host.write(ctx, n, writing{events: events, put: a})
-	if n == intended && store.NoRoom(err) {
-		a.mu.Lock()
-		seen := a.record
-		if a.record = was; !seen.LastActivity.Equal(changed.LastActivity) { // something was seen meanwhile
-			a.record.Status, a.record.State, a.record.Rule = seen.Status, seen.State, seen.Rule
-			a.record.LastActivity, a.record.LastOutput = seen.LastActivity, seen.LastOutput
-		}
-		a.mu.Unlock()
+	if err == nil || n != intended {
+		return err
+	}
+	a.undo(was, changed)
+	if store.NoRoom(err) {
 		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because the disk is full: %w", err)
 	}
-	return err
+	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be written down: %w", err)
+}
+
+// undo puts the record back that a change began with. What was seen of the arm
+// since then stays.
+func (a *arm) undo(was, changed store.ArmRecord) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen := a.record
+	if a.record = was; !seen.LastActivity.Equal(changed.LastActivity) {
+		a.record.Status, a.record.State, a.record.Rule = seen.Status, seen.State, seen.Rule
+		a.record.LastActivity, a.record.LastOutput = seen.LastActivity, seen.LastOutput
+	}
 }
 
 // ended lets go of a session whose agent CLI has ended.

@@ -46,8 +46,13 @@ type owed struct {
 	paying bool // somebody looks for room
 }
 
-// write writes down one transaction, behind what is owed.
+// write writes down one transaction, behind what is owed. Once it has begun it
+// goes on when nobody waits for it any longer: half of what happened would be known.
 func (h *Host) write(ctx context.Context, n need, w writing) error {
+	if err := ctx.Err(); err != nil && n == intended {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
 	h.stamp(w.events)
 	h.owed.mu.Lock()
 	defer h.owed.mu.Unlock()

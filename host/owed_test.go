@@ -1,0 +1,39 @@
+package host
+
+import (
+	"context"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// TestWhoGivesUpWaitingLosesNothing: what has happened is written down when its
+// order's time is up, and what was only intended leaves no trace.
+func TestWhoGivesUpWaitingLosesNothing(t *testing.T) {
+	s := newStage(t)
+	id := s.arm("one")
+	a, err := s.host.arm(id)
+	s.check(err)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.check(a.change(over, func(r *store.ArmRecord) []coleo.Event {
+		r.Model = "seen"
+		return []coleo.Event{event(id, coleo.EventBlocked, coleo.Note{Text: "has happened"})}
+	}))
+	if n := len(s.events(id, coleo.EventBlocked)); n != 1 {
+		t.Errorf("%d events of what has happened were written, want 1", n)
+	}
+	err = a.intend(over, func(r *store.ArmRecord) []coleo.Event {
+		r.Model = "intended"
+		return []coleo.Event{event(id, coleo.EventSpawned, coleo.Note{})}
+	})
+	if coleo.ErrorCode(err) != coleo.EUnavailable {
+		t.Errorf("an intention that nobody waits for = %v", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.record.Model != "seen" {
+		t.Errorf("the record has the model %q, want what was seen", a.record.Model)
+	}
+}
