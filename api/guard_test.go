@@ -249,3 +249,23 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestASignInIsAudited: a browser that nobody can write down is not signed in.
+func TestASignInIsAudited(t *testing.T) {
+	t.Parallel()
+	b := &scriptedBrain{}
+	s := newServer(t, b)
+	p := signIn(t, s, within(s.Handler(false)))
+	browser := s.browsers.List()[0].ID
+	want := coleo.Caller{Kind: coleo.CallerCookie, ID: browser}
+	if got := b.list; len(got) != 1 || got[0].Command != "sign-in-browser" || got[0].Caller != want {
+		t.Fatalf("the audit holds %+v, want one sign-in of %+v", got, want)
+	}
+	b.full = coleo.Errorf(coleo.EInternal, "no room")
+	raw, _ := p.key.PublicKey.Bytes()
+	body, _ := json.Marshal(entry{Code: s.browsers.NewLink().Code, Key: raw})
+	resp, text := ask(t, s.Handler(false), "POST", "/api/signin", string(body), "Origin", s.origin())
+	if resp.StatusCode != 500 || len(resp.Cookies) != 0 || len(s.browsers.List()) != 1 {
+		t.Errorf("without an audit: %d %s, %d cookies, %d browsers signed in", resp.StatusCode, text, len(resp.Cookies), len(s.browsers.List()))
+	}
+}

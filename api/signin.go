@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	_ "embed" // for tokenPage
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -120,9 +121,25 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
+	if err := s.auditEntry(r.Context(), found); err != nil {
+		writeError(w, err)
+		return
+	}
 	s.log.Info("a browser signed in", "id", found.ID, "agent", found.Agent)
 	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// auditEntry writes down that a browser has signed in. One that cannot be written
+// down is signed out again.
+func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
+	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
+	end, err := s.audit(ctx, "sign-in-browser", "", map[string]string{"agent": short(b.Agent)})
+	if err != nil {
+		return errors.Join(err, s.browsers.SignOut(b.ID))
+	}
+	end(nil)
+	return nil
 }
 
 // nonce is what the page signs its next requests over.
