@@ -181,6 +181,7 @@ func (m *machine) signal(s syscall.Signal) {
 func (m *machine) kill() {
 	m.t.Helper()
 	m.kill9(m.the("agent"))
+	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops with what it started
 	_ = m.agent.Wait()
 }
 
