@@ -99,7 +99,8 @@ type Reloader interface {
 // Recorder is a harness that keeps what the terminals of its sessions show. It
 // needs no live session: an arm that has ended can be asked too.
 type Recorder interface {
-	// ScreenAt returns the screen as it stood at a time, to 50 ms. Of an earlier
+	// ScreenAt returns the screen as it stood at a time, to 50 ms, with what had
+	// scrolled away. Of an earlier
 	// generation a handle needs no more than arm and folder. Error: EInvalid
 	// when what is kept begins later; it says when.
 	ScreenAt(h Handle, at time.Time) (Screen, error)

@@ -39,7 +39,7 @@ type Brain interface {
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
 	// Screen returns what the arm's terminal shows, or showed at a time that
 	// is not zero.
-	Screen(ctx context.Context, arm string, at time.Time) (coleo.Screen, error)
+	Screen(ctx context.Context, arm string, at time.Time, history int) (coleo.Screen, error)
 	// Record returns the piece of a recording of the arm's generation, 0 for the
 	// last, that begins at an offset.
 	Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error)

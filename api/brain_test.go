@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -137,7 +138,10 @@ func (b *scriptedBrain) Record(_ context.Context, _ string, _ int, from int64) (
 	return coleo.Recording{Offset: from, Next: from + 2, Until: from + 2, Events: []coleo.RecordedEvent{{Data: []byte("hi")}}}, b.fail
 }
 
-func (b *scriptedBrain) Screen(_ context.Context, _ string, at time.Time) (coleo.Screen, error) {
+func (b *scriptedBrain) Screen(_ context.Context, _ string, at time.Time, history int) (coleo.Screen, error) {
+	if history > 0 {
+		return coleo.Screen{Cols: 80, Rows: 24, History: []string{fmt.Sprint("line ", history)}, Lines: []string{"hello", ""}}, b.fail
+	}
 	if !at.IsZero() {
 		return coleo.Screen{Cols: 80, Rows: 24, Lines: []string{at.Format(time.RFC3339)}}, b.fail
 	}

@@ -12,6 +12,8 @@ import (
 type screenInput struct {
 	ID string `path:"id" doc:"Id or name of the arm"`
 	At string `query:"at" doc:"A time as in RFC 3339; left out: now"`
+
+	History int `query:"history" minimum:"0" maximum:"10000" doc:"How many lines that have scrolled away come with it, at most"`
 }
 
 type recordingInput struct {
@@ -28,7 +30,7 @@ func (s *Server) screen(ctx context.Context, in *screenInput) (*reply[coleo.Scre
 			return nil, coleo.Errorf(coleo.EInvalid, "at=%q is no time such as 2006-01-02T15:04:05Z", in.At)
 		}
 	}
-	out, err := s.brain.Screen(ctx, in.ID, at)
+	out, err := s.brain.Screen(ctx, in.ID, at, in.History)
 	return &reply[coleo.Screen]{out}, err
 }
 
@@ -42,6 +44,14 @@ func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[cole
 func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)
+	return out, err
+}
+
+// History returns what the arm's terminal shows, with up to so many lines that have
+// scrolled away, at most coleo.MostHistory. An arm that has ended shows what it did.
+func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
+	var out coleo.Screen
+	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)
 	return out, err
 }
 

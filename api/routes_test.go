@@ -123,6 +123,10 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		"composer": func() (any, error) { e, err := c.Explain(ctx, "a1"); return e.Reading.Rule, err },
 		"hello":    func() (any, error) { s, err := c.Screen(ctx, "a1"); return s.Lines[0], err },
+		"line 9, hello": func() (any, error) {
+			s, err := c.History(ctx, "a1", 9)
+			return strings.Join(s.Text(), ", "), err
+		},
 		"2026-01-02T03:04:05Z": func() (any, error) {
 			s, err := c.ScreenAt(ctx, "a1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 			return s.Lines[0], err

@@ -173,14 +173,14 @@ func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error)
 }
 
 // Screen returns what an arm's terminal shows, or showed at a time that is not
-// zero.
-func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time) (coleo.Screen, error) {
+// zero, with up to so many lines that have scrolled away.
+func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, history int) (coleo.Screen, error) {
 	var s coleo.Screen
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return s, err
 	}
-	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at}, &s)
+	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
 	b.catchUp(ctx, arm.AgentID) // a host agent writes down what it sees when it looks
 	return s, err
 }

@@ -169,6 +169,8 @@ type RespondOrder struct {
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
+
+	History int `json:"history,omitempty"` // how many lines that have scrolled away come with it, at most
 }
 
 // RecordOrder asks for the piece of an arm's recording from an offset on, of its

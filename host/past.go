@@ -21,8 +21,13 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.History > 0 && o.At.IsZero() {
+		o.At = time.Now() // a live screen comes without its past, and an arm that has ended has none
+	}
 	if !o.At.IsZero() {
-		return a.screenAt(o.At)
+		s, err := a.screenAt(o.At)
+		s.History = lastLines(s.History, o.History)
+		return s, err
 	}
 	s, err := a.live()
 	if err != nil {
@@ -33,6 +38,20 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 		return nil, a.noTerminal()
 	}
 	return t.Screen(), nil
+}
+
+// historyBytes bounds the lines that come with a screen, so that the answer fits
+// the bus.
+const historyBytes = 2 << 20
+
+// lastLines returns the last so many lines, and no more than historyBytes of them.
+func lastLines(lines []string, most int) []string {
+	first, size := len(lines), 0
+	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
+		first--
+		size += len(lines[first])
+	}
+	return lines[first:]
 }
 
 // screenAt asks the last generation first, and each earlier one as long as the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,25 +28,56 @@ func newArmExplainCommand() *cobra.Command {
 	}
 }
 
+// logFlags are the flags of arm logs.
+type logFlags struct {
+	lines              int
+	raw, plain, follow bool
+	bytes              int64
+}
+
 func newArmLogsCommand() *cobra.Command {
-	var follow, plain bool
-	var bytes int64
+	var f logFlags
 	c := &cobra.Command{
 		Use:   "logs NAME",
-		Short: "Print the terminal's output as the agent CLI wrote it",
-		Args:  exactly(1, "the name of an arm"),
+		Short: "Print what the arm's terminal has shown",
+		Long: `Print what the arm's terminal has shown, as text: the lines that have scrolled
+away, and what is on the screen now or was at the arm's end.
+
+A program that draws the whole screen scrolls nothing away: 'coleo arm record' has
+all that it has shown. --raw prints what the agent CLI wrote, byte by byte, and
+--follow goes on with that.`,
+		Args: exactly(1, "the name of an arm"),
 		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			out := c.OutOrStdout()
-			if plain {
-				out = &plainWriter{to: out}
+			if f.raw || f.plain || f.follow {
+				return rawLogs(c, client, args[0], f)
 			}
-			return copyOutput(c, client, args[0], -bytes, follow, out)
+			if f.lines < 1 || f.lines > coleo.MostHistory {
+				return coleo.Errorf(coleo.EInvalid, "--lines %d: name 1 to %d", f.lines, coleo.MostHistory)
+			}
+			screen, err := client.History(c.Context(), args[0], f.lines)
+			if err != nil {
+				return err
+			}
+			lines := screen.Text()
+			lines = lines[max(0, len(lines)-f.lines):]
+			return say(c, strings.Join(lines, "\n"), map[string][]string{"lines": lines})
 		}),
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as it writes")
-	c.Flags().BoolVar(&plain, "plain", false, "text alone, without what moves and colours it")
-	c.Flags().Int64VarP(&bytes, "bytes", "n", 64<<10, "how much of the past, in bytes")
+	c.Flags().IntVarP(&f.lines, "lines", "n", 200, "how many lines at most")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "print what the agent CLI wrote, and go on as it writes")
+	c.Flags().BoolVar(&f.raw, "raw", false, "print what the agent CLI wrote, with what moves and colours it")
+	c.Flags().BoolVar(&f.plain, "plain", false, "print what the agent CLI wrote, without what moves and colours it")
+	c.Flags().Int64Var(&f.bytes, "bytes", 64<<10, "how much of what it wrote, in bytes; with --raw, --plain and --follow")
 	return c
+}
+
+// rawLogs prints what the agent CLI wrote.
+func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) error {
+	out := c.OutOrStdout()
+	if f.plain {
+		out = &plainWriter{to: out}
+	}
+	return copyOutput(c, client, name, -f.bytes, f.follow, out)
 }
 
 // plainWriter writes the text of what it is given.

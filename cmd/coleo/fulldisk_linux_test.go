@@ -46,7 +46,7 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 		t.Errorf("the run ended with %+v", end)
 	}
 	// flood writes 32768 lines of 64 bytes for 2 MiB.
-	if n := strings.Count(w.must("arm", "logs", f.name, "-n", "100000000"), "flood flo\r\n"); n != 2*16*1024 {
+	if n := strings.Count(w.must("arm", "logs", f.name, "--raw", "--bytes", "100000000"), "flood flo\r\n"); n != 2*16*1024 {
 		t.Errorf("%d lines of 32768 are in the journal", n)
 	}
 	w.must("arm", "explain", f.name)

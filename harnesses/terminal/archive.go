@@ -48,7 +48,9 @@ func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, err
 	if err != nil {
 		return coleo.Screen{}, err
 	}
-	return screen.View(), nil
+	view := screen.View()
+	view.History = screen.History(coleo.MostHistory)
+	return view, nil
 }
 
 // screenAt is the terminal as it stood at a time, what had scrolled away
