@@ -19,7 +19,7 @@ func newArmCommand() *cobra.Command {
 		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
 		newArmDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
 		newArmAnswerCommand(), newArmInterruptCommand(), newArmRecoverCommand(), newArmWatchCommand(), newArmAttachCommand(),
-		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmUsageCommand(), newArmLogsCommand(),
+		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmTranscriptCommand(), newArmUsageCommand(), newArmLogsCommand(),
 		newArmKillCommand(), newArmRemoveCommand(), newArmRenameCommand(),
 	)
 	return c

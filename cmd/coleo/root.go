@@ -75,7 +75,7 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	root.AddCommand(
-		newUpCommand(), newDownCommand(), newDoctorCommand(), newBackupCommand(), newRepairCommand(), newWebCommand(), newAuditCommand(),
+		newUpCommand(), newDownCommand(), newDoctorCommand(), newManCommand(), newBackupCommand(), newRepairCommand(), newWebCommand(), newAuditCommand(),
 		newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
 		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"coleo.dev"
+)
+
+func newManCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man FOLDER",
+		Short: "Write the manual pages of all verbs into a folder",
+		Long: `Write the manual pages of all verbs into a folder, which is made if it is missing.
+
+They say what --help says. Into ~/.local/share/man/man1, where man looks:
+
+  coleo man ~/.local/share/man/man1
+  man coleo-arm-spawn`,
+		Args: exactly(1, "the folder to write into"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return coleo.Errorf(coleo.EInvalid, "nothing was written: %v", err)
+			}
+			root := c.Root()
+			root.DisableAutoGenTag = true // the footer says where they are from
+			header := doc.GenManHeader{Section: "1", Source: "Coleo " + version, Manual: "Coleo"}
+			if err := doc.GenManTree(root, &header, args[0]); err != nil {
+				return coleo.Errorf(coleo.EInternal, "write the manual pages: %v", err)
+			}
+			pages, err := filepath.Glob(filepath.Join(args[0], "coleo*.1"))
+			if err != nil {
+				return err
+			}
+			return say(c, fmt.Sprintf("%d pages in %s", len(pages), args[0]), map[string]any{"folder": args[0], "pages": len(pages)})
+		},
+	}
+}
