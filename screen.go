@@ -12,6 +12,7 @@ type Screen struct {
 	CursorVisible bool            `json:"cursor_visible"`    //
 	Alt           bool            `json:"alt"`               // the alternate screen is shown
 	Title         string          `json:"title"`             // OSC 0/2, control characters dropped
+	Wrapped       []bool          `json:"-"`                 // of each line: the terminal has wrapped it, so it goes on from the one above; nil: not known
 	History       []string        `json:"history,omitempty"` // lines that have scrolled away, oldest first; only where they are asked for
 	Modes         map[string]bool `json:"modes"`             // by the names of pty.Mode: "bracketed_paste", "synchronized", ...
 }

@@ -174,6 +174,7 @@ func (c *Core) View() coleo.Screen {
 	v := coleo.Screen{
 		Cols: c.cols, Rows: c.rows,
 		Lines:         make([]string, c.rows),
+		Wrapped:       make([]bool, c.rows),
 		Cursor:        [2]int{c.buf.x, c.buf.y},
 		CursorVisible: c.modes&modeCursorVisible != 0,
 		Alt:           c.buf == &c.alt,
@@ -181,7 +182,7 @@ func (c *Core) View() coleo.Screen {
 		Modes:         c.modes.names(),
 	}
 	for y := range v.Lines {
-		v.Lines[y] = c.Row(y)
+		v.Lines[y], v.Wrapped[y] = c.Row(y), c.buf.rows[y].wrapped
 	}
 	return v
 }

@@ -43,8 +43,11 @@ func TestTheAnswerOfAShellIsWhatItPrinted(t *testing.T) {
 		"printf '%s\\n' one two three":            "one\ntwo\nthree",
 		"printf 'x%.0s' $(seq 300); echo":         long,
 		"printf '\\033[31mred\\033[0m\\n'; false": "red",
-		"true":                        "",
-		"seq 1 60 | tr '\\n' ,; echo": strings.Join(numbers(60), ",") + ",",
+		"true": "",
+		"echo " + strings.Repeat("y", 109) + " | wc -c":  "110", // 120 columns with the shell's prompt
+		"echo " + strings.Repeat("y", 250) + " | wc -c":  "251",
+		"echo " + strings.Repeat("y", 3000) + " | wc -c": "3001",
+		"seq 1 60 | tr '\\n' ,; echo":                    strings.Join(numbers(60), ",") + ",",
 	} {
 		w.must("arm", "prompt", "sh", "--wait", prompt)
 		if out := w.must("arm", "last", "sh"); strings.TrimSuffix(out, "\n") != want {

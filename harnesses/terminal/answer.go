@@ -80,11 +80,24 @@ func behindTyped(rows []string, prompt string) []string {
 		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
 			rows = rows[1:]
 		}
-		if typed := squeeze(line); len(rows) > 0 && typed != "" && squeeze(rows[0]) == typed {
-			rows = rows[1:]
-		}
+		rows = rows[rowsOf(squeeze(line), rows):]
 	}
 	return rows
+}
+
+// rowsOf returns how many of the rows, from the first on, together show a text; 0
+// when they show another one.
+func rowsOf(text string, rows []string) int {
+	for n, row := range rows {
+		rest, ok := strings.CutPrefix(text, squeeze(row))
+		if text = rest; !ok || text == "" {
+			if ok && row != "" {
+				return n + 1
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // ownAnswer reads the reply from the agent CLI's own channel: by code, or in

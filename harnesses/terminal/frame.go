@@ -32,7 +32,9 @@ const pasteMode = string(pty.ModeBracketedPaste)
 //	screen            all rows
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
-//	cursor line       the same, with the rows above it that the terminal has wrapped
+//	cursor line       the same, with the rows above it whose text goes on in it, as
+//	                  far as their length tells
+//	wrapped line      the same, with the rows above it that the terminal has wrapped
 //	title             the window title
 //	modes             the names of the terminal modes that are on, a row each;
 //	                  "bracketed_paste?" where nobody knows whether that one is
@@ -47,12 +49,12 @@ type region struct {
 	n    int
 }
 
-var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
+var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
 
 func parseRegion(s string) (region, error) {
 	m := regionForms.FindStringSubmatch(s)
 	if m == nil {
-		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, title, modes, composer, below composer or above composer N", s)
+		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, wrapped line, title, modes, composer, below composer or above composer N", s)
 	}
 	if m[2] == "" {
 		return region{name: s}, nil
@@ -98,6 +100,8 @@ func (f *frame) region(r region) ([]string, bool) {
 		return []string{f.cursorRow()}, true
 	case "cursor line":
 		return []string{f.cursorLine()}, true
+	case "wrapped line":
+		return []string{f.wrappedLine()}, true
 	case "title":
 		return []string{f.screen.Title}, true
 	case "modes":
@@ -134,6 +138,16 @@ func (f *frame) cursorLine() string {
 			break
 		}
 		line = row + line
+	}
+	return line
+}
+
+// wrappedLine is the cursor's row behind the rows that the terminal has wrapped
+// into it, which it knows.
+func (f *frame) wrappedLine() string {
+	line, wrapped := f.cursorRow(), f.screen.Wrapped
+	for y := f.cursorY(); 0 < y && y < len(wrapped) && y < len(f.rows) && wrapped[y]; y-- {
+		line = f.rows[y-1] + line
 	}
 	return line
 }
@@ -195,7 +209,7 @@ func (c *Composer) find(f *frame) *composerView {
 		return nil
 	}
 	bottom := c.findBottom(f)
-	if bottom < 0 {
+	if bottom < 0 || c.Leaves && f.wrappedLine() == "" {
 		return nil
 	}
 	top := c.findTop(f, bottom)

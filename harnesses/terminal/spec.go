@@ -108,6 +108,9 @@ type Timing struct {
 // its lower edge.
 type Composer struct {
 	Bottom string `toml:"bottom"` // of the row below it, found from the bottom up; "cursor": it ends on the cursor's row
+	// Leaves says that a cursor on an empty row has left the composer: the program
+	// has taken the text above. A row that the terminal has wrapped is none such.
+	Leaves bool   `toml:"leaves"`
 	Top    string `toml:"top"`    // of the row above it
 	Row    string `toml:"row"`    // instead of top: of each of its rows
 	First  string `toml:"first"`  // that its first row must match; what is matched is cut off
