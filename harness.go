@@ -174,8 +174,10 @@ type SpawnConfig struct {
 	Path    []string          `json:"path,omitempty"` // folders searched before PATH
 	Args    []string          `json:"args,omitempty"` // appended to the harness's own
 	Environ []string          `json:"-"`              // what the harness may pass on, by its allow-list
-	Env     map[string]string `json:"env,omitempty"`  // passed on as it is
-	Wrap    []string          `json:"wrap,omitempty"` // argv put before the program: must exec it, keeping the pid
+	Env     map[string]string `json:"-"`              // passed on as it is; its values are secrets, so they are in no JSON
+	// EnvNames are the names in Env, for people.
+	EnvNames []string `json:"env_names,omitempty"`
+	Wrap     []string `json:"wrap,omitempty"` // argv put before the program: must exec it, keeping the pid
 
 	Profile Profile `json:"profile"`
 	Home    string  `json:"home,omitempty"` // HOME in ProfileHermetic

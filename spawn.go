@@ -20,9 +20,14 @@ type SpawnRequest struct {
 	Wrap           []string       `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
 	Args           []string       `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []MCPServer    `json:"mcpServers,omitempty"`
-	TrustWorkdir   bool           `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
-	Conversation   string         `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
-	Recover        bool           `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
+
+	// Env goes to the agent CLI. Its values are secrets: they reach the host agent
+	// and nobody else, and no answer shows them.
+	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Environment variables for the agent CLI, in place of those that a stopped arm had. Their values are kept by the arm's host agent alone"`
+
+	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
+	Conversation string `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
+	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
 
 	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
 	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`

@@ -51,7 +51,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
-	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover}
+	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
 			b.takeOut(ctx, arm, was)
@@ -119,6 +119,12 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 	}
 	if len(q.MCPServers) > 0 {
 		c.MCPServers = q.MCPServers
+	}
+	if len(q.Env) > 0 {
+		c.EnvNames = coleo.EnvNames(q.Env)
+	}
+	if err := coleo.CheckEnv(q.Env); err != nil {
+		return c, err
 	}
 	if !filepath.IsAbs(c.Workdir) {
 		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)

@@ -44,6 +44,9 @@ type SpawnOrder struct {
 	Harness string            `json:"harness"`
 	Config  coleo.SpawnConfig `json:"config"`
 	Resume  bool              `json:"resume,omitempty"` // take up the arm's last conversation
+	// Env is the environment that is given for the arm, with its values. This is
+	// the only place where they are sent. Empty: what was given before holds.
+	Env map[string]string `json:"env,omitempty"`
 }
 
 // ArmOrder is about one arm.
@@ -68,6 +71,9 @@ type ArmReport struct {
 	LastOutput   time.Time     `json:"last_output,omitzero"`
 	LastActivity time.Time     `json:"last_activity,omitzero"`
 	Lease        coleo.Lease   `json:"lease,omitzero"`
+	// Config is how the arm was started last, without what proves its session.
+	// A serve that has lost its database learns it here.
+	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
 // Proof says whether a holder is the one that an arm's handle names.

@@ -79,7 +79,11 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	c := o.Config
-	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+	undo, err := a.takeEnv(&c, o.Env)
+	if err != nil {
+		return err
+	}
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Harness, r.Desired = o.Harness, coleo.DesiredRunning; r.Name != o.Name {
 			r.Name = o.Name
 		}
@@ -98,10 +102,13 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err == nil {
 		err = a.keepFile() // so that whoever loses the database finds the start again
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.launch(ctx, harness, c)
 	}
-	return a.launch(ctx, harness, c)
+	if err != nil {
+		return errors.Join(err, undo())
+	}
+	return nil
 }
 
 // launch starts the agent CLI of a generation that is written down. What cannot be

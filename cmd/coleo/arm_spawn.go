@@ -19,11 +19,13 @@ import (
 
 // spawnFlags are the flags of arm spawn that are no field of the request.
 type spawnFlags struct {
-	q       coleo.SpawnRequest
-	mcp     []string
-	timeout time.Duration
-	noWait  bool
-	local   bool
+	q        coleo.SpawnRequest
+	mcp      []string
+	env      []string // NAME=VALUE or NAME
+	envFiles []string
+	timeout  time.Duration
+	noWait   bool
+	local    bool
 }
 
 func newArmSpawnCommand() *cobra.Command {
@@ -47,6 +49,8 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "environment variable for the agent CLI, as NAME=VALUE, or NAME for the value that it has here; repeat it")
+	flags.StringArrayVar(&f.envFiles, "env-file", nil, "file with a NAME=VALUE on each line; repeat it")
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
 	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
@@ -61,6 +65,10 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		return coleo.Errorf(coleo.EUnsupported, "-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'", f.q.Terminal)
 	}
 	if err := f.complete(); err != nil {
+		return err
+	}
+	var err error
+	if f.q.Env, err = f.given(c); err != nil {
 		return err
 	}
 	s, err := newSetup()
