@@ -202,6 +202,15 @@ type SpawnConfig struct {
 	AllowSudo bool `json:"-"`
 }
 
+// ModelScripted is the name, without provider and endpoint, of the scripted model:
+// a program of Coleo's that answers in place of a model, on the arm's host.
+const ModelScripted = "scripted"
+
+// Scripted tells whether the arm talks to the scripted model.
+func (c SpawnConfig) Scripted() bool {
+	return c.Model == ModelScripted && c.Provider == "" && c.Endpoint == ""
+}
+
 // Identity names one process beyond its pid, which alone is reused.
 type Identity struct {
 	PID        int    `json:"pid"`

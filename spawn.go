@@ -11,7 +11,8 @@ type SpawnRequest struct {
 	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
 	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty" doc:"Model, or provider/model"`
+	Model    string `json:"model,omitempty" doc:"Model, or provider/model, or scripted: a program that answers in place of a model, without key and network"`
+	Script   string `json:"script,omitempty" doc:"JSON: what the scripted model answers, see docs/scripted-model.md; without it words in the prompt decide"`
 	Endpoint string `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`

@@ -111,10 +111,10 @@ type spawnDetail struct {
 	Env []string `json:"env,omitempty"` // names alone, in place of the request's own Env
 }
 
-// spawned leaves out the prompt of a new arm but for its beginning, and the
-// values of its environment.
+// spawned leaves out the prompt and the script of a new arm but for their
+// beginnings, and the values of its environment.
 func spawned(q coleo.SpawnRequest) spawnDetail {
-	q.InitialPrompt = short(q.InitialPrompt)
+	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
 	q.Env = nil
 	return spawnDetail{SpawnRequest: q, Env: names}

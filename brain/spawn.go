@@ -51,7 +51,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
-	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env}
+	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
 			b.takeOut(ctx, arm, was)
@@ -124,6 +124,9 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 		c.EnvNames = coleo.EnvNames(q.Env)
 	}
 	if err := coleo.CheckEnv(q.Env); err != nil {
+		return c, err
+	}
+	if err := b.checkScripted(harness, &c, q); err != nil {
 		return c, err
 	}
 	if !filepath.IsAbs(c.Workdir) {

@@ -47,6 +47,9 @@ type SpawnOrder struct {
 	// Env is the environment that is given for the arm, with its values. This is
 	// the only place where they are sent. Empty: what was given before holds.
 	Env map[string]string `json:"env,omitempty"`
+	// Script is what the scripted model answers, as JSON. Empty: what was given
+	// before holds.
+	Script string `json:"script,omitempty"`
 }
 
 // ArmOrder is about one arm.

@@ -31,11 +31,14 @@ type Config struct {
 	MaxArms   int
 	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
 	AllowSudo bool  // arms may gain rights: see coleo.SpawnConfig
-	StartedAt time.Time
-	Registry  *registry.Registry
-	DB        *store.HostDB
-	Bus       *bus.Conn
-	Log       *slog.Logger
+	// ScriptedModel is the command that starts the scripted model and then becomes
+	// the program behind it: --addr ADDR [--script FILE] -- PROGRAM [ARG...].
+	ScriptedModel []string
+	StartedAt     time.Time
+	Registry      *registry.Registry
+	DB            *store.HostDB
+	Bus           *bus.Conn
+	Log           *slog.Logger
 }
 
 // Host is a running host agent.

@@ -79,7 +79,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	c := o.Config
-	undo, err := a.takeEnv(&c, o.Env)
+	undo, err := a.takeGiven(&c, o)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,11 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 // launch starts the agent CLI of a generation that is written down. What cannot be
 // written down afterwards is ended: nobody would follow it.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
-	s, err := harness.Spawn(ctx, c)
+	made, err := a.withModel(c)
+	var s coleo.Session
+	if err == nil {
+		s, err = harness.Spawn(ctx, made)
+	}
 	if err != nil {
 		a.failed(ctx, c, err)
 		return err

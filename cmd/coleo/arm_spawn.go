@@ -23,6 +23,7 @@ type spawnFlags struct {
 	mcp      []string
 	env      []string // NAME=VALUE or NAME
 	envFiles []string
+	script   string // file for the scripted model
 	timeout  time.Duration
 	noWait   bool
 	local    bool
@@ -41,7 +42,8 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "folder to work in (default: this one)")
 	flags.StringVar(&f.q.Harness, "harness", "", "which agent CLI: see 'coleo harness list'")
 	flags.StringVar(&f.q.Provider, "provider", "", "provider of the model")
-	flags.StringVar(&f.q.Model, "model", "", "model, or provider/model")
+	flags.StringVar(&f.q.Model, "model", "", "model, or provider/model, or scripted: a program that answers in place of a model, without key and network")
+	flags.StringVar(&f.script, "script", "", "with --model scripted: JSON file with what it answers (docs/scripted-model.md); without it words in the prompt decide")
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base URL of another model server, without /v1")
 	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt")
 	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "ask (default), edit, plan or all")
@@ -70,6 +72,16 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	var err error
 	if f.q.Env, err = f.given(c); err != nil {
 		return err
+	}
+	if f.script != "" {
+		if f.q.Script, err = readScript(f.script); err != nil {
+			return err
+		}
+	}
+	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" && f.q.Endpoint == "" {
+		if err := tryScripted(c.Context()); err != nil {
+			return err
+		}
 	}
 	s, err := newSetup()
 	if err != nil {

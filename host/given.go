@@ -11,15 +11,36 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/bus"
 )
 
-// envFile holds, in the arm's own folder, the environment that was given for the
-// arm. It is the only file in which the values stand.
-const envFile = "env.json"
+// Files in the arm's own folder that hold what was given for the arm.
+const (
+	// envFile holds the environment. It is the only file in which the values stand.
+	envFile = "env.json"
+	// scriptFile holds what the scripted model answers.
+	scriptFile = "script.json"
+)
 
-// takeEnv fills in the environment of a start. What is given is written down
-// first, so that each later start has it too; without it, what was given before
-// holds. A start that does not come about calls undo.
+// takeGiven writes down what an order gives for the arm, so that each later start
+// has it too, and fills in the environment of this start. A start that does not
+// come about calls undo.
+func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
+	undoScript := func() error { return nil }
+	if o.Script != "" {
+		if undoScript, err = a.replace(scriptFile, []byte(o.Script)); err != nil {
+			return nil, err
+		}
+	}
+	undoEnv, err := a.takeEnv(c, o.Env)
+	if err != nil {
+		return nil, errors.Join(err, undoScript())
+	}
+	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
+}
+
+// takeEnv fills in the environment of a start. Without one that is given, what
+// was given before holds.
 func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
 	kept, err := a.keptEnv()
 	if err != nil {
@@ -27,12 +48,15 @@ func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func(
 	}
 	undo = func() error { return nil }
 	if len(given) > 0 {
-		if err := a.keepEnv(given); err != nil {
+		raw, err := json.Marshal(given)
+		if err != nil {
 			return nil, err
 		}
-		before := kept
-		undo = func() error { return a.keepEnv(before) }
-		kept = given
+		if undo, err = a.replace(envFile, raw); err != nil {
+			return nil, err
+		}
+		c.Env, c.EnvNames = given, coleo.EnvNames(given)
+		return undo, nil
 	}
 	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames), func(name string) bool { _, there := kept[name]; return there }); len(lost) > 0 {
 		return nil, coleo.Errorf(coleo.EConflict, "nothing was started: the arm needs the environment variables %s, and their values are not in %s: 'coleo arm spawn -n %s' with -e or --env-file gives them again",
@@ -59,28 +83,28 @@ func (a *arm) keptEnv() (map[string]string, error) {
 	return env, nil
 }
 
-// keepEnv writes the environment that was given for the arm, whole or not at all.
-// Without one there is no file.
-func (a *arm) keepEnv(env map[string]string) error {
-	path := filepath.Join(a.root(), envFile)
-	err := writeEnv(path, env)
-	if err != nil {
-		return fmt.Errorf("keep the environment of arm %s: %w", a.name(), err)
+// replace writes one of the arm's files, whole or not at all. undo puts back what
+// was there before.
+func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
+	path := filepath.Join(a.root(), name)
+	before, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil || missing {
+		err = writeWhole(path, data)
 	}
-	return nil
+	if err != nil {
+		return nil, fmt.Errorf("keep what was given for arm %s: %w", a.name(), err)
+	}
+	return func() error {
+		if missing {
+			return os.Remove(path)
+		}
+		return writeWhole(path, before)
+	}, nil
 }
 
-func writeEnv(path string, env map[string]string) error {
-	if len(env) == 0 {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	raw, err := json.Marshal(env)
-	if err != nil {
-		return err
-	}
+// writeWhole writes a file for its owner alone, onto the disk.
+func writeWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -88,7 +112,7 @@ func writeEnv(path string, env map[string]string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(raw)
+	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
