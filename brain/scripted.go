@@ -1,6 +1,9 @@
 package brain
 
-import "coleo.dev"
+import (
+	"coleo.dev"
+	"coleo.dev/bus"
+)
 
 // checkScripted refuses what does not go with the scripted model. A request that
 // names that model takes back what the stopped arm, or the defaults, say of
@@ -28,4 +31,19 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.Spaw
 		return coleo.Errorf(coleo.EInvalid, "an arm with the scripted model has a HOME of its own: leave out --profile and --home")
 	}
 	return nil
+}
+
+// understood refuses an order that an older host agent would carry out in part: it
+// would start the arm without its environment, or with a real model.
+func (b *Brain) understood(host string, o bus.SpawnOrder) error {
+	if len(o.Env) == 0 && len(o.Config.EnvNames) == 0 && o.Script == "" && !o.Config.Scripted() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.hosts[host]
+	if m == nil || m.beat.PID == 0 || m.beat.TakesGiven {
+		return nil // one that has not beaten yet cannot be asked either
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s is of version %s, which knows neither environment variables for arms nor the scripted model: 'coleo down' and 'coleo up' bring it up to date", host, m.beat.Version)}
 }

@@ -293,7 +293,10 @@ func (b *Brain) ordered(id string) func() {
 // order has the host agent start the arm's next generation. It changes no row:
 // how the arm is then, the host's log says.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
-	var err error
+	err := b.understood(arm.AgentID, o)
+	if err != nil {
+		return err
+	}
 	if o.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
 		return err
 	}

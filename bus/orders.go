@@ -230,6 +230,9 @@ type Beat struct {
 	Of           string    `json:"of,omitempty"` // the beat is about this arm alone, and all else is as before; "": about all
 	Epoch        string    `json:"epoch"`
 	Head         uint64    `json:"head"`
+	// TakesGiven says that the host agent heeds Env and Script of a SpawnOrder, and
+	// knows the scripted model. Older ones would start the arm without them.
+	TakesGiven bool `json:"takes_given,omitempty"`
 }
 
 // ArmBeat is one arm's part of a beat.
