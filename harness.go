@@ -175,8 +175,10 @@ type SpawnConfig struct {
 	Path    []string          `json:"path,omitempty"` // folders searched before PATH
 	Args    []string          `json:"args,omitempty"` // appended to the harness's own
 	Environ []string          `json:"-"`              // what the harness may pass on, by its allow-list
-	Env     map[string]string `json:"env,omitempty"`  // passed on as it is
-	Wrap    []string          `json:"wrap,omitempty"` // argv put before the program: must exec it, keeping the pid
+	Env     map[string]string `json:"-"`              // passed on as it is; its values are secrets, so they are in no JSON
+	// EnvNames are the names in Env, for people.
+	EnvNames []string `json:"env_names,omitempty"`
+	Wrap     []string `json:"wrap,omitempty"` // argv put before the program: must exec it, keeping the pid
 
 	Profile Profile `json:"profile"`
 	Home    string  `json:"home,omitempty"` // HOME in ProfileHermetic
@@ -213,6 +215,15 @@ const (
 
 // Valid tells whether it is one of the above, or left out.
 func (p OnPartition) Valid() bool { return p == "" || p == PartitionRun || p == PartitionFreeze }
+
+// ModelScripted is the name, without provider and endpoint, of the scripted model:
+// a program of Coleo's that answers in place of a model, on the arm's host.
+const ModelScripted = "scripted"
+
+// Scripted tells whether the arm talks to the scripted model.
+func (c SpawnConfig) Scripted() bool {
+	return c.Model == ModelScripted && c.Provider == "" && c.Endpoint == ""
+}
 
 // Identity names one process beyond its pid, which alone is reused.
 type Identity struct {

@@ -11,7 +11,8 @@ type SpawnRequest struct {
 	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
 	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty" doc:"Model, or provider/model"`
+	Model    string `json:"model,omitempty" doc:"Model, or provider/model, or scripted: a program that answers in place of a model, without key and network"`
+	Script   string `json:"script,omitempty" doc:"JSON: what the scripted model answers, see docs/scripted-model.md; without it words in the prompt decide"`
 	Endpoint string `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
@@ -20,9 +21,14 @@ type SpawnRequest struct {
 	Wrap           []string       `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
 	Args           []string       `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []MCPServer    `json:"mcpServers,omitempty"`
-	TrustWorkdir   bool           `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
-	Conversation   string         `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
-	Recover        bool           `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
+
+	// Env goes to the agent CLI. Its values are secrets: they reach the host agent
+	// and nobody else, and no answer shows them.
+	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Environment variables for the agent CLI, in place of those that a stopped arm had. Their values are kept by the arm's host agent alone"`
+
+	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
+	Conversation string `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
+	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
 
 	InitialPrompt string `json:"initialPrompt,omitempty" doc:"Sent as soon as the agent CLI takes input"`
 	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`

@@ -105,10 +105,19 @@ func auditOf(in any) (arm string, detail any) {
 	return "", nil
 }
 
-// spawned leaves out the prompt of a new arm but for its beginning.
-func spawned(q coleo.SpawnRequest) coleo.SpawnRequest {
-	q.InitialPrompt = short(q.InitialPrompt)
-	return q
+// spawnDetail is what the audit keeps of a request for a new arm.
+type spawnDetail struct {
+	coleo.SpawnRequest
+	Env []string `json:"env,omitempty"` // names alone, in place of the request's own Env
+}
+
+// spawned leaves out the prompt and the script of a new arm but for their
+// beginnings, and the values of its environment.
+func spawned(q coleo.SpawnRequest) spawnDetail {
+	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
+	names := coleo.EnvNames(q.Env)
+	q.Env = nil
+	return spawnDetail{SpawnRequest: q, Env: names}
 }
 
 // short returns the beginning of a text.

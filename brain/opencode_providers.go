@@ -107,7 +107,7 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 	if err != nil {
 		return "", err
 	}
-	if !h.Info().Catalog || c.Endpoint != "" || c.Model == "" || c.Resume {
+	if !h.Info().Catalog || c.Endpoint != "" || c.Scripted() || c.Model == "" || c.Resume {
 		return "", nil
 	}
 	raw, err := b.Providers(ctx)

@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"encoding/json"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -57,7 +58,8 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 }
 
 // learnName gives an arm the name that its host agent knows, and tells whether it had
-// none: a row that was made of the log alone has the arm's id for a name.
+// none: a row that was made of the log alone has the arm's id for a name. Such a row
+// does not say how to start the arm either, so that is learnt too.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -66,7 +68,12 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	}
 	arm, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		row.Name = report.Name
-		return nil
+		if len(row.Config) > 0 || report.Config == nil {
+			return nil
+		}
+		var err error
+		row.Config, err = json.Marshal(report.Config)
+		return err
 	})
 	if err != nil {
 		b.Log.Warn("give an arm its name", "arm", arm.ID, "name", report.Name, "error", err)

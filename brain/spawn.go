@@ -51,7 +51,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
-	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover}
+	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
 			b.takeOut(ctx, arm, was)
@@ -120,6 +120,15 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 	}
 	if len(q.MCPServers) > 0 {
 		c.MCPServers = q.MCPServers
+	}
+	if len(q.Env) > 0 {
+		c.EnvNames = coleo.EnvNames(q.Env)
+	}
+	if err := coleo.CheckEnv(q.Env); err != nil {
+		return c, err
+	}
+	if err := b.checkScripted(harness, &c, q); err != nil {
+		return c, err
 	}
 	if !filepath.IsAbs(c.Workdir) {
 		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
@@ -285,7 +294,10 @@ func (b *Brain) ordered(id string) func() {
 // order has the host agent start the arm's next generation. It changes no row:
 // how the arm is then, the host's log says.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
-	var err error
+	err := b.understood(arm.AgentID, o)
+	if err != nil {
+		return err
+	}
 	if o.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
 		return err
 	}

@@ -77,3 +77,27 @@ func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
+	t.Parallel()
+	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true}
+	b := withHosts(t, map[time.Duration]bus.Beat{1: old, 2: now})
+	for what, o := range map[string]bus.SpawnOrder{
+		"an environment":            {Env: map[string]string{"A": "hunter2"}},
+		"one that was given before": {Config: coleo.SpawnConfig{EnvNames: []string{"A"}}},
+		"a script":                  {Script: "{}"},
+		"a freeze":                  {Config: coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze}},
+		"the scripted model":        {Config: coleo.SpawnConfig{Model: coleo.ModelScripted}},
+	} {
+		if err := b.understood("now", o); err != nil {
+			t.Errorf("%s: %v, want no error from a host agent of now", what, err)
+		}
+		err := b.understood("old", o)
+		if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want an error that names the version", what, err)
+		}
+	}
+	if err := b.understood("old", bus.SpawnOrder{Config: coleo.SpawnConfig{Model: "opus"}}); err != nil {
+		t.Errorf("an order that an older host agent understands: %v", err)
+	}
+}

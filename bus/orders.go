@@ -50,6 +50,12 @@ type SpawnOrder struct {
 	Harness string            `json:"harness"`
 	Config  coleo.SpawnConfig `json:"config"`
 	Resume  bool              `json:"resume,omitempty"` // take up the arm's last conversation
+	// Env is the environment that is given for the arm, with its values. This is
+	// the only place where they are sent. Empty: what was given before holds.
+	Env map[string]string `json:"env,omitempty"`
+	// Script is what the scripted model answers, as JSON. Empty: what was given
+	// before holds.
+	Script string `json:"script,omitempty"`
 }
 
 // ArmOrder is about one arm.
@@ -74,6 +80,9 @@ type ArmReport struct {
 	LastOutput   time.Time     `json:"last_output,omitzero"`
 	LastActivity time.Time     `json:"last_activity,omitzero"`
 	Lease        coleo.Lease   `json:"lease,omitzero"`
+	// Config is how the arm was started last, without what proves its session.
+	// A serve that has lost its database learns it here.
+	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
 // Proof says whether a holder is the one that an arm's handle names.
@@ -246,6 +255,10 @@ type Beat struct {
 	Of           string    `json:"of,omitempty"` // the beat is about this arm alone, and all else is as before; "": about all
 	Epoch        string    `json:"epoch"`
 	Head         uint64    `json:"head"`
+	// TakesGiven says that the host agent heeds Env and Script of a SpawnOrder, and
+	// knows the scripted model and OnPartition. Older ones would start the arm
+	// without them.
+	TakesGiven bool `json:"takes_given,omitempty"`
 }
 
 // ArmBeat is one arm's part of a beat.

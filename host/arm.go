@@ -234,7 +234,7 @@ func (a *arm) report() bus.ArmReport {
 		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
 		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
 		Proof: bus.Gone, Process: bus.ProcessDead,
-		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease, Config: startedAs(a.record.Spec),
 	}
 	if a.session != nil {
 		r.LastOutput = outputOf(a.session)

@@ -31,12 +31,15 @@ type Config struct {
 	MaxArms   int
 	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
 	AllowSudo bool  // arms may gain rights: see coleo.SpawnConfig
-	StartedAt time.Time
-	Now       func() time.Time // the time of day; nil: time.Now
-	Registry  *registry.Registry
-	DB        *store.HostDB
-	Bus       *bus.Conn
-	Log       *slog.Logger
+	// ScriptedModel is the command that starts the scripted model and then becomes
+	// the program behind it: --addr ADDR [--script FILE] -- PROGRAM [ARG...].
+	ScriptedModel []string
+	StartedAt     time.Time
+	Now           func() time.Time // the time of day; nil: time.Now
+	Registry      *registry.Registry
+	DB            *store.HostDB
+	Bus           *bus.Conn
+	Log           *slog.Logger
 }
 
 // Host is a running host agent.
@@ -266,7 +269,7 @@ func (h *Host) beatOf(a *arm) {
 func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
-		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(),
+		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true,
 	}
 }
 

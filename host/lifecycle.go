@@ -79,7 +79,11 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	c := o.Config
-	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+	undo, err := a.takeGiven(&c, o)
+	if err != nil {
+		return err
+	}
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Harness, r.Desired = o.Harness, coleo.DesiredRunning; r.Name != o.Name {
 			r.Name = o.Name
 		}
@@ -98,16 +102,23 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err == nil {
 		err = a.keepFile() // so that whoever loses the database finds the start again
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.launch(ctx, harness, c)
 	}
-	return a.launch(ctx, harness, c)
+	if err != nil {
+		return errors.Join(err, undo())
+	}
+	return nil
 }
 
 // launch starts the agent CLI of a generation that is written down. What cannot be
 // written down afterwards is ended: nobody would follow it.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
-	s, err := harness.Spawn(ctx, c)
+	made, err := a.withModel(c)
+	var s coleo.Session
+	if err == nil {
+		s, err = harness.Spawn(ctx, made)
+	}
 	if err != nil {
 		a.failed(ctx, c, err)
 		return err

@@ -154,7 +154,7 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 func record(id, name string) ArmRecord {
 	return ArmRecord{
 		ID: id, Name: name, Harness: "h", Desired: coleo.DesiredRunning, Generation: 2, Status: coleo.StatusIdle,
-		Spec:   coleo.SpawnConfig{Arm: id, Workdir: "/w", Env: map[string]string{"A": "b"}, Args: []string{"x"}},
+		Spec:   coleo.SpawnConfig{Arm: id, Workdir: "/w", EnvNames: []string{"A"}, Args: []string{"x"}},
 		Handle: &coleo.Handle{Arm: id, Process: coleo.Identity{PID: 7, StartTime: 1 << 60}},
 		State:  coleo.Idle, Rule: "composer", LastActivity: start, LastHeartbeat: start.Add(time.Nanosecond),
 		Workdir: "/w", Provider: "p", Model: "m", CreatedAt: start,

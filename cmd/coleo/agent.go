@@ -150,6 +150,10 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn
 	if err != nil {
 		return fmt.Errorf("find the host's name: %w", err)
 	}
+	program, err := self()
+	if err != nil {
+		return err
+	}
 	maxArms := s.Arms.MaxArms
 	if f.maxArms > 0 {
 		maxArms = f.maxArms
@@ -157,7 +161,7 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn
 	h := host.New(host.Config{
 		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: version,
 		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: wallClock,
-		Registry: reg, DB: db, Bus: conn, Log: newLog(),
+		ScriptedModel: []string{program, scriptedVerb}, Registry: reg, DB: db, Bus: conn, Log: newLog(),
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

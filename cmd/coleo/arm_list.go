@@ -195,6 +195,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("Process", arm.PID)
 	line("Session", orDash(arm.SessionID))
 	line("Generation", arm.Generation)
+	if names := envNames(arm); len(names) > 0 {
+		line("Environment", strings.Join(names, ", "))
+	}
 	if arm.Dialog != nil {
 		line("Asks", arm.Dialog.Title)
 		line("Subject", strings.ReplaceAll(arm.Dialog.Subject, "\n", " ⏎ "))

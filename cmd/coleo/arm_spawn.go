@@ -19,11 +19,14 @@ import (
 
 // spawnFlags are the flags of arm spawn that are no field of the request.
 type spawnFlags struct {
-	q       coleo.SpawnRequest
-	mcp     []string
-	timeout time.Duration
-	noWait  bool
-	local   bool
+	q        coleo.SpawnRequest
+	mcp      []string
+	env      []string // NAME=VALUE or NAME
+	envFiles []string
+	script   string // file for the scripted model
+	timeout  time.Duration
+	noWait   bool
+	local    bool
 }
 
 func newArmSpawnCommand() *cobra.Command {
@@ -39,7 +42,8 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "folder to work in (default: this one)")
 	flags.StringVar(&f.q.Harness, "harness", "", "which agent CLI: see 'coleo harness list'")
 	flags.StringVar(&f.q.Provider, "provider", "", "provider of the model")
-	flags.StringVar(&f.q.Model, "model", "", "model, or provider/model")
+	flags.StringVar(&f.q.Model, "model", "", "model, or provider/model, or scripted: a program that answers in place of a model, without key and network")
+	flags.StringVar(&f.script, "script", "", "with --model scripted: JSON file with what it answers (docs/scripted-model.md); without it words in the prompt decide")
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base URL of another model server, without /v1")
 	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt")
 	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "ask (default), edit, plan or all")
@@ -47,6 +51,8 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "environment variable for the agent CLI, as NAME=VALUE, or NAME for the value that it has here; repeat it")
+	flags.StringArrayVar(&f.envFiles, "env-file", nil, "file with a NAME=VALUE on each line; repeat it")
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
 	flags.StringVar(&f.q.AgentID, "agent", "", "start it on this host agent: see 'coleo agent status'")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "while serve cannot reach its host: run (default), or freeze: take no keys")
@@ -64,6 +70,20 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	}
 	if err := f.complete(); err != nil {
 		return err
+	}
+	var err error
+	if f.q.Env, err = f.given(c); err != nil {
+		return err
+	}
+	if f.script != "" {
+		if f.q.Script, err = readScript(f.script); err != nil {
+			return err
+		}
+	}
+	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" && f.q.Endpoint == "" {
+		if err := tryScripted(c.Context()); err != nil {
+			return err
+		}
 	}
 	s, err := newSetup()
 	if err != nil {

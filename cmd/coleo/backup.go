@@ -25,9 +25,9 @@ func newBackupCommand() *cobra.Command {
 		Short: "Write both databases, config.toml and the harness files to FILE (tar.gz), while everything runs",
 		Long: `Write both databases, config.toml and the harness files to FILE (tar.gz).
 
-Everything may run meanwhile. FILE must not exist yet. It holds prompts, answers and the
-environment that was set for arms: keep it to yourself. It holds no token and no key,
-and not what arms have printed.`,
+Everything may run meanwhile. FILE must not exist yet. It holds prompts and answers: keep
+it to yourself. It holds no token and no key, not what arms have printed, and not the
+values of the variables that were given for arms (-e, --env-file).`,
 		Args: exactly(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := newSetup()

@@ -114,19 +114,19 @@ func stateWords(context.Context, setup) []string {
 }
 
 func modelNames(ctx context.Context, s setup) []string {
+	out := []string{cobra.CompletionWithDesc(coleo.ModelScripted, "a program that answers in place of a model")}
 	client, err := s.client()
 	if err != nil {
-		return nil
+		return out
 	}
 	raw, err := client.Providers(ctx)
 	if err != nil {
-		return nil
+		return out
 	}
 	catalog, err := modelresolver.ParseCatalog(raw)
 	if err != nil {
-		return nil
+		return out
 	}
-	var out []string
 	for _, o := range modelresolver.AvailableByCost(catalog) {
 		out = append(out, o.ProviderID+"/"+o.ModelID)
 	}

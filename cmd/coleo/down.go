@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -134,14 +132,4 @@ func (s setup) forget(name string) error {
 		return fmt.Errorf("remove the word of %s: %w", name, err)
 	}
 	return nil
-}
-
-// isOurs tells whether a live process is this program with that verb.
-func isOurs(pid int, verb string) bool {
-	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil || len(raw) == 0 {
-		return false
-	}
-	argv := strings.Split(string(raw), "\x00")
-	return len(argv) > 1 && filepath.Base(argv[0]) == filepath.Base(os.Args[0]) && argv[1] == verb
 }

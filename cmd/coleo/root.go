@@ -77,7 +77,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(
 		newUpCommand(), newDownCommand(), newDoctorCommand(), newManCommand(), newBackupCommand(), newRepairCommand(), newWebCommand(), newAuditCommand(),
 		newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
-		newModelsCommand(), newModelserverCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
+		newModelsCommand(), newModelserverCommand(), newScriptedModelCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	completeAll(root)
 	return root

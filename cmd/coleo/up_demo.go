@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,9 +26,14 @@ var demoArms = []struct{ name, harness string }{
 const demoTimeout = 3 * time.Minute
 
 // demonstrate starts what is missing, spawns an arm of each demoArms, has it
-// answer a prompt, and leaves it at a permission dialog for the user.
+// answer a prompt, and asks it to write a file. It ends with what it sees then.
 func demonstrate(c *cobra.Command, s setup, ownLogin bool) error {
 	step := func(format string, args ...any) { fmt.Fprintf(c.OutOrStdout(), "· "+format+"\n", args...) }
+	if !ownLogin {
+		if err := tryScripted(c.Context()); err != nil {
+			return err
+		}
+	}
 	if _, err := s.up(c.Context()); err != nil {
 		return err
 	}
@@ -36,17 +41,13 @@ func demonstrate(c *cobra.Command, s setup, ownLogin bool) error {
 	if err != nil {
 		return err
 	}
-	var model scriptedModel
 	if ownLogin {
 		step("using your own logins, as you asked: prompts go to the real models")
 	} else {
-		if model, err = s.scriptedModel(c.Context()); err != nil {
-			return err
-		}
-		step("no key needed: a scripted model answers, in a network namespace of its own (%s)", model.URL)
+		step("no key needed: a scripted model answers each arm, where there is no network")
 	}
 	for _, d := range demoArms {
-		if err := s.demoArm(c.Context(), client, d.name, d.harness, model, step); err != nil {
+		if err := s.demoArm(c.Context(), client, d.name, d.harness, ownLogin, step); err != nil {
 			return fmt.Errorf("demonstrate %s: %w", d.harness, err)
 		}
 	}
@@ -54,89 +55,88 @@ func demonstrate(c *cobra.Command, s setup, ownLogin bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.OutOrStdout(), `
-Both arms wait for your approval. Next:
+	if err := tellDemo(c.Context(), client, c.OutOrStdout()); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.OutOrStdout(), `  coleo arm attach claude        its own terminal (Ctrl-] lets go)
+  coleo arm list                 what each of them is doing
   dashboard                      %s
                                  %s
-  coleo arm list                 what each of them is doing
-  coleo arm approve claude       let it write the file
-  coleo arm deny opencode        or not
-  coleo arm attach claude        its own terminal (Ctrl-] lets go)
-  coleo arm prompt claude hello  refused while it asks: nothing is typed into a dialog
 `, link.URL, note)
 	return nil
 }
 
-// scriptedModel starts the scripted model in the background, or finds it.
-func (s setup) scriptedModel(ctx context.Context) (scriptedModel, error) {
-	var m scriptedModel
-	word := filepath.Join(s.Logs(), "modelserver.log")
-	read := func(context.Context) bool {
-		raw, err := os.ReadFile(word)
-		return err == nil && json.Unmarshal(raw, &m) == nil && isOurs(m.PID, "modelserver")
-	}
-	if read(ctx) {
-		return m, nil
-	}
-	if err := os.Remove(word); err != nil && !os.IsNotExist(err) {
-		return m, fmt.Errorf("start the scripted model: %w", err)
-	}
-	pid, ended, err := s.background("modelserver", "modelserver", "--isolated", "--json",
-		"--control", filepath.Join(s.State, "model.sock"), "--log", filepath.Join(s.State, "model.jsonl"))
-	if err != nil {
-		return m, err
-	}
-	if err := s.leaveWord("modelserver", pid); err != nil {
-		return m, err
-	}
-	return m, s.await(ctx, "modelserver", ended, read)
-}
-
-func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness string, model scriptedModel, step func(string, ...any)) error {
+// demoArm starts one arm and has it do something, unless it runs already.
+func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness string, ownLogin bool, step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	if arm, err := client.Arm(ctx, name); err == nil && arm.Status != coleo.StatusStopped {
-		step("%s: runs already (%s)", name, arm.State)
+		step("%s: runs already, and is left alone", name)
 		return nil
 	}
 	q := coleo.SpawnRequest{Name: name, Harness: harness, Workdir: filepath.Join(s.State, "demo", name, "work")}
+	if !ownLogin {
+		q.Model = coleo.ModelScripted
+	}
 	if err := os.MkdirAll(q.Workdir, 0o700); err != nil {
 		return err
 	}
 	// Agent CLIs like a repository; without git they work all the same.
 	_ = exec.CommandContext(ctx, "git", "init", "-q", q.Workdir).Run()
-	if model.URL != "" {
-		q.Profile, q.Home = coleo.ProfileHermetic, filepath.Join(s.State, "demo", name, "home")
-		q.Endpoint, q.Model, q.Wrap = model.URL, "scripted-1", model.Wrap
-		if err := os.MkdirAll(q.Home, 0o700); err != nil {
-			return err
-		}
-	}
 	reply, err := client.Spawn(ctx, q)
 	if err != nil {
 		return err
 	}
 	step("%s: %s started as process %d in %s", name, harness, reply.PID, q.Workdir)
-	if _, err := client.WaitArm(ctx, name, coleo.Idle); err != nil {
-		return err
+	arm, err := client.WaitArm(ctx, name, coleo.Idle, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
+	if err != nil || arm.State != coleo.Idle {
+		return err // the end of the demonstration says how it is
 	}
-	step("%s: idle", name)
-	receipt, err := client.Prompt(ctx, name, coleo.Prompt{Text: "say hello-from-" + name}, "")
-	if err != nil {
-		return err
+	for _, text := range []string{"say hello-from-" + name, "write hello.txt with Hello from " + name} {
+		step("%s: idle, and is sent: %s", name, text)
+		receipt, err := client.Prompt(ctx, name, coleo.Prompt{Text: text}, "")
+		if err != nil {
+			return err
+		}
+		if t, err := awaitTurn(ctx, client, name, receipt.ID, 0); err != nil && t.Outcome == "" {
+			return err
+		} else if t.Outcome != coleo.OutcomeFinished {
+			break
+		}
 	}
-	end, err := client.WaitRun(ctx, receipt.ID)
-	if err != nil {
-		return err
-	}
-	step("%s: asked to say hello, and answered %q", name, end.Answer)
-	if _, err := client.Prompt(ctx, name, coleo.Prompt{Text: "write hello.txt with Hello from " + name}, ""); err != nil {
-		return err
-	}
-	arm, err := client.WaitArm(ctx, name, coleo.WaitingApproval)
-	if err != nil {
-		return err
-	}
-	step("%s: wants to write a file, and asks: %s", name, arm.Dialog.Title)
 	return nil
+}
+
+// tellDemo prints how each arm is now and what it has answered last, and what can
+// be done about it.
+func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
+	fmt.Fprintln(out, "\nThis is how they are now:")
+	next := ""
+	for _, d := range demoArms {
+		arm, err := client.Arm(ctx, d.name)
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("  %s is %s", arm.Name, arm.State)
+		if arm.Dialog != nil {
+			line += fmt.Sprintf(", and asks: %s", arm.Dialog.Title)
+			next += fmt.Sprintf("  %-30s let it, or:\n  %-30s do not\n", "coleo arm approve "+arm.Name, "coleo arm deny "+arm.Name)
+		}
+		answer, err := lastAnswer(ctx, client, arm.ID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s\n    %s\n", line, answer)
+	}
+	fmt.Fprintf(out, "\nNext:\n%s", next)
+	return nil
+}
+
+// lastAnswer says what an arm has answered last.
+func lastAnswer(ctx context.Context, client *api.Client, arm string) (string, error) {
+	last, err := client.LastRun(ctx, arm)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return "It has answered nothing yet.", nil
+	}
+	return fmt.Sprintf("Its last answer: %q", last.Answer), err
 }

@@ -41,6 +41,8 @@ type Request struct {
 type record struct {
 	mu      sync.Mutex
 	list    []Request
+	keep    int           // how many of the list are kept at least; 0: all
+	gone    int           // how many came before those of the list
 	changed chan struct{} // closed and replaced at every change
 	log     io.Writer     // may be nil
 	logErr  error
@@ -54,18 +56,25 @@ func newRecord(log io.Writer) *record {
 func (r *record) add(q Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q.N = len(r.list) + 1
+	q.N = r.gone + len(r.list) + 1
 	r.list = append(r.list, q)
+	if over := len(r.list) - r.keep; r.keep > 0 && over > r.keep {
+		r.list, r.gone = slices.Clone(r.list[over:]), r.gone+over
+	}
 	r.told(q)
 	return q.N
 }
 
-// update changes request n.
+// update changes request n, if it is still kept.
 func (r *record) update(n int, change func(*Request)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	change(&r.list[n-1])
-	r.told(r.list[n-1])
+	if n <= r.gone {
+		return
+	}
+	q := &r.list[n-1-r.gone]
+	change(q)
+	r.told(*q)
 }
 
 // told wakes those who wait and writes a line. A request has a line when it
@@ -86,7 +95,7 @@ func (r *record) told(q Request) {
 func (r *record) from(n int) []Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.list[min(max(n-1, 0), len(r.list)):])
+	return slices.Clone(r.list[min(max(n-1-r.gone, 0), len(r.list)):])
 }
 
 func (r *record) count(is func(Request) bool) int {

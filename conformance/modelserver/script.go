@@ -81,12 +81,12 @@ func (r Rule) check() error {
 		return fmt.Errorf("matches: %w", err)
 	}
 	switch r.When.Dialect {
-	case "", AnthropicMessages, OpenAIChat:
+	case "", AnthropicMessages, OpenAIChat, OpenAIResponses, GeminiContent:
 	default:
 		return fmt.Errorf("no dialect is called %q", r.When.Dialect)
 	}
 	switch r.When.Side {
-	case "", SideAny, SideTitle, SideSummary, SideCommit, SideProbe, SideOther:
+	case "", SideAny, SideTitle, SideSummary, SideCommit, SideProbe, SideForm, SideOther:
 	default:
 		return fmt.Errorf("no side request is called %q", r.When.Side)
 	}

@@ -113,3 +113,44 @@ func TestSideRequestsAreRecognised(t *testing.T) {
 		}
 	}
 }
+
+func TestTheScriptInTheDocumentationCanBeLoaded(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/scripted-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```json\n")
+	text, _, found := strings.Cut(rest, "```")
+	script, err := parseScript([]byte(text))
+	if err != nil || !found || len(script.Rules) != 4 {
+		t.Fatalf("the example has %d rules, %v; want 4", len(script.Rules), err)
+	}
+	groups, ok := script.Rules[0].When.match(Turn{Prompt: "Hello, World"})
+	if !ok || groups[1] != "World" {
+		t.Errorf("its first rule finds %q, %v", groups, ok)
+	}
+	for verb := range (scenario{}).verbs() {
+		if !strings.Contains(string(page), "| `"+verb) {
+			t.Errorf("the page does not name the verb %q", verb)
+		}
+	}
+}
+
+func TestARecordThatKeepsSomeForgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	r := newRecord(nil)
+	r.keep = 3
+	for range 20 {
+		r.add(Request{})
+	}
+	r.update(1, func(q *Request) { t.Errorf("request 1 is still there: %+v", q) })
+	r.update(20, func(q *Request) { q.Done = true })
+	list := r.from(1)
+	if n := len(list); n < 3 || n > 6 || list[n-1].N != 20 || !list[n-1].Done {
+		t.Errorf("the record is %+v, want the last 3 to 6 of 20 requests", list)
+	}
+	if late := r.from(20); len(late) != 1 || late[0].N != 20 {
+		t.Errorf("from 20 on it is %+v, want that request", late)
+	}
+}

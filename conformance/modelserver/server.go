@@ -18,6 +18,7 @@ type Config struct {
 	Control string // path of a unix socket, mode 0600, that serves the same requests; none if empty
 	Log     string // file that gets a JSON line per change of the record; none if empty
 	Script  Script // may be empty: then the built-in scenario answers
+	Keep    int    // how many requests the record keeps at least; it keeps up to twice as many. 0: all
 }
 
 // Server is a running model server.
@@ -58,6 +59,7 @@ func Start(c Config) (*Server, error) {
 		log = s.log
 	}
 	s.rec = newRecord(log)
+	s.rec.keep = c.Keep
 	s.chooser.set(c.Script)
 	for _, l := range listeners {
 		s.serve(l)

@@ -64,6 +64,21 @@ func LoopbackUp() error {
 	return nil
 }
 
+// Own returns the argv to put before a program so that it runs in a network
+// namespace of its own, in the same process; without root, in a user namespace
+// too. The program must call LoopbackUp first. It needs util-linux.
+func Own() ([]string, error) {
+	path, err := exec.LookPath("unshare")
+	if err != nil {
+		return nil, fmt.Errorf("make a network namespace: %w (it comes with util-linux)", err)
+	}
+	argv := []string{path, "--net"}
+	if os.Geteuid() != 0 {
+		argv = append(argv, "--user", "--map-root-user")
+	}
+	return append(argv, "--"), nil
+}
+
 // Enter returns the argv to put before a program so that it runs in the
 // network namespace of a process: SpawnConfig.Wrap. It needs util-linux.
 func Enter(pid int) ([]string, error) {

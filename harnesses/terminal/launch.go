@@ -121,26 +121,40 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 		return holder.Launch{}, err
 	}
 	env := environment(c, s.Launch.CredentialsEnv)
+	own := map[string]string{}
 	argv := append(slices.Clone(c.Wrap), binary)
 	for _, p := range s.Launch.Parts {
-		if err := apply(p, facts, &argv, env); err != nil {
+		if err := apply(p, facts, &argv, own); err != nil {
 			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
 		}
 	}
+	maps.Copy(env, own)
 	argv = append(argv, c.Args...)
 	for _, option := range s.Launch.Join {
 		if argv, err = joined(argv, option, c.Workdir); err != nil {
 			return holder.Launch{}, err
 		}
 	}
-	for k, v := range c.Env {
-		env[k] = v
+	if err := s.add(env, own, c.Env); err != nil {
+		return holder.Launch{}, err
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
 		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep, AllowSudo: c.AllowSudo,
 		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
+}
+
+// add adds what the user gives to the environment. What the harness sets itself,
+// own, is refused: the agent CLI would not run as Coleo needs it.
+func (s *Spec) add(env, own, given map[string]string) error {
+	for _, name := range coleo.EnvNames(given) {
+		if _, taken := own[name]; taken {
+			return coleo.Errorf(coleo.EInvalid, "the environment variable %s cannot be given to this arm: the harness %s sets it itself", name, s.Name)
+		}
+		env[name] = given[name]
+	}
+	return nil
 }
 
 // check fills in defaults and refuses what cannot be carried out.

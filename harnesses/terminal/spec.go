@@ -111,17 +111,17 @@ type Composer struct {
 	// Leaves says that a cursor on an empty row has left the composer: the program
 	// has taken the text above. A row that the terminal has wrapped is none such.
 	Leaves bool   `toml:"leaves"`
-	Top    string `toml:"top"`    // of the row above it
-	Row    string `toml:"row"`    // instead of top: of each of its rows
-	First  string `toml:"first"`  // that its first row must match; what is matched is cut off
-	Head   string `toml:"head"`   // of rows between Top and the first row that are not its own
-	Tall   bool   `toml:"tall"`   // it may be taller than the screen: then it begins at the top, if the cursor is in it
-	Strip  string `toml:"strip"`  // cut off each row
-	Side   string `toml:"side"`   // of the screen's last row: where a sidebar begins, which no other rule sees
-	Drop   int    `toml:"drop"`   // rows at its end that hold no text
-	Empty  string `toml:"empty"`  // of its text when it holds nothing: a placeholder
-	Held   string `toml:"held"`   // of its text when a paste is folded to a note
-	Tab    string `toml:"tab"`    // what it shows for a tab, if not blanks
+	Top    string `toml:"top"`   // of the row above it
+	Row    string `toml:"row"`   // instead of top: of each of its rows
+	First  string `toml:"first"` // that its first row must match; what is matched is cut off
+	Head   string `toml:"head"`  // of rows between Top and the first row that are not its own
+	Tall   bool   `toml:"tall"`  // it may be taller than the screen: then it begins at the top, if the cursor is in it
+	Strip  string `toml:"strip"` // cut off each row
+	Side   string `toml:"side"`  // of the screen's last row: where a sidebar begins, which no other rule sees
+	Drop   int    `toml:"drop"`  // rows at its end that hold no text
+	Empty  string `toml:"empty"` // of its text when it holds nothing: a placeholder
+	Held   string `toml:"held"`  // of its text when a paste is folded to a note
+	Tab    string `toml:"tab"`   // what it shows for a tab, if not blanks
 	// TabGarbles says that rows behind a tab are drawn over each other: then the
 	// beginning of a text with tabs is looked for, and its end at the beginning of
 	// the last row.

@@ -32,6 +32,7 @@ export class SpawnForm {
         .map(([value, text]) => el("option", { value, text })));
     this.host = el("select", { name: "agentId" });
     this.trust = el("input", { type: "checkbox", name: "trustWorkdir", id: "spawn-trust" });
+    this.env = el("textarea", { name: "env", rows: 2, autocomplete: "off", spellcheck: false, placeholder: "NAME=VALUE, one on each line" });
     this.note = el("p", { class: "note" });
     this.error = el("p", { class: "warn", role: "alert", hidden: true });
     this.submit = el("button", { type: "submit", class: "primary", text: "Start" });
@@ -40,7 +41,7 @@ export class SpawnForm {
       field("Name", this.name), field("Harness", this.harness), this.note, field("Folder", this.workdir), field("Model", this.model),
       field("First prompt", this.first),
       el("details", {}, el("summary", { text: "More" }),
-        field("Permissions", this.mode), field("Host", this.host),
+        field("Permissions", this.mode), field("Host", this.host), field("Environment", this.env),
         el("label", { class: "check", for: "spawn-trust" }, this.trust, "Trust the folder (writes that into the agent CLI's own settings)")),
       this.models, this.error,
       el("div", { class: "answers end" }, button("Cancel", () => this.dialog.close()), this.submit));
@@ -98,13 +99,14 @@ export class SpawnForm {
     const body = { name: this.name.value, harness: this.harness.value, workdir: this.workdir.value };
     for (const input of [this.model, this.first, this.mode, this.host]) if (input.value.trim()) body[input.name] = input.value.trim();
     if (this.trust.checked) body.trustWorkdir = true;
+    if (this.env.value.trim()) body.env = variables(this.env.value);
     this.submit.disabled = true;
     setText(this.submit, "Starting…");
     try {
       const done = await call("POST", "/api/arms", body);
       localStorage.setItem(remembered, JSON.stringify({ harness: body.harness, workdir: body.workdir }));
       if (done.arm?.id) this.store.put(done.arm);
-      this.first.value = "";
+      this.first.value = this.env.value = "";
       this.dialog.close();
       this.open(body.name);
       this.trouble(done.warning || done.modelFallback || "");
@@ -120,6 +122,15 @@ export class SpawnForm {
 
 function field(label, input) {
   return el("label", { class: "field" }, el("span", { text: label }), input);
+}
+
+/** The variables in lines of NAME=VALUE. The server refuses a name that is none. */
+function variables(text) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  return Object.fromEntries(lines.map((line) => {
+    const at = line.indexOf("=");
+    return at < 0 ? [line.trim(), ""] : [line.slice(0, at).trim(), line.slice(at + 1)];
+  }));
 }
 
 /** Dollars for a million tokens, in and out, where the catalogue has them. */

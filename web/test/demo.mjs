@@ -58,6 +58,31 @@ async function recover(page, name) {
   report.same(`${name}'s generation`, after.generation, before.generation + 1);
 }
 
+// make starts a shell by the form, with variables, and has it write one to a file.
+async function make(page) {
+  const workdir = (await arm("claude")).workdir;
+  await page.click("#new");
+  await page.fill("#spawn [name=name]", "shell");
+  await page.fill("#spawn [name=workdir]", workdir);
+  await page.selectOption("#spawn [name=harness]", "generic");
+  await page.click("#spawn summary");
+  await page.fill("#spawn [name=env]", "FIRST=a=b\n\nCOLEO_DIR=x\n");
+  await page.click("#spawn [type=submit]");
+  await page.waitForSelector("#spawn .warn:not([hidden])", patience);
+  report.yes("a variable that Coleo uses itself is refused", (await page.textContent("#spawn .warn")).includes("COLEO_DIR"));
+  await page.fill("#spawn [name=env]", "FIRST=a=b\n\nSECOND=c d\n");
+  await page.click("#spawn [type=submit]");
+  await page.waitForFunction(() => document.querySelector(".head h1")?.textContent === "shell", null, patience);
+  await word(page, "Idle");
+  report.same("the names of its variables", (await arm("shell")).config.env_names.join(), "FIRST,SECOND");
+  await page.fill(".prompt textarea", 'printf %s "$FIRST $SECOND" > env.txt');
+  await page.keyboard.press("Enter");
+  const file = join(workdir, "env.txt");
+  for (const until = Date.now() + patience.timeout; !existsSync(file) && Date.now() < until;) await page.waitForTimeout(50);
+  await word(page, "Idle");
+  report.same("the program's variables", existsSync(file) && readFileSync(file, "utf8"), "a=b c d");
+}
+
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
@@ -66,6 +91,7 @@ try {
   await answer(page, "claude", "Approve", true);
   await answer(page, "opencode", "Deny", false);
   await recover(page, "claude");
+  await make(page);
 } finally {
   await browser.close();
 }

@@ -1,0 +1,83 @@
+package coleo
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Bounds of the environment that is given to an arm.
+const (
+	// maxEnvValue bounds one value, in bytes. Linux refuses a program with a
+	// string of more than 128 KiB.
+	maxEnvValue = 64 << 10
+	// maxEnv bounds names and values together, in bytes. A request to the API
+	// has at most 1 MiB.
+	maxEnv = 256 << 10
+)
+
+// reservedEnv are the variables that nobody may give to an arm, and why. A name
+// that ends in _ stands for all that begin with it.
+var reservedEnv = map[string]string{
+	"COLEO_":         "Coleo uses it itself",
+	"LD_":            "it changes which code the loader runs",
+	"DYLD_":          "it changes which code the loader runs",
+	"GLIBC_TUNABLES": "it changes how the loader works",
+	"TERM":           "the arm's terminal is Coleo's own",
+	"COLUMNS":        "the arm's terminal has its size from Coleo",
+	"LINES":          "the arm's terminal has its size from Coleo",
+	"HOME":           "the profile decides it: see --profile and --home",
+	"PWD":            "the work folder decides it",
+}
+
+// CheckEnvName returns an EInvalid error unless a variable of that name can be
+// given to an arm.
+func CheckEnvName(name string) error {
+	if !isEnvName(name) {
+		return Errorf(EInvalid, "%q cannot name an environment variable: use letters, digits and '_', beginning with a letter or '_'", name)
+	}
+	for _, reserved := range slices.Sorted(maps.Keys(reservedEnv)) {
+		if name == reserved || strings.HasSuffix(reserved, "_") && strings.HasPrefix(name, reserved) {
+			return Errorf(EInvalid, "the environment variable %s cannot be given to an arm: %s", name, reservedEnv[reserved])
+		}
+	}
+	return nil
+}
+
+func isEnvName(name string) bool {
+	for i, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// CheckEnv returns an EInvalid error unless these variables can be given to an
+// arm. The error names variables and never a value: values may be secrets.
+func CheckEnv(env map[string]string) error {
+	size := 0
+	for _, name := range EnvNames(env) {
+		value := env[name]
+		if err := CheckEnvName(name); err != nil {
+			return err
+		}
+		if strings.ContainsRune(value, 0) {
+			return Errorf(EInvalid, "the value of the environment variable %s holds a zero byte: no program can be given that", name)
+		}
+		if len(value) > maxEnvValue {
+			return Errorf(EInvalid, "the value of the environment variable %s has %d bytes, and %d are allowed", name, len(value), maxEnvValue)
+		}
+		size += len(name) + len(value)
+	}
+	if size > maxEnv {
+		return Errorf(EInvalid, "the environment variables have %d bytes together, and %d are allowed", size, maxEnv)
+	}
+	return nil
+}
+
+// EnvNames returns the names of variables, sorted; nil when there are none.
+func EnvNames(env map[string]string) []string {
+	return slices.Sorted(maps.Keys(env))
+}

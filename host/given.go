@@ -1,0 +1,132 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// Files in the arm's own folder that hold what was given for the arm.
+const (
+	// envFile holds the environment. It is the only file in which the values stand.
+	envFile = "env.json"
+	// scriptFile holds what the scripted model answers.
+	scriptFile = "script.json"
+)
+
+// takeGiven writes down what an order gives for the arm, so that each later start
+// has it too, and fills in the environment of this start. A start that does not
+// come about calls undo.
+func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
+	undoScript := func() error { return nil }
+	if o.Script != "" {
+		if undoScript, err = a.replace(scriptFile, []byte(o.Script)); err != nil {
+			return nil, err
+		}
+	}
+	undoEnv, err := a.takeEnv(c, o.Env)
+	if err != nil {
+		return nil, errors.Join(err, undoScript())
+	}
+	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
+}
+
+// takeEnv fills in the environment of a start. Without one that is given, what
+// was given before holds.
+func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
+	kept, err := a.keptEnv()
+	if err != nil {
+		return nil, err
+	}
+	undo = func() error { return nil }
+	if len(given) > 0 {
+		raw, err := json.Marshal(given)
+		if err != nil {
+			return nil, err
+		}
+		if undo, err = a.replace(envFile, raw); err != nil {
+			return nil, err
+		}
+		c.Env, c.EnvNames = given, coleo.EnvNames(given)
+		return undo, nil
+	}
+	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames), func(name string) bool { _, there := kept[name]; return there }); len(lost) > 0 {
+		return nil, coleo.Errorf(coleo.EConflict, "nothing was started: the arm needs the environment variables %s, and their values are not in %s: 'coleo arm spawn -n %s' with -e or --env-file gives them again",
+			strings.Join(lost, ", "), filepath.Join(a.root(), envFile), a.name())
+	}
+	c.Env, c.EnvNames = kept, coleo.EnvNames(kept)
+	return undo, nil
+}
+
+// keptEnv returns the environment that was given for the arm; nil for none.
+func (a *arm) keptEnv() (map[string]string, error) {
+	path := filepath.Join(a.root(), envFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the environment of arm %s: %w", a.name(), err)
+	}
+	var env map[string]string
+	if json.Unmarshal(raw, &env) != nil { // whose error could quote a value
+		return nil, coleo.Errorf(coleo.EInternal, "%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again", path, a.name())
+	}
+	return env, nil
+}
+
+// replace writes one of the arm's files, whole or not at all. undo puts back what
+// was there before.
+func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
+	path := filepath.Join(a.root(), name)
+	before, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil || missing {
+		err = writeWhole(path, data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep what was given for arm %s: %w", a.name(), err)
+	}
+	return func() error {
+		if missing {
+			return os.Remove(path)
+		}
+		return writeWhole(path, before)
+	}, nil
+}
+
+// writeWhole writes a file for its owner alone, onto the disk.
+func writeWhole(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		_ = os.Remove(path + ".new")
+	}
+	return err
+}
+
+// startedAs is what others may know of how an arm was started.
+func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
+	c.Arm, c.Generation, c.Nonce, c.Dir, c.Env, c.Environ = "", 0, "", "", nil, nil
+	return &c
+}
