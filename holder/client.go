@@ -28,6 +28,7 @@ type Client struct {
 	nonce string
 
 	asking sync.Mutex // held while a request waits for its answer; taken before mu
+	ending sync.Mutex // held while a stop waits for its answer; taken before asking
 
 	mu     sync.Mutex
 	conn   net.Conn // nil: none, the last request was not answered in time
@@ -206,6 +207,8 @@ func (c *Client) Signal(s syscall.Signal) error {
 // Stop ends the arm's whole process tree: hang-up and TERM, then KILL for what
 // is left after grace. It returns the pids that could not be ended.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
+	c.ending.Lock()
+	defer c.ending.Unlock()
 	r, err := c.ask(request{Op: askStop, Grace: grace}, grace+killTimeout+answerTimeout)
 	return r.Left, err
 }
@@ -227,8 +230,11 @@ func (c *Client) End(arm string, grace time.Duration) error {
 	return nil
 }
 
-// Close ends the connection. The holder goes on.
+// Close ends the connection. The holder goes on. Close waits for the answer to a
+// Stop: the holder gives it after the program's end, and it says what is left.
 func (c *Client) Close() error {
+	c.ending.Lock()
+	defer c.ending.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	conn := c.conn
