@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
@@ -50,6 +51,7 @@ type Host struct {
 	end  context.CancelFunc
 
 	owed  owed
+	marks traces
 	full  fullDisk
 	read  atomic.Uint64 // how far serve has the log
 	rules rereader      // of Run alone
@@ -63,7 +65,7 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Host{Config: c, arms: map[string]*arm{}, instance: rand.Text(), began: time.Now()}
+	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: holder.Traces}, instance: rand.Text(), began: time.Now()}
 }
 
 // Run takes up the arms that are there and carries out commands until ctx
@@ -257,9 +259,9 @@ func (h *Host) beat() {
 // beatOf publishes a sign of life with one arm, whose start or end has just been
 // written down. It asks that arm's holder alone.
 func (h *Host) beatOf(a *arm) {
-	r := a.report()
-	b := h.newBeat()
-	b.Of, b.Arms = r.ID, armBeat(r)
+	b := h.newBeat() // its head comes before the looks at the arm
+	r, p := a.report(), a.pulse()
+	b.Of, b.Arms, b.Pulse = r.ID, armBeat(r), &p
 	h.publish(b)
 }
 

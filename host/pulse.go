@@ -11,8 +11,15 @@ import (
 
 // pulse says how the arms are as far as this process knows, and looks at their
 // processes. It asks no holder, so that it is cheap and never waits.
-func (h *Host) pulse(context.Context, struct{}) (any, error) {
-	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head()}
+func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
+	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
+	if o.Arm != "" {
+		a, err := h.arm(o.Arm)
+		if err == nil {
+			p.Arms = []bus.ArmPulse{a.pulse()}
+		}
+		return p, err
+	}
 	h.lookBlocked()
 	for _, a := range h.all() {
 		p.Arms = append(p.Arms, a.pulse())

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
-	"coleo.dev"
 	"coleo.dev/bus"
 )
 
@@ -62,7 +62,7 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	const ends = 8
 	end := func(name string) int {
 		for i := range ends {
-			s.begin(name + strconv.Itoa(i))
+			must[bus.ArmReport](s, bus.OpSpawn, s.order(name+strconv.Itoa(i)))
 		}
 		return readsFor(t, ends, func(i int) {
 			must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: s.id(name + strconv.Itoa(i))})
@@ -75,14 +75,83 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	}
 }
 
-// id is what an arm's id is in these tests.
-func (s *stage) id(name string) string {
-	return filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name
+// TestAStartLooksAtAllProcessesOnceAtMost: for the marks of earlier starts, which
+// an arm whose id was drawn for the order cannot have.
+func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
+	s := newStage(t)
+	const starts = 6
+	var looks atomic.Int64
+	look := s.host.marks.look
+	s.host.marks.look = func() map[string][]int { looks.Add(1); return look() }
+	start := func(name string, drawn bool) (reads int) {
+		reads = readsFor(t, starts, func(i int) {
+			o := s.order(name + strconv.Itoa(i))
+			o.Drawn = drawn
+			must[bus.ArmReport](s, bus.OpSpawn, o)
+		})
+		for i := range starts {
+			must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: s.id(name + strconv.Itoa(i))})
+		}
+		return reads
+	}
+	alone := start("a", false)
+	if n := looks.Load(); n != starts {
+		t.Errorf("%d starts of arms that may have run before looked %d times", starts, n)
+	}
+	crowd(t)
+	looks.Store(0)
+	again := start("a", false)
+	if n := looks.Load(); n != starts {
+		t.Errorf("%d starts of arms that have run before looked %d times", starts, n)
+	}
+	const once = 3 // an open file, a read that has it all, and one that says so; two are reads
+	if again-alone > once*crowdSize {
+		t.Errorf("a start reads %d times, and %d times beside %d more processes", alone, again, crowdSize)
+	}
+	looks.Store(0)
+	if drawn := start("b", true); drawn-alone > crowdSize/2 || looks.Load() != 0 {
+		t.Errorf("a start with an id that was drawn for it reads %d times beside %d more processes, and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
+	}
 }
 
-// begin starts an arm.
-func (s *stage) begin(name string) {
-	s.t.Helper()
-	o := bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: s.dir}}
-	must[bus.ArmReport](s, bus.OpSpawn, o)
+// TestStartsThatWaitShareALook: and none gets one that began before it asked.
+func TestStartsThatWaitShareALook(t *testing.T) {
+	t.Parallel()
+	began, goOn := make(chan int), make(chan struct{})
+	n := 0
+	marks := traces{look: func() map[string][]int {
+		n++
+		now := n
+		began <- now
+		<-goOn
+		return map[string][]int{"ada": {now}}
+	}}
+	const waiting = 5
+	got := make(chan int, 1+waiting)
+	ask := func() { got <- marks.of("ada")[0] }
+	go ask()
+	<-began // they all ask while the first look is under way
+	var asked sync.WaitGroup
+	for range waiting {
+		asked.Go(ask)
+	}
+	(&stage{t: t}).until("all wait", func() bool {
+		marks.mu.Lock()
+		defer marks.mu.Unlock()
+		return marks.next != nil && marks.next.waiting == waiting
+	})
+	goOn <- struct{}{}
+	if at := <-got; at != 1 {
+		t.Errorf("the first start was told of look %d", at)
+	}
+	if second := <-began; second != 2 {
+		t.Fatalf("look %d follows the first", second)
+	}
+	goOn <- struct{}{}
+	asked.Wait()
+	for range waiting {
+		if at := <-got; at != 2 {
+			t.Errorf("a start that asked during the first look was told of look %d", at)
+		}
+	}
 }
