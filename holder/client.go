@@ -116,6 +116,11 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	return c.askOn(conn, q, timeout)
+}
+
+// askOn is ask over a connection. The caller holds asking.
+func (c *Client) askOn(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
 		conn.Close()
@@ -161,6 +166,36 @@ func (c *Client) Status() (Status, error) {
 		return Status{}, err
 	}
 	return *r.Status, nil
+}
+
+// Proves asks the holder over the connection that stands whether it keeps what a
+// handle names, and returns what keeps the arm from going on, "" for nothing.
+// Errors: EBusy while another request waits for its answer, EUnavailable without a
+// connection, EUnproven.
+func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
+	if !c.asking.TryLock() {
+		return "", coleo.Errorf(coleo.EBusy, "the holder is being asked something else")
+	}
+	defer c.asking.Unlock()
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
+	if conn == nil {
+		return "", coleo.Errorf(coleo.EUnavailable, "there is no connection to the holder in %s", c.dir)
+	}
+	r, err := c.askOn(conn, request{Op: askStatus}, answerTimeout)
+	if err != nil {
+		return "", err
+	}
+	return r.Status.Blocked, r.Status.proves(h)
+}
+
+// proves refuses a handle that names another start, or other processes.
+func (s *Status) proves(h coleo.Handle) error {
+	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
+		return coleo.Errorf(coleo.EUnproven, "the holder keeps start %d of arm %s, with other processes than the handle names", s.Generation, s.Arm)
+	}
+	return nil
 }
 
 // Write types bytes. A conditional write that is refused is no error: see

@@ -229,11 +229,13 @@ func (h *Host) all() []*arm {
 
 // reports looks at arms at the same time: a holder that does not answer takes
 // long to be given up.
-func reports(arms []*arm) []bus.ArmReport {
+func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
+
+func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	out := make([]bus.ArmReport, len(arms))
 	var looking sync.WaitGroup
 	for i, a := range arms {
-		looking.Go(func() { out[i] = a.report() })
+		looking.Go(func() { out[i] = look(a) })
 	}
 	looking.Wait()
 	return out
@@ -244,7 +246,7 @@ func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
 	arms := h.all()
-	for i, r := range reports(arms) {
+	for i, r := range each(arms, (*arm).vouch) {
 		if r.Proof == bus.Proven || r.Proof == bus.Silent {
 			arms[i].noteBlocked(h.ctx, r.Blocked)
 		}
@@ -257,11 +259,13 @@ func (h *Host) beat() {
 }
 
 // beatOf publishes a sign of life with one arm, whose start or end has just been
-// written down. It asks that arm's holder alone.
+// written down. It asks the holder of that arm alone, and of an end nobody.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // its head comes before the looks at the arm
-	r, p := a.report(), a.pulse()
-	b.Of, b.Arms, b.Pulse = r.ID, armBeat(r), &p
+	p := a.pulse()
+	if b.Of, b.Pulse = p.ID, &p; p.Attached {
+		b.Arms = armBeat(a.vouch())
+	}
 	h.publish(b)
 }
 

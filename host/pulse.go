@@ -38,9 +38,45 @@ func (a *arm) pulse() bus.ArmPulse {
 		p.Blocked = blocked
 	}
 	if handle != nil {
-		p.PID, p.Process = handle.Process.PID, bus.ProcessState(holder.Glance(handle.Process))
+		p.PID, p.Process = handle.Process.PID, bus.ProcessState(a.lookAt(handle.Process, p.Attached))
 	}
 	return p
+}
+
+// lookAt tells how the arm's process is. The process of a session that is held is
+// looked at for as long as the session, so it is kept in sight.
+func (a *arm) lookAt(id coleo.Identity, attached bool) holder.Liveness {
+	a.sight.Lock()
+	defer a.sight.Unlock()
+	if a.watch != nil && (!attached || a.watch.ID != id) {
+		_ = a.watch.Close()
+		a.watch = nil
+	}
+	if a.watch == nil && attached {
+		watch, err := holder.NewWatch(id)
+		if err != nil {
+			return holder.Look(id)
+		}
+		a.watch = watch
+	}
+	if a.watch == nil {
+		return holder.Glance(id)
+	}
+	return a.watch.Look()
+}
+
+// vouch is report for a beat. It asks the session's holder over the connection that
+// the session has. What that does not prove is for a connection of its own to prove.
+func (a *arm) vouch() bus.ArmReport {
+	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
+		s, err := a.live()
+		if held, can := s.(coleo.Held); err == nil && can && s.Handle().Nonce == h.Nonce {
+			if blocked, err := held.Held(); err == nil {
+				return bus.Proven, blocked
+			}
+		}
+		return prove(h)
+	})
 }
 
 // begin takes the turn to start the arm, to take it up or to end it. The function

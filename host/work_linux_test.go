@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 )
 
 // These tests count what this process and the holders that it started read. They
@@ -153,5 +154,47 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 		if at := <-got; at != 2 {
 			t.Errorf("a start that asked during the first look was told of look %d", at)
 		}
+	}
+}
+
+// TestABeatNeedsNoNewConnection: the one that a session has shows that its holder
+// lives and who it is.
+func TestABeatNeedsNoNewConnection(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	beats := make(chan bus.Beat, 100)
+	s.check(s.serve.Beats(t.Context(), func(b bus.Beat) {
+		if b.Of == "" {
+			beats <- b
+		}
+	}))
+	dir := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Dir
+	s.check(os.Rename(holder.SocketPath(dir), holder.SocketPath(dir)+".away"))
+	s.check(s.serve.RollCall())
+	if b := <-beats; len(b.Arms) != 1 || b.Arms[0].ID != id {
+		t.Errorf("where nobody can connect to the holder, the beat vouches for %v: its session is connected", b.Arms)
+	}
+	s.check(os.Rename(holder.SocketPath(dir)+".away", holder.SocketPath(dir)))
+}
+
+// TestAPulseReadsOnceForEachArm: it is asked for every 1.5 s.
+func TestAPulseReadsOnceForEachArm(t *testing.T) {
+	s := newStage(t)
+	const arms, pulses = 4, 50
+	for i := range arms {
+		s.arm("a" + strconv.Itoa(i))
+	}
+	got := readsFor(t, pulses, func(int) {
+		p, err := s.host.pulse(t.Context(), bus.PulseOrder{})
+		s.check(err)
+		for _, a := range p.(bus.Pulse).Arms {
+			if a.Process != bus.ProcessAlive {
+				t.Errorf("%+v", a)
+			}
+		}
+	})
+	if got > arms+1 {
+		t.Errorf("a pulse of %d arms reads %d times", arms, got)
 	}
 }
