@@ -46,10 +46,13 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	m := b.member(id)
 	b.mu.Lock()
 	m.asked++
-	number, asked := m.asked, b.Now()
+	number, asked, known := m.asked, b.Now(), m.pulse
 	b.mu.Unlock()
 	var pulse bus.Pulse
-	err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{}, &pulse)
+	err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Known: known.Mark}, &pulse)
+	if pulse.Same && pulse.Mark == known.Mark {
+		pulse.Arms = known.Arms
+	}
 	switch {
 	case bus.Unreachable(err):
 		b.lose(ctx, id, notConnected(id))

@@ -154,3 +154,41 @@ func TestTheLaterWordOnAnArmStands(t *testing.T) {
 		}
 	}
 }
+
+// TestASamePulseVouchesForAllArms: it leaves out what serve knows, and is evidence
+// of a later moment all the same.
+func TestASamePulseVouchesForAllArms(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	pulses := s.rowsOf(3)
+	var whole atomic.Int64
+	s.does(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.PulseOrder
+		err := json.Unmarshal(data, &o)
+		if o.Known == "m1" {
+			return bus.Pulse{Mark: "m1", Same: true}, err
+		}
+		whole.Add(1)
+		return bus.Pulse{Mark: "m1", Arms: pulses}, err
+	})
+	m := s.brain.member(scriptedHost)
+	look := func() (arms int, confirmed time.Time) {
+		s.brain.mu.Lock()
+		defer s.brain.mu.Unlock()
+		return len(m.arms), m.confirmed["arm-1"]
+	}
+	s.brain.takePulse(t.Context(), scriptedHost)
+	s.until("a pulse has told of the arms", func() bool { n, _ := look(); return n == len(pulses) })
+	_, before := look()
+	s.until("a later pulse vouches for them", func() bool {
+		s.brain.takePulse(t.Context(), scriptedHost)
+		n, at := look()
+		return n == len(pulses) && at.After(before)
+	})
+	if n := whole.Load(); n > pulsesAtOnce {
+		t.Errorf("%d pulses told of all arms", n)
+	}
+	if missing := s.brain.watchOf(s.row("arm-1")).Missing; missing != "" {
+		t.Errorf("the arm is said to be unwatched: %s", missing)
+	}
+}

@@ -103,7 +103,8 @@ const (
 
 // PulseOrder asks for a pulse: of one arm, or of all.
 type PulseOrder struct {
-	Arm string `json:"arm,omitempty"` // id; "": all. An older host agent tells of all.
+	Arm   string `json:"arm,omitempty"`   // id; "": all. An older host agent tells of all.
+	Known string `json:"known,omitempty"` // the Mark of a pulse that the sender has; "": none
 }
 
 // Pulse is what a host agent knows of its arms without asking their holders. It
@@ -114,6 +115,11 @@ type Pulse struct {
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
 	Of    string     `json:"of,omitempty"` // id: the pulse is about this arm alone; "": about all
+
+	// Mark names what Arms says of all arms: whatever differs has another mark. Same
+	// says that it is the mark that the sender knows, and that Arms is left out.
+	Mark string `json:"mark,omitempty"`
+	Same bool   `json:"same,omitempty"`
 }
 
 // ArmPulse is one arm's part of a pulse.

@@ -52,9 +52,11 @@ type Host struct {
 
 	owed  owed
 	marks traces
-	full  fullDisk
-	read  atomic.Uint64 // how far serve has the log
-	rules rereader      // of Run alone
+
+	marked marking
+	full   fullDisk
+	read   atomic.Uint64 // how far serve has the log
+	rules  rereader      // of Run alone
 
 	instance string    // random: tells it from another host agent with the same id
 	began    time.Time // when it took the id

@@ -2,7 +2,10 @@ package host
 
 import (
 	"context"
+	"maps"
 	"os"
+	"strconv"
+	"sync"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -21,10 +24,36 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 		return p, err
 	}
 	h.lookBlocked()
-	for _, a := range h.all() {
-		p.Arms = append(p.Arms, a.pulse())
+	p.Arms, p.Mark = h.marked.pulses(h.all())
+	p.Mark = h.instance + "." + p.Mark
+	if p.Mark == o.Known {
+		p.Arms, p.Same = nil, true
 	}
 	return p, nil
+}
+
+// marking gives the pulses of all arms a number that changes when one of them does.
+type marking struct {
+	mu     sync.Mutex
+	number int
+	last   map[string]bus.ArmPulse // with that number
+}
+
+// pulses looks at all arms and returns what it sees with its number.
+func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := make(map[string]bus.ArmPulse, len(arms))
+	for _, a := range arms {
+		p := a.pulse()
+		out = append(out, p)
+		now[p.ID] = p
+	}
+	if !maps.Equal(now, m.last) {
+		m.number++
+		m.last = now
+	}
+	return out, strconv.Itoa(m.number)
 }
 
 func (a *arm) pulse() bus.ArmPulse {
