@@ -197,6 +197,14 @@ type Talker interface {
 	LastOutput() time.Time
 }
 
+// Held is a session of a program that a holder keeps.
+type Held interface {
+	// Held asks the holder, over the connection that the session has, whether it
+	// is the one in the session's handle. It returns what keeps the arm from going
+	// on, "" for nothing. An error proves nothing: the connection may be busy.
+	Held() (blocked string, err error)
+}
+
 // Explainer is a session that can say why it reads what it reads.
 type Explainer interface {
 	Explain() Explanation

@@ -26,6 +26,8 @@ const (
 	// armsIdle is the bar of serve and host agent together with many idle arms, in
 	// thousandths of a core.
 	armsIdle = 10
+	// armsEnd is the bar of 'coleo down --arms' with many arms, in seconds.
+	armsEnd = 15
 	// armSamples is how many spawns and lists are timed at each number.
 	armSamples = 20
 	// spawnsAtOnce is how many arms are started side by side up to the number.
@@ -58,7 +60,7 @@ func BenchmarkArms(b *testing.B) {
 		if out, err := f.command(finalHolder(b), "down", "--arms").CombinedOutput(); err != nil {
 			b.Errorf("coleo down --arms: %v\n%s", err, out)
 		}
-		b.ReportMetric(time.Since(start).Seconds(), "s-to-end-all")
+		bar(b, "s-to-end-all", []float64{time.Since(start).Seconds()}, armsEnd)
 	}
 }
 

@@ -56,9 +56,15 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
+	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
+		return false, nil // an event was written while an older host agent answered: it tells of it once more
+	}
 	if len(piece.List) > 0 {
 		gap, _ := b.DB.Gap(ctx, id) // of an unreadable store project says so
 		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
+			b.mu.Lock()
+			m.head = position{} // the store knows how far it has the log
+			b.mu.Unlock()
 			return false, err
 		}
 		if now, err := b.DB.Gap(ctx, id); err == nil && now > gap {

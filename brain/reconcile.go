@@ -18,7 +18,7 @@ const (
 // when the log has been read as far as the pulse goes: what the log says later
 // is newer.
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
-	list, err := b.DB.Arms(ctx, true)
+	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
 		b.Log.Warn("compare the arms with a host agent's word", "host", id, "error", err)
 		return
@@ -32,9 +32,6 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		seen[a.ID] = a
 	}
 	for _, arm := range list {
-		if arm.AgentID != id {
-			continue
-		}
 		a, known := seen[arm.ID]
 		if known && arm.Name == arm.ID && b.learnName(ctx, arm) {
 			settled = false

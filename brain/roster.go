@@ -25,6 +25,7 @@ type member struct {
 	answered  int       // which of them was answered last
 	pulsed    time.Time // when that pulse was asked for; zero: there is none
 	arms      map[string]bus.ArmPulse
+	parts     map[string]partPulse // of arms of which something was said since that pulse
 	settled   bool                 // no row contradicts that pulse
 	confirmed map[string]time.Time // when each arm's state was vouched for last
 
@@ -45,8 +46,8 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	now := b.Now().UTC()
 	m := b.member(beat.ID)
 	b.mu.Lock()
-	news := beat.Arms
-	if beat.Of != "" {
+	news, part := beat.Arms, beat.Of != ""
+	if part {
 		if m.beat.PID == 0 { // a whole one is on its way
 			b.mu.Unlock()
 			return
@@ -56,20 +57,31 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	back := m.lost != ""
 	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
-	host := coleo.Host{
-		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
-		StartedAt: beat.StartedAt, LastSeen: now, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms,
-	}
 	ctx := b.ctx
-	if err := b.DB.PutHost(ctx, host); err != nil {
-		b.Log.Error("write down a host", "host", beat.ID, "error", err)
+	if !part { // else only what is the arm's has changed
+		b.putHost(ctx, beat, now)
 	}
 	b.takeArms(ctx, m, beat.ID, news, now)
 	if back {
 		b.publishArmsOf(ctx, beat.ID)
 	}
 	wake(m.grown)
-	wake(m.beaten)
+	if beat.Pulse == nil {
+		wake(m.beaten)
+		return
+	}
+	b.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
+}
+
+// putHost writes down what a host agent says of itself.
+func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
+	host := coleo.Host{
+		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
+		StartedAt: beat.StartedAt, LastSeen: now, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms,
+	}
+	if err := b.DB.PutHost(ctx, host); err != nil {
+		b.Log.Error("write down a host", "host", beat.ID, "error", err)
+	}
 }
 
 // merged is the last beat with what a beat about one arm says. The caller holds
@@ -92,14 +104,10 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 	if err != nil {
 		b.Log.Error("write down a heartbeat", "host", host, "error", err)
 	}
-	list, err := b.DB.Arms(ctx, true)
+	rows, err := b.rows(ctx, beats)
 	if err != nil {
 		b.Log.Error("read the arms of a heartbeat", "host", host, "error", err)
 		return
-	}
-	rows := make(map[string]coleo.Arm, len(list))
-	for _, arm := range list {
-		rows[arm.ID] = arm
 	}
 	for _, a := range beats {
 		arm, known := rows[a.ID]
@@ -111,6 +119,29 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 			b.updates.publish(coleo.Update{Arm: &arm})
 		}
 	}
+}
+
+// rows reads the rows of the arms of a beat, by id: one for a beat about one arm.
+func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo.Arm, error) {
+	var list []coleo.Arm
+	var err error
+	switch len(beats) {
+	case 0:
+	case 1:
+		var arm coleo.Arm
+		if arm, err = b.DB.Arm(ctx, beats[0].ID); err == nil {
+			list = append(list, arm)
+		} else if coleo.ErrorCode(err) == coleo.ENotFound {
+			err = nil
+		}
+	default:
+		list, err = b.DB.Arms(ctx, true)
+	}
+	rows := make(map[string]coleo.Arm, len(list))
+	for _, arm := range list {
+		rows[arm.ID] = arm
+	}
+	return rows, err
 }
 
 // tells notes the health of an arm that is about to be published, and tells
@@ -154,7 +185,7 @@ func (b *Brain) member(id string) *member {
 	defer b.mu.Unlock()
 	m, ok := b.hosts[id]
 	if !ok {
-		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1), confirmed: map[string]time.Time{}, told: map[string]coleo.Health{}}
+		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1), confirmed: map[string]time.Time{}, parts: map[string]partPulse{}, arms: map[string]bus.ArmPulse{}, told: map[string]coleo.Health{}}
 		b.hosts[id] = m
 		ctx := b.ctx
 		b.following.Go(func() { b.followHost(ctx, id, m.grown) })

@@ -51,7 +51,9 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	if err != nil {
 		return coleo.SpawnReply{}, err
 	}
-	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script}
+	order := bus.SpawnOrder{
+		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script, Drawn: !known,
+	}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
 			b.takeOut(ctx, arm, was)
@@ -218,16 +220,11 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 
 // shared warns of another live arm in the same work folder.
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
-	list, err := b.DB.Arms(ctx, true)
-	if err != nil {
+	other, err := b.DB.Beside(ctx, arm.ID, arm.Workdir)
+	if err != nil || other == "" {
 		return ""
 	}
-	for _, other := range list {
-		if other.ID != arm.ID && other.Workdir == arm.Workdir && other.Status != coleo.StatusStopped {
-			return fmt.Sprintf("arm %s works in the same folder (%s)", other.Name, arm.Workdir)
-		}
-	}
-	return ""
+	return fmt.Sprintf("arm %s works in the same folder (%s)", other, arm.Workdir)
 }
 
 // enter writes the arm's row before anything is started, and returns the row
@@ -305,7 +302,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	err = b.ask(ctx, arm, bus.OpSpawn, spawnTimeout, o, &report)
 	b.catchUp(ctx, arm.AgentID)
 	if err == nil {
-		b.takePulse(ctx, arm.AgentID)
+		b.takePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
 			_, _ = b.renewPermits(ctx, arm.AgentID) // or keepPermits does
 		}

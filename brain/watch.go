@@ -46,10 +46,13 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	m := b.member(id)
 	b.mu.Lock()
 	m.asked++
-	number, asked := m.asked, b.Now()
+	number, asked, known := m.asked, b.Now(), m.pulse
 	b.mu.Unlock()
 	var pulse bus.Pulse
-	err := b.Bus.Ask(ctx, id, bus.OpPulse, struct{}{}, &pulse)
+	err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Known: known.Mark}, &pulse)
+	if pulse.Same && pulse.Mark == known.Mark {
+		pulse.Arms = known.Arms
+	}
 	switch {
 	case bus.Unreachable(err):
 		b.lose(ctx, id, notConnected(id))
@@ -63,39 +66,116 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	if m.beat.PID != 0 {
 		m.seen = b.Now().UTC()
 	}
-	changed := back
+	var changed []string
 	if err == nil && number > m.answered { // an older answer may come later
 		m.answered = number
-		changed = m.note(pulse, asked) || changed
+		changed = m.note(pulse, asked)
 	}
-	settled := m.settled && !changed
+	settled := m.settled && !back
 	b.mu.Unlock()
 	if back {
 		_ = b.Bus.RollCall() // its next beat may be far, and says what it has started
-	}
-	if changed {
 		b.publishArmsOf(ctx, id)
+	} else {
+		b.publishArms(ctx, changed)
 	}
 	if err == nil && !settled {
 		b.reconcile(ctx, id, pulse)
 	}
 }
 
-// note takes over a pulse and tells whether an arm is watched or frozen other
-// than before. The caller holds the brain's mu.
-func (m *member) note(pulse bus.Pulse, at time.Time) bool {
+// takePulseOf is takePulse of one arm. Its row is not compared with what the host
+// agent says: the next pulse of all does that.
+func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
+	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
+	defer cancel()
+	asked := b.Now()
+	var pulse bus.Pulse
+	if err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Arm: arm}, &pulse); err != nil {
+		return // the next pulse of all says why
+	}
+	for _, a := range pulse.Arms {
+		if a.ID == arm { // an older host agent tells of all
+			b.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
+		}
+	}
+}
+
+// notePart takes over what a host agent says of one arm, and publishes it when it
+// is other than before.
+func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
+	m := b.member(id)
+	b.mu.Lock()
+	changed := m.notePart(a, as, at)
+	b.mu.Unlock()
+	if changed {
+		b.publishArms(ctx, []string{a.ID})
+	}
+}
+
+// partPulse is what a host agent has said of one arm since its last pulse of all.
+type partPulse struct {
+	bus.ArmPulse
+	as position // where the host's log ended before it looked at the arm
+}
+
+// notePart takes over what was said of one arm and tells whether it is other than
+// before. What is older than the last pulse is passed over. The caller holds the
+// brain's mu.
+func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
+	last := position{m.pulse.Epoch, m.pulse.Head}
+	if part, ok := m.parts[a.ID]; ok {
+		last = part.as
+	}
+	if m.pulsed.IsZero() || at.Before(m.pulsed) || as.epoch != last.epoch || as.seq < last.seq {
+		return false
+	}
+	before, known := m.arms[a.ID]
+	m.arms[a.ID], m.parts[a.ID] = a, partPulse{a, as}
+	if a.Attached {
+		m.confirmed[a.ID] = at.UTC()
+	}
+	m.settled = false
+	return !known || before != a
+}
+
+// note takes over a pulse and returns which arms are watched or frozen other than
+// before. What was said of one arm alone, and later, stands. The caller holds the
+// brain's mu.
+func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
-	m.pulse, m.pulsed, m.arms = pulse, at, map[string]bus.ArmPulse{}
-	changed := len(before) != len(pulse.Arms)
+	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
 	for _, a := range pulse.Arms {
 		m.arms[a.ID] = a
-		changed = changed || before[a.ID] != a
 		if a.Attached {
 			m.confirmed[a.ID] = at.UTC()
 		}
 	}
-	m.settled = m.settled && !changed && head == pulse.Head
+	for id, part := range m.parts {
+		if part.as.epoch == pulse.Epoch && part.as.seq > pulse.Head {
+			m.arms[id] = part.ArmPulse
+		} else {
+			delete(m.parts, id)
+		}
+	}
+	changed := differing(before, m.arms)
+	m.settled = m.settled && len(changed) == 0 && head == pulse.Head
 	return changed
+}
+
+// differing returns the arms of which two pulses say different things.
+func differing(before, now map[string]bus.ArmPulse) (out []string) {
+	for id, a := range now {
+		if was, known := before[id]; !known || was != a {
+			out = append(out, id)
+		}
+	}
+	for id := range before {
+		if _, known := now[id]; !known {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // noteSilence notes that a host agent has not answered for SilentAfter.
@@ -162,16 +242,20 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	if a, known := m.arms[arm.ID]; known && a.Process == bus.ProcessStopped && a.Generation == arm.Generation {
 		w.Frozen = a.PID
 	}
-	if w.Missing == "" && arm.Status != coleo.StatusStarting && m.upToDate() {
+	if w.Missing == "" && arm.Status != coleo.StatusStarting && m.upToDate(arm.ID) {
 		w.Missing = m.unheld(arm)
 	}
 	return w
 }
 
-// upToDate tells whether the last pulse is no older than what has been read of
-// the host's log. The caller holds the brain's mu.
-func (m *member) upToDate() bool {
-	return !m.pulsed.IsZero() && m.pulse.Epoch == m.head.epoch && m.pulse.Head >= m.head.seq
+// upToDate tells whether what the host agent said last of an arm is no older than
+// what has been read of its log. The caller holds the brain's mu.
+func (m *member) upToDate(arm string) bool {
+	last := position{m.pulse.Epoch, m.pulse.Head}
+	if part, ok := m.parts[arm]; ok {
+		last = part.as
+	}
+	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
 // unheld says that the host agent holds no session of an arm, "" when it does.
@@ -184,6 +268,15 @@ func (m *member) unheld(arm coleo.Arm) string {
 		return ""
 	}
 	return fmt.Sprintf("its host agent %s holds no session of it: 'coleo arm recover %s' takes it up again", arm.AgentID, arm.Name)
+}
+
+// publishArms publishes the rows of some arms with their health.
+func (b *Brain) publishArms(ctx context.Context, ids []string) {
+	for _, id := range ids {
+		if arm, err := b.Arm(ctx, id); err == nil { // else its followers are told of its end
+			b.updates.publish(coleo.Update{Arm: &arm})
+		}
+	}
 }
 
 // publishArmsOf publishes the rows of a host agent's arms with their health.

@@ -32,7 +32,7 @@ const (
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
-	OpPulse     Op = "pulse"     // nothing -> Pulse: cheap, asked every PulseEvery
+	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap, asked every PulseEvery
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: let arms be typed into that need it
 )
 
@@ -56,6 +56,10 @@ type SpawnOrder struct {
 	// Script is what the scripted model answers, as JSON. Empty: what was given
 	// before holds.
 	Script string `json:"script,omitempty"`
+
+	// Drawn says that ID was drawn at random for this very order. Then no process
+	// can carry the arm's mark, and nothing of an earlier start can be there.
+	Drawn bool `json:"drawn,omitempty"`
 }
 
 // ArmOrder is about one arm.
@@ -106,6 +110,12 @@ const (
 	ProcessDead    ProcessState = "dead"
 )
 
+// PulseOrder asks for a pulse: of one arm, or of all.
+type PulseOrder struct {
+	Arm   string `json:"arm,omitempty"`   // id; "": all. An older host agent tells of all.
+	Known string `json:"known,omitempty"` // the Mark of a pulse that the sender has; "": none
+}
+
 // Pulse is what a host agent knows of its arms without asking their holders. It
 // is evidence of this moment: serve believes it for SilentAfter, no longer.
 type Pulse struct {
@@ -113,6 +123,12 @@ type Pulse struct {
 	Epoch string     `json:"epoch"` // of the log, with Head: where it ended before the arms were looked at
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
+	Of    string     `json:"of,omitempty"` // id: the pulse is about this arm alone; "": about all
+
+	// Mark names what Arms says of all arms: whatever differs has another mark. Same
+	// says that it is the mark that the sender knows, and that Arms is left out.
+	Mark string `json:"mark,omitempty"`
+	Same bool   `json:"same,omitempty"`
 }
 
 // ArmPulse is one arm's part of a pulse.
@@ -251,8 +267,9 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	Arms         []ArmBeat `json:"arms"`         // whose identity is proven, whose process is not stopped and whose reader lives
-	Of           string    `json:"of,omitempty"` // the beat is about this arm alone, and all else is as before; "": about all
+	Arms         []ArmBeat `json:"arms"`            // whose identity is proven, whose process is not stopped and whose reader lives
+	Of           string    `json:"of,omitempty"`    // the beat is about this arm alone, and all else is as before; "": about all
+	Pulse        *ArmPulse `json:"pulse,omitempty"` // of that arm, as of Epoch and Head; nil from an older host agent
 	Epoch        string    `json:"epoch"`
 	Head         uint64    `json:"head"`
 	// TakesGiven says that the host agent heeds Env and Script of a SpawnOrder, and

@@ -28,6 +28,7 @@ type Client struct {
 	nonce string
 
 	asking sync.Mutex // held while a request waits for its answer; taken before mu
+	ending sync.Mutex // held while a stop waits for its answer; taken before asking
 
 	mu     sync.Mutex
 	conn   net.Conn // nil: none, the last request was not answered in time
@@ -115,6 +116,11 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	return c.askOn(conn, q, timeout)
+}
+
+// askOn is ask over a connection. The caller holds asking.
+func (c *Client) askOn(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
 		conn.Close()
@@ -162,6 +168,36 @@ func (c *Client) Status() (Status, error) {
 	return *r.Status, nil
 }
 
+// Proves asks the holder over the connection that stands whether it keeps what a
+// handle names, and returns what keeps the arm from going on, "" for nothing.
+// Errors: EBusy while another request waits for its answer, EUnavailable without a
+// connection, EUnproven.
+func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
+	if !c.asking.TryLock() {
+		return "", coleo.Errorf(coleo.EBusy, "the holder is being asked something else")
+	}
+	defer c.asking.Unlock()
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
+	if conn == nil {
+		return "", coleo.Errorf(coleo.EUnavailable, "there is no connection to the holder in %s", c.dir)
+	}
+	r, err := c.askOn(conn, request{Op: askStatus}, answerTimeout)
+	if err != nil {
+		return "", err
+	}
+	return r.Status.Blocked, r.Status.proves(h)
+}
+
+// proves refuses a handle that names another start, or other processes.
+func (s *Status) proves(h coleo.Handle) error {
+	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
+		return coleo.Errorf(coleo.EUnproven, "the holder keeps start %d of arm %s, with other processes than the handle names", s.Generation, s.Arm)
+	}
+	return nil
+}
+
 // Write types bytes. A conditional write that is refused is no error: see
 // Wrote. When the holder does not answer in time it will not type them later
 // either, unless it is older than such bounds. A caller may set a shorter one by TypeWithin.
@@ -206,6 +242,8 @@ func (c *Client) Signal(s syscall.Signal) error {
 // Stop ends the arm's whole process tree: hang-up and TERM, then KILL for what
 // is left after grace. It returns the pids that could not be ended.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
+	c.ending.Lock()
+	defer c.ending.Unlock()
 	r, err := c.ask(request{Op: askStop, Grace: grace}, grace+killTimeout+answerTimeout)
 	return r.Left, err
 }
@@ -227,8 +265,11 @@ func (c *Client) End(arm string, grace time.Duration) error {
 	return nil
 }
 
-// Close ends the connection. The holder goes on.
+// Close ends the connection. The holder goes on. Close waits for the answer to a
+// Stop: the holder gives it after the program's end, and it says what is left.
 func (c *Client) Close() error {
+	c.ending.Lock()
+	defer c.ending.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	conn := c.conn

@@ -97,10 +97,15 @@ func glance(id coleo.Identity) Liveness {
 	if err != nil || len(fields) <= statStartTime || fields[statStartTime] != strconv.FormatUint(id.StartTime, 10) {
 		return Dead
 	}
-	switch fields[statState] {
-	case "Z", "X":
+	return livenessOf(fields[statState][0])
+}
+
+// livenessOf reads the state in /proc/PID/stat.
+func livenessOf(state byte) Liveness {
+	switch state {
+	case 'Z', 'X':
 		return Dead
-	case "T", "t":
+	case 'T', 't':
 		return Stopped
 	}
 	return Alive

@@ -1,8 +1,11 @@
 package holder
 
 import (
+	"errors"
+	"fmt"
 	"syscall"
 	"testing"
+	"time"
 
 	"coleo.dev"
 )
@@ -81,5 +84,60 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 				t.Error("the newer start is not found by its mark")
 			}
 		})
+	}
+}
+
+// TestCloseWaitsForTheAnswerToAStop: who follows the arm lets go of it when its
+// program has ended, and the holder says later what became of the rest.
+func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
+	t.Parallel()
+	s, l := start(t, "setsid sh -c 'trap \"\" HUP TERM; echo up; sleep 1000' & wait")
+	c := dial(t, l)
+	output(t, c, 0, "up")
+	stopped := make(chan error, 1)
+	go func() {
+		left, err := c.Stop(time.Second) // which the program's child waits for
+		if len(left) > 0 {
+			err = errors.Join(err, fmt.Errorf("processes %v are left", left))
+		}
+		stopped <- err
+	}()
+	for deadline := time.Now().Add(patience); Look(s.Process) != Dead; {
+		if time.Now().After(deadline) {
+			t.Fatal("the program goes on")
+		}
+		time.Sleep(treePoll) // between two looks
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("stop beside a close = %v, want the holder's answer", err)
+	}
+}
+
+// TestTheListsOfChildrenNameTheWholeTree: also what has left the session, and what
+// became this process's own child when its parent ended.
+func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
+	t.Parallel()
+	if !listsChildren() {
+		t.Skip("this kernel does not list children")
+	}
+	s, l := start(t, "(setsid sh -c 'sleep 1000 & echo up; sleep 1000' &); sleep 1000")
+	output(t, dial(t, l), 0, "up")
+	want := treeOf(processes(), group{}, func(p process) bool { return p.parent == s.Holder.PID })
+	got := lookAtAll(withAllBelow(childrenOf(s.Holder.PID), group{}))
+	has := map[int]bool{}
+	for _, p := range got {
+		has[p.pid] = true
+	}
+	for _, p := range want {
+		if !has[p.pid] {
+			t.Errorf("process %d is in the tree %v, and not in %v", p.pid, pidsOf(want), pidsOf(got))
+		}
+	}
+	const least = 4 // guard, program, the shell with a session of its own, its sleep
+	if len(want) < least {
+		t.Errorf("the tree has only %v", pidsOf(want))
 	}
 }

@@ -61,7 +61,7 @@ func (s *server) reapOthers(ctx context.Context) {
 }
 
 // reap collects the orphans that have ended. The kernel names one child that has;
-// only when that one is for somebody else to collect are all processes listed.
+// only when that one is for somebody else to collect are all children listed.
 func (s *server) reap() {
 	for {
 		pid, err := endedChild()
@@ -75,9 +75,18 @@ func (s *server) reap() {
 			return
 		}
 	}
-	for _, p := range processes() {
-		if p.parent == os.Getpid() && p.zombie && p.pid != s.term.Pid() && p.pid != s.guardPid() {
-			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+	s.reapAll()
+}
+
+// reapAll collects every orphan that has ended.
+func (s *server) reapAll() {
+	children := ownChildren
+	if !listsChildren() {
+		children = func() []int { return pidsOf(processes()) }
+	}
+	for _, pid := range children() {
+		if pid != s.term.Pid() && pid != s.guardPid() {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // of nobody else's child it is refused
 		}
 	}
 }
@@ -114,16 +123,24 @@ func (s *server) endTree(grace time.Duration) []int {
 // tree returns the arm's live processes: all below this one but the guard, and
 // all in the arm's control group.
 func (s *server) tree() []process {
-	guard := s.guardPid()
-	return treeOf(s.group, func(p process) bool { return p.parent == os.Getpid() && p.pid != guard })
+	if listsChildren() {
+		return s.descendants()
+	}
+	return s.treeAmong(processes())
 }
 
-// treeOf returns the live processes in a group, those for which root holds,
-// and all below them.
-func treeOf(g group, root func(process) bool) []process {
+// treeAmong is tree among processes that were looked at.
+func (s *server) treeAmong(all []process) []process {
+	guard := s.guardPid()
+	return treeOf(all, s.group, func(p process) bool { return p.parent == os.Getpid() && p.pid != guard })
+}
+
+// treeOf returns those live ones of all processes that are in a group, for which
+// root holds, or that are below such a one.
+func treeOf(all []process, g group, root func(process) bool) []process {
 	in := g.pids()
 	listed := func(p process) bool { return root(p) || in[p.pid] }
-	return below(processes(), listed, func(p process) bool { return root(p) || g.pids()[p.pid] })
+	return below(all, listed, func(p process) bool { return root(p) || g.pids()[p.pid] })
 }
 
 // awaitGone waits until nothing of the arm is there, calling again with what
@@ -330,7 +347,7 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 // their start named such a start of the arm, and those below them. Environments
 // of other users' processes cannot be read; they are not ours.
 func markedTree(g group, arm string, which func(generation int, start string) bool) []process {
-	return treeOf(g, func(p process) bool {
+	return treeOf(processes(), g, func(p process) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 		if err != nil {
 			return false

@@ -34,6 +34,9 @@ type arm struct {
 	blocked string        // what keeps the arm from going on
 	silent  bool          // its holder did not answer when the session was to be taken up
 	dead    chan struct{} // closed when the session has ended
+
+	sight sync.Mutex    // of watch
+	watch *holder.Watch // the session's process; nil: it is not kept in sight
 }
 
 // live returns the session, or why there is none.
@@ -228,7 +231,10 @@ func (a *arm) letGo() {
 }
 
 // report looks at the arm now. It changes nothing.
-func (a *arm) report() bus.ArmReport {
+func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
+
+// reportBy is report with a way to prove who holds the arm.
+func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
 		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
@@ -244,7 +250,11 @@ func (a *arm) report() bus.ArmReport {
 		return r
 	}
 	r.Proof, r.Blocked = prove(*r.Handle)
-	r.Process = bus.ProcessState(holder.Look(r.Handle.Process))
+	if r.Attached {
+		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true))
+	} else {
+		r.Process = bus.ProcessState(holder.Look(r.Handle.Process))
+	}
 	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
 		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' has it go on", pid, pid)
 	}

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -100,4 +102,34 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 	if again[len(again)-1].Seq != last.Seq {
 		t.Errorf("the log ends with event %d, want %d", again[len(again)-1].Seq, last.Seq)
 	}
+}
+
+// TestNoEventIsBetweenAPieceAndItsHead: serve takes an answer without events for the
+// end of the log, and goes on from the head that it names.
+func TestNoEventIsBetweenAPieceAndItsHead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const events = 2000
+	written := make(chan error, 1)
+	go func() {
+		var err error
+		for range events {
+			err = errors.Join(err, s.host.append(context.Background(), event("a", coleo.EventWitness, kept{})))
+		}
+		written <- err
+	}()
+	for at := uint64(0); at < events; {
+		answer, err := s.host.events(t.Context(), bus.EventsOrder{After: at})
+		s.check(err)
+		piece := answer.(bus.Events)
+		if len(piece.List) == 0 && piece.Head > at {
+			t.Errorf("behind event %d there is nothing, says an answer whose head is %d", at, piece.Head)
+			at = piece.Head
+			continue
+		}
+		if len(piece.List) > 0 {
+			at = piece.List[len(piece.List)-1].Seq
+		}
+	}
+	s.check(<-written)
 }

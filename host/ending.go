@@ -36,11 +36,11 @@ func sweepStart(arm, nonce string) []int {
 	return holder.SweepStarts(arm, holder.OfStart(nonce))
 }
 
-// clear makes sure that nothing of the starts before one is left, whatever the
-// database says of them: a holder that proves itself must be killed by an order,
+// vacant makes sure that nobody holds an earlier start of the arm, whatever the
+// database says: a holder that proves itself must be killed by an order,
 // one that does not is left alone, and so is whatever lives in one of the arm's
-// folders. What dead ones left behind is swept.
-func (a *arm) clear(next int) error {
+// folders. What dead ones left behind is for sweep.
+func (a *arm) vacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
 	a.mu.Unlock()
@@ -62,9 +62,6 @@ func (a *arm) clear(next int) error {
 		if left := holder.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict, "this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
 		}
-	}
-	if left := holder.SweepStarts(a.record.ID, func(generation int, _ string) bool { return generation < next }); len(left) > 0 {
-		return coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.name())
 	}
 	return nil
 }
@@ -171,7 +168,10 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	if _, err := a.live(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
 	}
-	if err := a.clear(a.newest() + 1); err != nil {
+	if err := a.vacant(); err != nil {
+		return nil, err
+	}
+	if _, err := a.sweep(a.newest() + 1); err != nil {
 		return nil, err
 	}
 	if err := a.removeFiles(); err != nil {

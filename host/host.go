@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
@@ -53,9 +54,12 @@ type Host struct {
 	end  context.CancelFunc
 
 	owed  owed
-	full  fullDisk
-	read  atomic.Uint64 // how far serve has the log
-	rules rereader      // of Run alone
+	marks traces
+
+	marked marking
+	full   fullDisk
+	read   atomic.Uint64 // how far serve has the log
+	rules  rereader      // of Run alone
 
 	instance string    // random: tells it from another host agent with the same id
 	began    time.Time // when it took the id
@@ -66,7 +70,7 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Host{Config: c, arms: map[string]*arm{}, instance: rand.Text(), began: time.Now()}
+	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: holder.Traces}, instance: rand.Text(), began: time.Now()}
 }
 
 // Run takes up the arms that are there and carries out commands until ctx
@@ -230,11 +234,13 @@ func (h *Host) all() []*arm {
 
 // reports looks at arms at the same time: a holder that does not answer takes
 // long to be given up.
-func reports(arms []*arm) []bus.ArmReport {
+func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
+
+func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	out := make([]bus.ArmReport, len(arms))
 	var looking sync.WaitGroup
 	for i, a := range arms {
-		looking.Go(func() { out[i] = a.report() })
+		looking.Go(func() { out[i] = look(a) })
 	}
 	looking.Wait()
 	return out
@@ -245,7 +251,7 @@ func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
 	arms := h.all()
-	for i, r := range reports(arms) {
+	for i, r := range each(arms, (*arm).vouch) {
 		if r.Proof == bus.Proven || r.Proof == bus.Silent {
 			arms[i].noteBlocked(h.ctx, r.Blocked)
 		}
@@ -258,11 +264,13 @@ func (h *Host) beat() {
 }
 
 // beatOf publishes a sign of life with one arm, whose start or end has just been
-// written down. It asks that arm's holder alone.
+// written down. It asks the holder of that arm alone, and of an end nobody.
 func (h *Host) beatOf(a *arm) {
-	r := a.report()
-	b := h.newBeat()
-	b.Of, b.Arms = r.ID, armBeat(r)
+	b := h.newBeat() // its head comes before the looks at the arm
+	p := a.pulse()
+	if b.Of, b.Pulse = p.ID, &p; p.Attached {
+		b.Arms = armBeat(a.vouch())
+	}
 	h.publish(b)
 }
 

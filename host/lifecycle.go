@@ -69,11 +69,13 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
 	next := max(a.newest()+1, o.Config.Generation) // it may have run elsewhere since
-	if err := a.clear(next); err != nil {
+	if err := a.vacant(); err != nil {
 		return err
 	}
-	if newer := holder.MarkedFrom(a.record.ID, next); len(newer) > 0 {
-		return coleo.Errorf(coleo.EConflict, "start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started", next, o.Name, newer)
+	if first := o.Drawn && next == 1; !first { // nothing can carry the mark of an id that was drawn just now
+		if err := a.sweepToStart(next); err != nil {
+			return err
+		}
 	}
 	if err := a.thin(); err != nil {
 		return err

@@ -114,11 +114,12 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
+	head, epoch := h.DB.Head(), h.DB.Epoch() // before the list, so that no event is between the two
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	return bus.Events{Epoch: h.DB.Epoch(), List: list, Head: h.DB.Head(), Checked: o.Epoch != "", Deleted: h.DB.Deleted()}, nil
+	return bus.Events{Epoch: epoch, List: list, Head: head, Checked: o.Epoch != "", Deleted: h.DB.Deleted()}, nil
 }
 
 func explain(ctx context.Context, a *arm) (any, error) {

@@ -114,7 +114,7 @@ func (s *stage) start() {
 	s.check(s.db.SetHost(s.t.Context(), hostID))
 	s.conn = s.bus.HostBy(s.way)
 	s.host = New(Config{
-		ID: hostID, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 2,
+		ID: hostID, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
 		Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -186,12 +186,23 @@ func (s *stage) until(what string, ok func() bool) {
 	}
 }
 
+// id is what an arm's id is in these tests.
+func (s *stage) id(name string) string {
+	return filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name
+}
+
+// order is an order to start an arm.
+func (s *stage) order(name string) bus.SpawnOrder {
+	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: s.dir}}
+}
+
 // arm starts an arm and returns its id when it is idle.
 func (s *stage) arm(name string) string {
 	s.t.Helper()
 	work := s.path("work-" + name)
 	s.check(os.MkdirAll(work, 0o700))
-	o := bus.SpawnOrder{ID: filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name, Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: work}}
+	o := s.order(name)
+	o.Config.Workdir = work
 	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
 	s.awaits(id, coleo.Idle)
 	return id

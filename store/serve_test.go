@@ -258,3 +258,36 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 		t.Errorf("cursor after the host lost its log = %s %d, want e2 1", epoch, seq)
 	}
 }
+
+// TestOnlyDoubtfulRowsAreRead: a pulse contradicts no others, and there may be
+// hundreds.
+func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for id, change := range map[string]func(*coleo.Arm){
+		"stopped":   func(a *coleo.Arm) { a.Status = coleo.StatusStopped },
+		"ordered":   func(a *coleo.Arm) { a.Status, a.Rule = coleo.StatusStarting, "ordered" },
+		"nameless":  func(a *coleo.Arm) { a.Name = a.ID },
+		"idle":      func(*coleo.Arm) {},
+		"elsewhere": func(a *coleo.Arm) { a.Status, a.AgentID = coleo.StatusStopped, "h2" },
+	} {
+		a := coleo.Arm{ID: id, Name: id + "-", Harness: "h", Status: coleo.StatusIdle, State: coleo.Idle, AgentID: "h1", Workdir: "/w"}
+		change(&a)
+		if err := s.CreateArm(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Doubtful(t.Context(), "h1", "ordered")
+	var got []string
+	for _, a := range list {
+		got = append(got, a.ID)
+	}
+	if want := []string{"nameless", "ordered", "stopped"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("doubtful are %v (%v), want %v", got, err, want)
+	}
+	for folder, want := range map[string]string{"/w": "nameless", "/elsewhere": ""} {
+		if name, err := s.Beside(t.Context(), "idle", folder); err != nil || name != want {
+			t.Errorf("beside the arm, %q works in %s (%v), want %q", name, folder, err, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,6 +110,31 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 		return nil, fmt.Errorf("read the arms: %w", err)
 	}
 	return list, nil
+}
+
+// Doubtful returns those arms of a host whose rows a host agent's word may
+// contradict: the stopped ones, those that have a rule, and those without a name of
+// their own.
+func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
+	var shape coleo.Arm
+	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
+		WHERE agent_id = ? AND (status = 'stopped' OR rule = ? OR name = id) ORDER BY name`, host, rule)
+	list, err := collect(rows, err, armCells)
+	if err != nil {
+		return nil, fmt.Errorf("read the doubtful arms of host %s: %w", host, err)
+	}
+	return list, nil
+}
+
+// Beside returns the name of another arm that works in a folder and is not stopped,
+// "" when none does.
+func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, err error) {
+	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
+		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("look for arms in %s: %w", workdir, err)
+	}
+	return name, nil
 }
 
 // Arm returns the arm with that id or, else, that name. Errors: ENotFound.

@@ -235,6 +235,9 @@ func (s *session) LastOutput() time.Time {
 	return s.output
 }
 
+// Held asks the session's holder whether it is the one in the handle.
+func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
+
 // Changes yields what happened after a cursor, and then what happens.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)

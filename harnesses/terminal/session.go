@@ -54,6 +54,7 @@ var (
 	_ coleo.Terminal  = (*session)(nil)
 	_ coleo.Explainer = (*session)(nil)
 	_ coleo.Talker    = (*session)(nil)
+	_ coleo.Held      = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
 	_ coleo.Reloader  = (*session)(nil)
 
@@ -141,6 +142,9 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	}
 	return &outputReader{stream: stream}, nil
 }
+
+// Held asks the session's holder whether it is the one in the handle.
+func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Input types raw bytes.
 func (s *session) Input(ctx context.Context, p []byte) error {

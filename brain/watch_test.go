@@ -1,0 +1,200 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// rowsOf adds idle arms of the scripted host and returns their pulses.
+func (s *scripted) rowsOf(n int) (pulses []bus.ArmPulse) {
+	s.t.Helper()
+	for i := range n {
+		id := "arm-" + strconv.Itoa(i)
+		check(s.t, s.db.CreateArm(s.t.Context(), coleo.Arm{ID: id, Name: id + "x", Harness: "h", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle, State: coleo.Idle}))
+		pulses = append(pulses, bus.ArmPulse{ID: id, Generation: 1, Attached: true, Process: bus.ProcessAlive})
+	}
+	return pulses
+}
+
+// TestAStartAsksOfItsArmAlone: what a start and an end cost does not grow with the
+// arms that the host agent has.
+func TestAStartAsksOfItsArmAlone(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	var ofAll, ofOne atomic.Int64
+	s.does(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.PulseOrder
+		err := json.Unmarshal(data, &o)
+		if o.Arm == "" {
+			ofAll.Add(1)
+			return bus.Pulse{}, err
+		}
+		ofOne.Add(1)
+		return bus.Pulse{Of: o.Arm, Arms: []bus.ArmPulse{{ID: o.Arm, Generation: 1, Attached: true, Process: bus.ProcessAlive}}}, err
+	})
+	drawn := make(chan bool, 1)
+	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.SpawnOrder
+		err := json.Unmarshal(data, &o)
+		drawn <- o.Drawn
+		// as a host agent does when the start is written down
+		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID, Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
+		return bus.ArmReport{}, err
+	})
+	s.until("its pulse was taken", func() bool { return ofAll.Load() > 0 })
+	const starts = 30
+	began, before := time.Now(), ofAll.Load()
+	for i := range starts {
+		_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "arm-" + strconv.Itoa(i), Harness: "aider", Workdir: "/w"})
+		check(t, err)
+		if !<-drawn {
+			t.Error("the host agent is not told that the arm's id is new")
+		}
+	}
+	regular := int64(time.Since(began)/bus.PulseEvery) + pulsesAtOnce
+	if n := ofAll.Load() - before; n > regular {
+		t.Errorf("%d starts asked for %d pulses of all arms, of which %d are the regular ones", starts, n, regular)
+	}
+	if n := ofOne.Load(); n != starts {
+		t.Errorf("%d starts asked for %d pulses of one arm", starts, n)
+	}
+}
+
+// TestAnArmThatHasRunIsNotCalledNew: its id was drawn for an earlier order.
+func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	drawn := make(chan bool, 1)
+	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.SpawnOrder
+		err := json.Unmarshal(data, &o)
+		drawn <- o.Drawn
+		return bus.ArmReport{}, err
+	})
+	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost, Status: coleo.StatusStopped, State: coleo.Dead}))
+	_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "ada", Workdir: "/w"})
+	check(t, err)
+	if <-drawn {
+		t.Error("the host agent is told that the id is new, and need not look for an earlier start")
+	}
+}
+
+// TestOneArmsNewsArePublishedAlone: of a pulse of all arms, and of what is said of
+// one. The brain takes pulses of its own beside the test's, and publishes the first
+// one late perhaps: one round in which no other arm is published is enough.
+func TestOneArmsNewsArePublishedAlone(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	const arms, rounds = 20, 10
+	pulses := s.rowsOf(arms)
+	s.says(bus.OpPulse, bus.Pulse{Arms: pulses})
+	s.brain.takePulse(t.Context(), scriptedHost)
+	news := s.brain.updates.subscribe()
+	var told map[string]int
+	for round := range rounds {
+		now := append([]bus.ArmPulse{}, pulses...)
+		if round%2 == 0 {
+			now[3].Process = bus.ProcessStopped
+		}
+		s.says(bus.OpPulse, bus.Pulse{Arms: now})
+		s.brain.takePulse(t.Context(), scriptedHost)
+		now[4].PID = round + 1
+		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, Of: now[4].ID, Pulse: &now[4]})
+		for told = map[string]int{}; len(news) > 0; {
+			if u := <-news; u.Arm != nil {
+				told[u.Arm.ID]++
+			}
+		}
+		if len(told) == 2 && told["arm-3"] > 0 && told["arm-4"] > 0 {
+			return
+		}
+	}
+	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds, told)
+}
+
+// TestTheLaterWordOnAnArmStands: a pulse of all arms may come behind what was said
+// later of one.
+func TestTheLaterWordOnAnArmStands(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	alive := bus.ArmPulse{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive}
+	dead := bus.ArmPulse{ID: "a", Generation: 1, Process: bus.ProcessDead}
+	other := bus.ArmPulse{ID: "b", Generation: 1, Attached: true, Process: bus.ProcessAlive}
+	fresh := func() *member {
+		m := &member{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{}, head: position{"e", 6}}
+		m.note(bus.Pulse{Epoch: "e", Head: 5, Arms: []bus.ArmPulse{alive, other}}, now)
+		return m
+	}
+	m := fresh()
+	if !m.notePart(dead, position{"e", 7}, now) || m.arms["a"] != dead {
+		t.Errorf("what was said later of the arm is passed over: %+v", m.arms["a"])
+	}
+	if !m.upToDate("a") || m.upToDate("b") {
+		t.Errorf("the log was read to 6; up to date are a: %t, of 7, and b: %t, of 5", m.upToDate("a"), m.upToDate("b"))
+	}
+	m.note(bus.Pulse{Epoch: "e", Head: 6, Arms: []bus.ArmPulse{alive, other}}, now.Add(1))
+	if m.arms["a"] != dead || !m.upToDate("b") {
+		t.Errorf("an older pulse of all arms took over: %+v", m.arms["a"])
+	}
+	m.note(bus.Pulse{Epoch: "e", Head: 8, Arms: []bus.ArmPulse{alive, other}}, now.Add(2))
+	if m.arms["a"] != alive || len(m.parts) != 0 {
+		t.Errorf("a newer pulse of all arms did not take over: %+v, %+v", m.arms["a"], m.parts)
+	}
+	for why, part := range map[string]struct {
+		as position
+		at time.Time
+	}{
+		"of an earlier log":           {position{"e", 4}, now},
+		"of another log":              {position{"f", 9}, now},
+		"asked for before that pulse": {position{"e", 5}, now.Add(-1)},
+	} {
+		if m := fresh(); m.notePart(dead, part.as, part.at) || m.arms["a"] != alive {
+			t.Errorf("a word %s took over", why)
+		}
+	}
+}
+
+// TestASamePulseVouchesForAllArms: it leaves out what serve knows, and is evidence
+// of a later moment all the same.
+func TestASamePulseVouchesForAllArms(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	pulses := s.rowsOf(3)
+	var whole atomic.Int64
+	s.does(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.PulseOrder
+		err := json.Unmarshal(data, &o)
+		if o.Known == "m1" {
+			return bus.Pulse{Mark: "m1", Same: true}, err
+		}
+		whole.Add(1)
+		return bus.Pulse{Mark: "m1", Arms: pulses}, err
+	})
+	m := s.brain.member(scriptedHost)
+	look := func() (arms int, confirmed time.Time) {
+		s.brain.mu.Lock()
+		defer s.brain.mu.Unlock()
+		return len(m.arms), m.confirmed["arm-1"]
+	}
+	s.brain.takePulse(t.Context(), scriptedHost)
+	s.until("a pulse has told of the arms", func() bool { n, _ := look(); return n == len(pulses) })
+	_, before := look()
+	s.until("a later pulse vouches for them", func() bool {
+		s.brain.takePulse(t.Context(), scriptedHost)
+		n, at := look()
+		return n == len(pulses) && at.After(before)
+	})
+	if n := whole.Load(); n > pulsesAtOnce {
+		t.Errorf("%d pulses told of all arms", n)
+	}
+	if missing := s.brain.watchOf(s.row("arm-1")).Missing; missing != "" {
+		t.Errorf("the arm is said to be unwatched: %s", missing)
+	}
+}

@@ -1,0 +1,74 @@
+package host
+
+import (
+	"slices"
+	"sync"
+
+	"coleo.dev"
+	"coleo.dev/holder"
+)
+
+// traces looks at all processes for the marks of arms. Starts that wait side by
+// side share one look. Nobody gets the result of a look that began before it asked.
+type traces struct {
+	look func() map[string][]int // holder.Traces
+
+	looking sync.Mutex // one look at a time; taken before mu
+	mu      sync.Mutex
+	next    *look // which has not begun; nil: none
+}
+
+// look is one look at all processes.
+type look struct {
+	waiting int // how many share it
+	done    bool
+	found   map[string][]int
+}
+
+// of returns the generations of which processes carry an arm's mark now.
+func (t *traces) of(arm string) []int {
+	t.mu.Lock()
+	if t.next == nil {
+		t.next = &look{}
+	}
+	mine := t.next
+	mine.waiting++
+	t.mu.Unlock()
+	t.looking.Lock()
+	defer t.looking.Unlock()
+	if mine.done {
+		return mine.found[arm]
+	}
+	t.mu.Lock()
+	t.next = nil // whoever asks from now on gets a later look
+	t.mu.Unlock()
+	mine.found, mine.done = t.look(), true
+	return mine.found[arm]
+}
+
+// sweep ends what is left of the starts before one, and returns which generations
+// carried the arm's mark. That is evidence, whatever the database says.
+func (a *arm) sweep(next int) (found []int, err error) {
+	found = a.host.marks.of(a.record.ID)
+	older := func(generation int) bool { return generation < next }
+	if !slices.ContainsFunc(found, older) {
+		return found, nil
+	}
+	if left := holder.SweepStarts(a.record.ID, func(generation int, _ string) bool { return older(generation) }); len(left) > 0 {
+		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.name())
+	}
+	return found, nil
+}
+
+// sweepToStart is sweep before a start. It refuses when that start, or a later one,
+// runs already.
+func (a *arm) sweepToStart(next int) error {
+	found, err := a.sweep(next)
+	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
+		return err
+	}
+	if newer := holder.MarkedFrom(a.record.ID, next); len(newer) > 0 {
+		return coleo.Errorf(coleo.EConflict, "start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started", next, a.name(), newer)
+	}
+	return nil
+}

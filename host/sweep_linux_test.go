@@ -1,0 +1,70 @@
+package host
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+)
+
+// TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone: serve names the start that
+// it means, and the host agent may have begun another one since.
+func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
+	s.arm("ada")
+	was := s.report(id)
+	s.refused(coleo.EStale, bus.OpKill, bus.ArmOrder{Arm: id, Generation: was.Generation - 1})
+	s.isThere(id, was)
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id, Generation: was.Generation})
+	if holder.Look(was.Handle.Process) != holder.Dead {
+		t.Error("the start that was named goes on")
+	}
+}
+
+// planted is a process that carries an arm's mark and that nobody knows of.
+func planted(t *testing.T, arm string, generation int) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{fmt.Sprintf("%s=%s/%d/word", holder.EnvArm, arm, generation)}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// TestAStartSweepsByTheMarkAlone: neither database nor folder know of the process.
+func TestAStartSweepsByTheMarkAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	older := planted(t, s.id("ada"), 1)
+	o := s.order("ada")
+	o.Config.Generation = 2
+	must[bus.ArmReport](s, bus.OpSpawn, o)
+	if state, err := older.Process.Wait(); err != nil || state.Success() {
+		t.Errorf("the process of an older start ended with %v (%v)", state, err)
+	}
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: o.ID})
+
+	// That the id was drawn for an order says nothing once the arm has run.
+	older = planted(t, o.ID, 2)
+	o.Drawn, o.Config.Generation = true, 0
+	must[bus.ArmReport](s, bus.OpSpawn, o)
+	if state, err := older.Process.Wait(); err != nil || state.Success() {
+		t.Errorf("the process of an older start ended with %v (%v)", state, err)
+	}
+
+	newer := planted(t, s.id("bob"), 7)
+	o = s.order("bob")
+	o.Config.Generation = 7
+	s.refused(coleo.EConflict, bus.OpSpawn, o)
+	if holder.Marked(o.ID) == nil {
+		t.Errorf("process %d of a newer start was ended", newer.Process.Pid)
+	}
+}

@@ -1,0 +1,200 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"coleo.dev/bus"
+	"coleo.dev/holder"
+)
+
+// These tests count what this process and the holders that it started read. They
+// do not run beside others: the kernel counts for the whole process, and adds what
+// a child has read when that is collected.
+
+// crowdSize is how many processes that are nobody's arm a crowd has. Who looks
+// at all processes reads at least one file of each.
+const crowdSize = 300
+
+// crowd fills the machine with processes that are nobody's arm.
+func crowd(t *testing.T) {
+	t.Helper()
+	for range crowdSize {
+		cmd := exec.Command("sleep", "1000")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	}
+}
+
+// readsFor is how often something is read, on average, while do is done some times.
+func readsFor(t *testing.T, times int, do func(i int)) int {
+	t.Helper()
+	before := readsSoFar(t)
+	for i := range times {
+		do(i)
+	}
+	return (readsSoFar(t) - before) / times
+}
+
+func readsSoFar(t *testing.T) int {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Skipf("the kernel does not count reads: %v", err)
+	}
+	var calls int
+	if _, err := fmt.Sscanf(string(raw), "rchar: %d\nwchar: %d\nsyscr: %d", new(int), new(int), &calls); err != nil {
+		t.Fatal(err)
+	}
+	return calls
+}
+
+// TestAnEndLooksAtTheArmAlone: the holder ends the arm's own processes and says
+// that none is left. Nobody looks at all that the machine has.
+func TestAnEndLooksAtTheArmAlone(t *testing.T) {
+	s := newStage(t)
+	const ends = 8
+	end := func(name string) int {
+		for i := range ends {
+			must[bus.ArmReport](s, bus.OpSpawn, s.order(name+strconv.Itoa(i)))
+		}
+		return readsFor(t, ends, func(i int) {
+			must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: s.id(name + strconv.Itoa(i))})
+		})
+	}
+	alone := end("a")
+	crowd(t)
+	if got := end("b"); got-alone > crowdSize/2 {
+		t.Errorf("an end reads %d times, and %d times beside %d more processes", alone, got, crowdSize)
+	}
+}
+
+// TestAStartLooksAtAllProcessesOnceAtMost: for the marks of earlier starts, which
+// an arm whose id was drawn for the order cannot have.
+func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
+	s := newStage(t)
+	const starts = 6
+	var looks atomic.Int64
+	look := s.host.marks.look
+	s.host.marks.look = func() map[string][]int { looks.Add(1); return look() }
+	start := func(name string, drawn bool) (reads int) {
+		reads = readsFor(t, starts, func(i int) {
+			o := s.order(name + strconv.Itoa(i))
+			o.Drawn = drawn
+			must[bus.ArmReport](s, bus.OpSpawn, o)
+		})
+		for i := range starts {
+			must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: s.id(name + strconv.Itoa(i))})
+		}
+		return reads
+	}
+	alone := start("a", false)
+	if n := looks.Load(); n != starts {
+		t.Errorf("%d starts of arms that may have run before looked %d times", starts, n)
+	}
+	crowd(t)
+	looks.Store(0)
+	again := start("a", false)
+	if n := looks.Load(); n != starts {
+		t.Errorf("%d starts of arms that have run before looked %d times", starts, n)
+	}
+	const once = 3 // an open file, a read that has it all, and one that says so; two are reads
+	if again-alone > once*crowdSize {
+		t.Errorf("a start reads %d times, and %d times beside %d more processes", alone, again, crowdSize)
+	}
+	looks.Store(0)
+	if drawn := start("b", true); drawn-alone > crowdSize/2 || looks.Load() != 0 {
+		t.Errorf("a start with an id that was drawn for it reads %d times beside %d more processes, and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
+	}
+}
+
+// TestStartsThatWaitShareALook: and none gets one that began before it asked.
+func TestStartsThatWaitShareALook(t *testing.T) {
+	t.Parallel()
+	began, goOn := make(chan int), make(chan struct{})
+	n := 0
+	marks := traces{look: func() map[string][]int {
+		n++
+		now := n
+		began <- now
+		<-goOn
+		return map[string][]int{"ada": {now}}
+	}}
+	const waiting = 5
+	got := make(chan int, 1+waiting)
+	ask := func() { got <- marks.of("ada")[0] }
+	go ask()
+	<-began // they all ask while the first look is under way
+	var asked sync.WaitGroup
+	for range waiting {
+		asked.Go(ask)
+	}
+	(&stage{t: t}).until("all wait", func() bool {
+		marks.mu.Lock()
+		defer marks.mu.Unlock()
+		return marks.next != nil && marks.next.waiting == waiting
+	})
+	goOn <- struct{}{}
+	if at := <-got; at != 1 {
+		t.Errorf("the first start was told of look %d", at)
+	}
+	if second := <-began; second != 2 {
+		t.Fatalf("look %d follows the first", second)
+	}
+	goOn <- struct{}{}
+	asked.Wait()
+	for range waiting {
+		if at := <-got; at != 2 {
+			t.Errorf("a start that asked during the first look was told of look %d", at)
+		}
+	}
+}
+
+// TestABeatNeedsNoNewConnection: the one that a session has shows that its holder
+// lives and who it is.
+func TestABeatNeedsNoNewConnection(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	beats := make(chan bus.Beat, 100)
+	s.check(s.serve.Beats(t.Context(), func(b bus.Beat) {
+		if b.Of == "" {
+			beats <- b
+		}
+	}))
+	dir := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Dir
+	s.check(os.Rename(holder.SocketPath(dir), holder.SocketPath(dir)+".away"))
+	s.check(s.serve.RollCall())
+	if b := <-beats; len(b.Arms) != 1 || b.Arms[0].ID != id {
+		t.Errorf("where nobody can connect to the holder, the beat vouches for %v: its session is connected", b.Arms)
+	}
+	s.check(os.Rename(holder.SocketPath(dir)+".away", holder.SocketPath(dir)))
+}
+
+// TestAPulseReadsOnceForEachArm: it is asked for every 1.5 s.
+func TestAPulseReadsOnceForEachArm(t *testing.T) {
+	s := newStage(t)
+	const arms, pulses = 4, 50
+	for i := range arms {
+		s.arm("a" + strconv.Itoa(i))
+	}
+	got := readsFor(t, pulses, func(int) {
+		p, err := s.host.pulse(t.Context(), bus.PulseOrder{})
+		s.check(err)
+		for _, a := range p.(bus.Pulse).Arms {
+			if a.Process != bus.ProcessAlive {
+				t.Errorf("%+v", a)
+			}
+		}
+	})
+	if got > arms+1 {
+		t.Errorf("a pulse of %d arms reads %d times", arms, got)
+	}
+}
