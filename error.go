@@ -46,16 +46,22 @@ type Error struct {
 	// Delivered says of a prompt whether the agent CLI took it. It is nil where
 	// that is not known, and for all that is no prompt.
 	Delivered *bool `json:"delivered,omitempty"`
+
+	wrapped error
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Errorf makes an *Error. Wrapped errors are written into the message; the
-// chain ends here, because the code is what callers decide by.
+// Errorf returns an *Error whose message is made as fmt.Errorf makes it. Unwrap
+// returns what the format wraps with %w.
 func Errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Errorf(format, args...).Error()}
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), wrapped: errors.Unwrap(err)}
 }
+
+// Unwrap returns the error that was wrapped, nil for none.
+func (e *Error) Unwrap() error { return e.wrapped }
 
 // ErrorCode returns the code of the first *Error in err's chain, EInternal for
 // any other error and "" for nil.

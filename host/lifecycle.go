@@ -247,9 +247,10 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}
 	a.noteBlocked(ctx, silence(handle))
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		from := r.State
 		a.reading, a.silent = reading, true
 		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
-		return []coleo.Event{event(r.ID, coleo.EventState, coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: a.record.State})}
+		return []coleo.Event{event(r.ID, coleo.EventState, coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
 	})
 }
 

@@ -87,6 +87,8 @@ func sayingOf(e coleo.Event) (saying, error) {
 		var c coleo.Change
 		err := json.Unmarshal(e.Payload, &c)
 		return saying{Who: "lost", Text: c.Note}, err
+	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked, coleo.EventRules,
+		coleo.EventRemoved, coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation:
 	}
 	return saying{}, nil
 }

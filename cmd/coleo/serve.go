@@ -72,13 +72,22 @@ func serve(ctx context.Context, s setup) error {
 	if s.Notify != "" {
 		go notify(ctx, b, s.Notify, log)
 	}
+	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
+}
+
+// bothUntilOneEnds runs two functions side by side. When one returns, the context of
+// the other ends. It returns the errors of both.
+func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	running := make(chan error, 1)
-	go func() { running <- b.Run(ctx) }()
-	err = listenAndServe(ctx, s, b, log)
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- one(ctx)
+	}()
+	err := other(ctx)
 	cancel()
-	return errors.Join(err, <-running)
+	return errors.Join(<-ended, err)
 }
 
 // openBus starts the embedded bus and connects this process to it.

@@ -1,0 +1,36 @@
+package host
+
+import (
+	"encoding/json"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// TestASilentHolderIsToldFromTheStateBefore: the event names the state that the arm
+// had, and not the one that it gets.
+func TestASilentHolderIsToldFromTheStateBefore(t *testing.T) {
+	s := newStage(t)
+	id := s.arm("one")
+	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Holder.PID
+	s.halt()
+	s.check(syscall.Kill(pid, syscall.SIGSTOP))
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	s.start()
+	var change coleo.Change
+	s.until("it is written down that the holder does not answer", func() bool {
+		for _, e := range s.events(id, coleo.EventState) {
+			if s.check(json.Unmarshal(e.Payload, &change)); change.Reading.Rule == "holder silent" {
+				return true
+			}
+		}
+		return false
+	})
+	if change.From != coleo.Idle {
+		t.Errorf("the change is from %q, want from idle", change.From)
+	}
+	s.check(syscall.Kill(pid, syscall.SIGCONT))
+	s.awaits(id, coleo.Idle)
+}
