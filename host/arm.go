@@ -33,6 +33,7 @@ type arm struct {
 	busy    bool          // it is being started, taken up or ended
 	blocked string        // what keeps the arm from going on
 	silent  bool          // its holder did not answer when the session was to be taken up
+	asleep  bool          // because a signal had stopped it
 	dead    chan struct{} // closed when the session has ended
 
 	sight sync.Mutex    // of watch
@@ -264,6 +265,9 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 // prove asks whoever listens in the arm's folder who it is, and what keeps the
 // arm from going on, "" for nothing.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
+	if holder.Look(h.Holder) == holder.Stopped {
+		return bus.Silent, silence(h)
+	}
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
 		return unproved(h, err)

@@ -109,6 +109,7 @@ func (h *Host) Run(ctx context.Context) error {
 			}
 		case <-look.C:
 			h.reread(ctx)
+			h.adoptSilent()
 		case <-h.Bus.Back(): // to a serve that may have called the roll before
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)

@@ -157,6 +157,13 @@ func (a *arm) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	asleep := holder.Look(handle.Holder) == holder.Stopped
+	a.mu.Lock()
+	a.asleep = asleep
+	a.mu.Unlock()
+	if asleep { // it cannot answer: nobody waits until it has not
+		return a.lost(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
+	}
 	s, err := harness.Attach(ctx, *handle)
 	if err != nil {
 		return a.lost(ctx, *handle, err)
@@ -178,6 +185,19 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.awaitReading(ctx, s)
 	a.resolve(ctx, s)
 	return nil
+}
+
+// adoptSilent takes up the sessions whose holder was stopped by a signal and goes on.
+// Other silent holders are asked at each beat.
+func (h *Host) adoptSilent() {
+	for _, a := range h.all() {
+		a.mu.Lock()
+		handle, woken := a.record.Handle, a.silent && a.asleep
+		a.mu.Unlock()
+		if woken && handle != nil && holder.Look(handle.Holder) == holder.Alive {
+			a.adoptLate()
+		}
+	}
 }
 
 // adoptLate takes up a session whose holder answers now, and did not when it was
