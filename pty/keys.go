@@ -12,7 +12,7 @@ const (
 )
 
 // Key returns the bytes that a key sends, by its name in upper case: ENTER,
-// TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT, LEFT, CTRL_C,
+// SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT, LEFT, CTRL_C,
 // CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It reports false for any other name.
 //
 // The encodings are xterm's in normal cursor mode; SHIFT_ENTER is the CSI u
@@ -26,6 +26,8 @@ func keyBytes(name string) string {
 	switch name {
 	case "ENTER":
 		return "\r"
+	case "SPACE":
+		return " "
 	case "SHIFT_ENTER":
 		return "\x1b[13;2u"
 	case "TAB":

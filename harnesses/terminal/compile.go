@@ -114,10 +114,15 @@ func (c *compiler) head(s *Spec) {
 	}
 }
 
+// dialogKinds are the kinds that a dialog may have.
+var dialogKinds = []coleo.DialogKind{
+	coleo.DialogPermission, coleo.DialogQuestion, coleo.DialogTrust, coleo.DialogLogin, coleo.DialogPlan, coleo.DialogUpdate, coleo.DialogOther,
+}
+
 // timing wants times that can be waited for.
 func (c *compiler) timing(t Timing) {
 	times := map[string]int{
-		"settle_ms": t.Settle, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap, "dialog_gap_ms": t.DialogGap,
+		"settle_ms": t.Settle, "begin_ms": t.Begin, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap, "dialog_gap_ms": t.DialogGap,
 		"start_ms": t.Start, "unknown_ms": t.Unknown, "interrupted_ms": t.Interrupted,
 	}
 	for _, key := range slices.Sorted(maps.Keys(times)) {
@@ -236,6 +241,12 @@ func (c *compiler) rule(path string, r *Rule) {
 func (c *compiler) dialog(path string, d *DialogRule) {
 	at := path + "."
 	c.plain(at+"name", d.Name)
+	if d.Kind == "" {
+		d.Kind = string(coleo.DialogOther)
+	}
+	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
+		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
+	}
 	switch d.Select {
 	case "digit", "arrows", "row":
 		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always}, "deny": {d.Deny, &d.deny}})

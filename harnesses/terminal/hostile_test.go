@@ -42,6 +42,8 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 		"a title without end":            {`command = "x"`, "command = \"x\"\ntitle = \"" + strings.Repeat("long ", 1000) + "\"", "x.toml:3: title is \"long "},
 		"a time that is none":            {"[composer]", "[timing]\nsettle_ms = -1\n[composer]", "x.toml:6: timing.settle_ms = -1 is not between 0 and 600000"},
 		"a time of a year":               {"[composer]", "[timing]\nstart_ms = 31536000000\n[composer]", "x.toml:6: timing.start_ms = 31536000000 is not between 0 and 600000"},
+		"a time that is none, to begin":  {"[composer]", "[timing]\nbegin_ms = -5\n[composer]", "x.toml:6: timing.begin_ms = -5 is not between 0 and 600000"},
+		"a kind that is none":            {"[[rule]]", "[[dialog]]\nname = \"d\"\nkind = \"permision\"\nselect = \"keys\"\nwhen = [" + cond + "]\n[[rule]]", `x.toml:10: dialog "d": kind must be one of ["permission" "question" `},
 		"an option without a label":      {"[[rule]]", "[[dialog]]\nname = \"d\"\nselect = \"digit\"\ntitle = \"x\"\noption = \"^x\"\nwhen = [" + cond + "]\n[[rule]]", `x.toml:12: dialog "d": option needs a group called label`},
 		"the second of two equal states": {"[[rule]]", rule + "[[rule]]\nname = \"more\"\nstate = \"resting\"\nwhen = [" + cond + "]\n[[rule]]", `x.toml:14: rule "more": "resting" is not a state`},
 		"a pattern like another's name":  {`pattern = ".*"`, `pattern = "("`, "x.toml:11: rule[0].when[0].pattern: error parsing regexp"},

@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"regexp"
+	"strconv"
 	"time"
 
 	"coleo.dev"
@@ -117,26 +118,27 @@ func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Dec
 // digit is the key that picks an option: the number that stands before it, which
 // is not its place where the list has scrolled.
 func (v verdict) digit(n int) ([]byte, error) {
-	if n >= len(v.number) {
-		return []byte{byte('1' + n)}, nil
+	number := strconv.Itoa(n + 1)
+	if n < len(v.number) {
+		number = v.number[n]
 	}
-	if len(v.number[n]) != 1 {
-		return nil, coleo.Errorf(coleo.EUnsupported, "option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.dialog.Options[n], v.dialog.Title, v.number[n])
+	if len(number) != 1 {
+		return nil, coleo.Errorf(coleo.EUnsupported, "option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.dialog.Options[n], v.dialog.Title, number)
 	}
-	return []byte(v.number[n]), nil
+	return []byte(number), nil
 }
 
 // optionFor returns the index of the option that a decision means.
 func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
 	if decision.Choice == coleo.Reply {
-		if n := decision.Option - 1; n >= 0 && n < len(d.Options) && n < 9 {
+		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {
 			return n, nil
 		}
 		return 0, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", d.Title, len(d.Options), decision.Option)
 	}
 	pattern := map[coleo.Choice]*regexp.Regexp{coleo.Approve: r.approve, coleo.ApproveAlways: r.always, coleo.Deny: r.deny}[decision.Choice]
 	for i, label := range d.Options {
-		if pattern != nil && i < 9 && pattern.MatchString(label) {
+		if pattern != nil && pattern.MatchString(label) {
 			return i, nil
 		}
 	}
