@@ -102,12 +102,14 @@ type Evidence struct {
 
 // Remedy is what to do, where, and why.
 type Remedy struct {
-	Action Action             `json:"action"`
-	Host   string             `json:"host,omitempty"`   // id of the host agent that carries it out, or LocalHost
-	Mode   coleo.RecoveryMode `json:"mode,omitempty"`   // what to report afterwards; a new process is always reported as restarted
+	Action Action `json:"action"`
+	Host   string `json:"host,omitempty"` // id of the host agent that carries it out, or LocalHost
+	// Mode is what to report afterwards. A new process is always reported as restarted.
+	Mode   coleo.RecoveryMode `json:"mode,omitempty"`
 	Resume bool               `json:"resume,omitempty"` // resume the conversation
-	Sweep  bool               `json:"sweep,omitempty"`  // prove before the start that no process of an earlier start is left
-	Reason string             `json:"reason"`           // never empty; for the user
+	// Sweep requires proof before the start that no process of an earlier start is left.
+	Sweep  bool   `json:"sweep,omitempty"`
+	Reason string `json:"reason"` // never empty; for the user
 }
 
 // Kills reports whether the remedy ends a process.

@@ -13,7 +13,9 @@ import (
 //   - the requested host agent
 //   - the host agent that had the arm
 //   - a host agent of the arm's machine
+//   - this process, if the arm had no host agent and its harness needs none
 //   - the host agent with the fewest arms
+//   - this process, if the policy allows it
 //
 // A host agent that is not live is ignored. If no host is left, the second result is the
 // refusal.
