@@ -11,11 +11,11 @@ import (
 	"coleo.dev"
 )
 
-// ReadOwn reads a file that can make Coleo run commands. It refuses a file that
-// somebody else could have written: the file must be regular, the user or root
-// must own it, and neither group nor world may write to it or to its folder.
-// Links are followed. Errors: EForbidden with the command that mends it, and
-// those of opening the file.
+// ReadOwn reads a file that can make Coleo run commands. It refuses a file that somebody
+// else could have written. The file must be regular, and the user or root must own it and
+// its folder. Neither group nor world may write to either. ReadOwn follows links. It
+// returns EForbidden with the command that repairs the file, or the error of opening the
+// file.
 func ReadOwn(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadOwn(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// checkOwn refuses what another user could change.
+// checkOwn returns EForbidden for a file or folder that another user could change.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {

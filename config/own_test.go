@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// owned writes a settings file in a folder of its own.
+// owned writes a settings file in a new folder.
 func owned(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "config")
