@@ -18,7 +18,8 @@ func TestOpenCodesReplyIsRead(t *testing.T) {
 	}
 	got, err := ParseCatalog(data)
 	want := Catalog{
-		Providers: []Provider{{ID: "mock", Name: "Mock", Models: []Model{{ID: "mock-1", Name: "Mock One", Cost: &Cost{3, 15}}}}},
+		Providers: []Provider{{ID: "mock", Name: "Mock",
+			Models: []Model{{ID: "mock-1", Name: "Mock One", Cost: &Cost{3, 15}}}}},
 		Connected: []string{"mock"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -29,16 +30,21 @@ func TestOpenCodesReplyIsRead(t *testing.T) {
 func TestBothFormsAndBothShapesOfModelsMeanTheSame(t *testing.T) {
 	t.Parallel()
 	want := Catalog{
-		Providers: []Provider{{ID: "p", Name: "P", Models: []Model{{ID: "a/x", Name: "A"}, {ID: "b", Name: "b", Cost: &Cost{0, 2.5}}}}, {ID: "q", Name: "q"}},
+		Providers: []Provider{{ID: "p", Name: "P",
+			Models: []Model{{ID: "a/x", Name: "A"}, {ID: "b", Name: "b", Cost: &Cost{0, 2.5}}}}, {ID: "q", Name: "q"}},
 		Connected: []string{"p"},
 	}
 	list := `[{"id":"a/x","name":"A","cost":null},{"id":"b","cost":{"input":0,"output":2.5,"cache":{}},"limit":7}]`
 	table := `{"b":{"cost":{"output":2.5,"input":0}},"a/x":{"id":"elsewhere","name":"A"}}`
 	for name, text := range map[string]string{
-		"OpenCode's, a map":  `{"all":[{"id":"p","name":"P","models":` + table + `},{"id":"q"}],"default":{"p":"b"},"connected":["p"]}`,
-		"OpenCode's, a list": `{"all":[{"id":"p","name":"P","models":` + list + `},{"id":"q","models":null}],"connected":["p"]}`,
-		"ours, a list":       ` {"providers":[{"id":"p","name":"P","models":` + list + `},{"id":"q","models":[]}],"connected":["p"],"cached":true} `,
-		"ours, a map":        `{"connected":["p"],"providers":[{"id":"p","name":"P","models":` + table + `},{"id":"q","models":{}}]}`,
+		"OpenCode's, a map": `{"all":[{"id":"p","name":"P","models":` +
+			table + `},{"id":"q"}],"default":{"p":"b"},"connected":["p"]}`,
+		"OpenCode's, a list": `{"all":[{"id":"p","name":"P","models":` +
+			list + `},{"id":"q","models":null}],"connected":["p"]}`,
+		"ours, a list": ` {"providers":[{"id":"p","name":"P","models":` +
+			list + `},{"id":"q","models":[]}],"connected":["p"],"cached":true} `,
+		"ours, a map": `{"connected":["p"],"providers":[{"id":"p","name":"P","models":` +
+			table + `},{"id":"q","models":{}}]}`,
 	} {
 		got, err := ParseCatalog([]byte(text))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -87,14 +93,16 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		`{"all":[],"connected":["p",null]}`:                                       "connected[1]: want a text, got nothing",
 	} {
 		_, err := ParseCatalog([]byte(text))
-		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.HasPrefix(err.Error(), "model catalogue: "+want) || strings.Contains(err.Error(), "\n") {
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.HasPrefix(err.Error(), "model catalogue: "+want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s:\n got %v\nwant model catalogue: %s", text, err, want)
 		}
 	}
 }
 
 func FuzzParseCatalog(f *testing.F) {
-	for _, seed := range []string{`{"all":[{"id":"p","models":{"m":{"cost":{"input":1,"output":2}}}}],"connected":["p"]}`, `{"providers":[{"id":"p","models":[{"id":"m"}]}]}`, `{"all":[null]}`} {
+	for _, seed := range []string{`{"all":[{"id":"p","models":{"m":{"cost":{"input":1,"output":2}}}}],"connected":["p"]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m"}]}]}`, `{"all":[null]}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
