@@ -33,10 +33,10 @@ func Errorf(name string, data []byte, path, format string, args ...any) error {
 type finder struct {
 	parser unstable.Parser
 	path   string
-	table  string // the table of the current keys
+	table  string         // the table of the current keys
 	lists  map[string]int // the number of tables so far in each list of tables, by path
-	best   int // the length of the best prefix
-	at     int // its offset
+	best   int            // the length of the best prefix
+	at     int            // its offset
 }
 
 func (f *finder) expression(n *unstable.Node) {

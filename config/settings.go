@@ -71,7 +71,8 @@ func ReadSettings(path string) (Settings, error) {
 		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
 	}
 	if !s.Arms.OnPartition.Valid() {
-		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q", s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
+		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q",
+			s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep
