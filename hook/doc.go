@@ -1,6 +1,6 @@
-// Package hook carries an agent CLI's own reports. It has the small program that the
-// agent CLI starts as its hook, the file that this program appends to, and the reader of
-// that file.
+// Package hook carries an agent CLI's own reports. It has the small program that the agent
+// CLI starts as its hook. It also has the file that this program appends to, and the reader
+// of that file.
 //
 // The file is in the folder of an arm's generation. It outlives the host agent, so no
 // report is lost while none runs. This package does not know what a report means. Package
