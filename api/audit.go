@@ -21,8 +21,8 @@ var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt
 
 // audited wraps the function of a route that changes something. The wrapper records the
 // caller before it calls f, and the result afterwards.
-func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error)) func(context.Context,
-	*I) (*reply[O], error) {
+func audited[I, O any](s *Server, command string,
+	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
 		arm, detail := auditOf(in)
 		end, err := s.audit(ctx, command, arm, detail)

@@ -218,8 +218,8 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 // Beat records a host agent's heartbeat at time now. outputs has the arms that the host
 // agent vouches for, with the time of their last output. Arms that now belong to another
 // host stay unchanged. Beat returns the ids of the arms with new output.
-func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time, now time.Time) (wrote []string,
-	err error) {
+func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
+	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))
 	if err != nil {
 		return nil, fmt.Errorf("heartbeat of host %s: %w", host, err)

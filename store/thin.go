@@ -148,8 +148,8 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 // returns that arm's id, or "" after the last arm. It keeps the events from number read
 // on, which serve may not have read. It also keeps the start events of open runs. For an
 // arm that still has a record, it keeps the newest event of each kind.
-func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time, b Bound) (arm string, deleted int,
-	err error) {
+func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
+	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
 	if err != nil || arm == "" {
 		return "", 0, err

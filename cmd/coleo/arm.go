@@ -27,8 +27,9 @@ func newArmCommand() *cobra.Command {
 }
 
 // withClient returns the function of a verb that needs the API.
-func withClient(do func(c *cobra.Command, client *api.Client, args []string) error) func(*cobra.Command,
-	[]string) error {
+func withClient(
+	do func(c *cobra.Command, client *api.Client, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := newSetup()
 		if err != nil {
@@ -52,8 +53,9 @@ func withClient(do func(c *cobra.Command, client *api.Client, args []string) err
 }
 
 // verb returns an arm verb that takes the arm's name and prints one line.
-func verb(use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any,
-	err error)) *cobra.Command {
+func verb(
+	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
+) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,

@@ -134,8 +134,8 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 // begin starts one of Coleo's own verbs, unless it is already starting, and waits until
 // it is ready. If an old process is still ending, or the process is killed meanwhile,
 // begin waits for its end. Then it starts another one.
-func (s setup) begin(ctx context.Context, name string, args []string, ready func(context.Context) bool) (began bool,
-	err error) {
+func (s setup) begin(ctx context.Context, name string, args []string,
+	ready func(context.Context) bool) (began bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
 		var ended <-chan struct{}
 		if _, runs := s.runs(name); !runs && !s.held(name) {
