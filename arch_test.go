@@ -200,11 +200,11 @@ var agentNames = regexp.MustCompile(
 var mayNameAgents = []string{
 	"harnesses/",              // one folder each
 	"registry/registry.go",    // the list
-	"conformance/modelserver", // the dialects of the models' makers
-	"modelresolver/",          // the model vendors' dialects
-	"api/opencode",            // models have the names of their vendors
-	"brain/opencode",          // the published API has these route names
-	"cmd/coleo/up",            // the code behind those routes
+	"conformance/modelserver", // the model vendors' dialects
+	"modelresolver/",          // models have the names of their vendors
+	"api/opencode",            // the published API has these route names
+	"brain/opencode",          // the code behind those routes
+	"cmd/coleo/up",            // what `coleo up` installs and starts
 	"store/",                  // catalogues in tests
 	"pty/testdata",
 }

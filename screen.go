@@ -10,7 +10,7 @@ type Screen struct {
 	// Lines has Rows lines, without trailing blanks, and without a filler after a wide
 	// character.
 	Lines         []string `json:"lines"`
-	Cursor        [2]int   `json:"cursor"`         // x, y; both start at 0; x is Cols while a wrap is pending
+	Cursor        [2]int   `json:"cursor"`         // x, y; both start at 0; x may be Cols while a wrap is pending
 	CursorVisible bool     `json:"cursor_visible"` //
 	Alt           bool     `json:"alt"`            // the alternate screen is shown
 	Title         string   `json:"title"`          // OSC 0/2, without control characters

@@ -36,7 +36,7 @@ func (s *stage) readLog() (all []coleo.Event, pieces int) {
 func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const events = 40 // of 200 kB each: two fit into a message of the bus, far fewer than 500
+	const events = 40 // of 200 kB each: together two bus messages, and far fewer than 500 events
 	for i := range events {
 		s.check(s.host.append(t.Context(),
 			event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
