@@ -37,6 +37,10 @@ type Defaults struct {
 }
 
 // Brain makes the decisions for all hosts. Create it with New, then call Run.
+//
+// A method that gives an order to a host agent waits for the answer. If ctx ends meanwhile,
+// the method returns ETimeout (deadline) or EUnavailable (cancelled). Nobody then knows
+// whether the order was carried out.
 type Brain struct {
 	Config
 	updates *updates

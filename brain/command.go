@@ -124,8 +124,9 @@ func refused(err error) error {
 }
 
 // Respond answers a dialog. If dialog is empty, it answers the open dialog. It returns
-// ENotFound, EExited if the arm has never run, EStale if the dialog is not open, or
-// EUnavailable if the host agent cannot be asked. Other errors are the host agent's own.
+// ENotFound, EExited if the arm has never run, or EStale if the dialog is not open. It
+// returns EUnavailable if the host agent cannot be asked. Other errors are the host
+// agent's own.
 func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {

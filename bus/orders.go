@@ -275,8 +275,8 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	// Arms are the arms whose identity is proven, whose process is not stopped, and whose
-	// screen is being read.
+	// Arms are the arms with a session, whose identity is proven, and whose process is alive
+	// and not stopped.
 	Arms []ArmBeat `json:"arms"`
 	// Of is the id of the only arm in this beat. Everything else is then unchanged. ""
 	// means that the beat is about all arms.

@@ -66,7 +66,8 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold stores a session that harness by has started or attached, and starts to follow it.
+// hold stores a session that the harness by has started or attached, and starts to follow
+// it.
 func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""

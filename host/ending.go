@@ -40,7 +40,7 @@ func sweepStart(arm, nonce string) []int {
 }
 
 // vacant checks that no earlier start of the arm is still held, whatever the database
-// says. A holder that proves itself must be ended by a kill order first. Vacant leaves
+// says. A holder that proves itself must be ended by a kill order first. vacant leaves
 // alone any other process that lives in one of the arm's folders, and returns EConflict.
 // Processes that a dead holder left behind are ended by sweep.
 func (a *arm) vacant() error {

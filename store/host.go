@@ -15,6 +15,9 @@ import (
 
 // HostDB is a host agent's database. It has the append-only log of events of the host's
 // arms, and the records that the host agent needs to find and restart the arms.
+//
+// A method that writes waits for earlier writes until ctx ends. A write that has begun
+// always finishes. A method that reads stops with ctx's error when ctx ends.
 type HostDB struct {
 	db     *database
 	head   *head

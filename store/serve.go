@@ -11,6 +11,9 @@ import (
 
 // ServeDB is serve's database. It has the row of every arm as the API returns it, the
 // events of all hosts, and the hosts. Only one serve writes it.
+//
+// A method that writes waits for earlier writes until ctx ends. A write that has begun
+// always finishes. A method that reads stops with ctx's error when ctx ends.
 type ServeDB struct {
 	db   *database
 	head *head
