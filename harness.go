@@ -138,8 +138,8 @@ type Profile string
 
 // The two launch profiles.
 const (
-	// ProfileUser runs with the user's HOME and login. Coleo writes none of the agent
-	// CLI's own files.
+	// ProfileUser runs with the user's HOME and login. Coleo writes none of the agent CLI's
+	// own files, unless SpawnConfig.TrustWorkdir needs it.
 	ProfileUser Profile = "user"
 	// ProfileHermetic runs with a separate HOME that the harness prepares, a fake key and
 	// a given model endpoint.

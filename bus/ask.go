@@ -40,10 +40,10 @@ const opAlive Op = "alive"
 // into out unless out is nil. Without a deadline on ctx it waits for DefaultTimeout.
 //
 // Ask returns EUnavailable if no host agent listens, and EInvalid if the command is too
-// large. It returns ETimeout if the deadline passes. It returns EUnavailable if ctx is
-// cancelled, or if the host agent ends or falls silent. In these cases Unanswered reports
-// true: the command may have been carried out. Any other coleo.Error is the host agent's
-// own report.
+// large. If the deadline passes, it returns ETimeout. If ctx is cancelled, or the host agent
+// ends or falls silent, it returns EUnavailable. For the errors of the last two sentences
+// Unanswered reports true, because the command may have been carried out. Any other
+// coleo.Error is the host agent's own report.
 func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
