@@ -16,9 +16,9 @@ import (
 // module is this module's import path.
 const module = "coleo.dev"
 
-// mayImport says which packages of ours a package may import. A key that ends
-// in / stands for the folders below it. cmd/coleo, where everything is wired
-// together, may import all. Argue before you add a word here.
+// mayImport lists which packages of this module a package may import. A key that ends in
+// / stands for the folders below it. cmd/coleo connects everything and may import all
+// packages. A new entry needs a good reason.
 var mayImport = map[string][]string{
 	".":                       {},
 	"config":                  {"."},
@@ -53,14 +53,14 @@ var mayImport = map[string][]string{
 	"bench/peers":             {"pty"},
 }
 
-// home says which package may import a third-party one. A key is a prefix of
-// import paths. The system itself, golang.org/x/sys, is no library of that
-// kind: who speaks to the kernel imports it.
+// home lists which packages may import a third-party package. A key is a prefix of import
+// paths. golang.org/x/sys is not listed, because it is the interface to the system. Any
+// package that speaks to the kernel may import it.
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty"},
 	"github.com/tidwall/sjson":               {"harnesses/terminal"},
 	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
-	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a module of its own
+	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo"},
 	"github.com/spf13/cobra":                 {"cmd/coleo"},
 	"github.com/mattn/go-sqlite3":            {"sqlite"},
@@ -74,9 +74,10 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "bus/bustest", "localsocket", "host", "brain", "api"}
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "bus/bustest",
+	"localsocket", "host", "brain", "api"}
 
-// source is one Go file with what it imports.
+// source is one Go file with its imports.
 type source struct {
 	path    string // slash-separated, from the module's root
 	imports []string
@@ -86,8 +87,8 @@ func (s source) dir() string { return filepath.ToSlash(filepath.Dir(s.path)) }
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// sources parses every Go file of the module. It reads the files itself: a
-// test that asks the go command is served from the test cache.
+// sources parses every Go file of the module. It reads the files itself, because a test
+// that runs the go command could get its result from the test cache.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var out []source
@@ -95,7 +96,8 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || path != "." && strings.HasPrefix(d.Name(), ".")) {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || path != "." &&
+			strings.HasPrefix(d.Name(), ".")) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || filepath.Ext(path) != ".go" {
@@ -158,8 +160,7 @@ func rulesFor(dir string) ([]string, bool) {
 	return nil, false
 }
 
-// matches tells whether a name is in the list, or below an entry that ends
-// in /.
+// matches reports whether a name is in the list, or below an entry that ends in /.
 func matches(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		return entry == name || strings.HasSuffix(entry, "/") && strings.HasPrefix(name, entry)
@@ -190,18 +191,19 @@ func isHome(path, dir string) bool {
 	return false
 }
 
-// agentNames are names of agent CLIs and of their harnesses. Code that knows
-// one of them belongs into its harness.
-var agentNames = regexp.MustCompile(`(?i)claude|opencode|\baider\b|\bcodex\b|gemini|anthropic|qwen|\bcline\b|copilot|\bkilo\b`)
+// agentNames matches the names of agent CLIs and of their harnesses. Code that knows one
+// of them belongs in its harness.
+var agentNames = regexp.MustCompile(
+	`(?i)claude|opencode|\baider\b|\bcodex\b|gemini|anthropic|qwen|\bcline\b|copilot|\bkilo\b`)
 
 // mayNameAgents lists where agent CLIs may be named, and why.
 var mayNameAgents = []string{
 	"harnesses/",              // one folder each
 	"registry/registry.go",    // the list
-	"conformance/modelserver", // the dialects of the models' makers
-	"modelresolver/",          // models are named for their makers
-	"api/opencode",            // the routes that the published API calls so
-	"brain/opencode",          // what stands behind them
+	"conformance/modelserver", // the model vendors' dialects
+	"modelresolver/",          // models have the names of their vendors
+	"api/opencode",            // the published API has these route names
+	"brain/opencode",          // the code behind those routes
 	"cmd/coleo/up",            // what `coleo up` installs and starts
 	"store/",                  // catalogues in tests
 	"pty/testdata",

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Status is an arm's status as stored in the database. It is another
-// vocabulary than State and is never mixed with it.
+// Status is an arm's status as stored in the database. It has other values than State,
+// and the two are never mixed.
 type Status string
 
 // The statuses of an arm.
@@ -18,8 +18,8 @@ const (
 	StatusPaused   Status = "paused"
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
-	// StatusPlanningBlocked is an arm that is paused until its plan is
-	// approved. The store keeps it as paused with a mark.
+	// StatusPlanningBlocked is an arm that is paused until its plan is approved. The
+	// store keeps it as paused, with a mark.
 	StatusPlanningBlocked Status = "planning_blocked"
 )
 
@@ -32,8 +32,8 @@ const (
 	DesiredStopped Desired = "stopped"
 )
 
-// StatusOf returns the status that an arm has while its session reads s. An
-// arm that waits for an approval is busy: its turn has not ended.
+// StatusOf returns the status of an arm whose session reads s. An arm that waits for an
+// approval is busy, because its turn has not ended.
 func StatusOf(s State) Status {
 	switch s {
 	case Initializing:
@@ -50,8 +50,8 @@ func StatusOf(s State) Status {
 	return StatusError
 }
 
-// Arm is a worker driven by one harness: its row in the store and its JSON
-// form in the API. Times are UTC; the zero time means never and is left out.
+// Arm is a worker driven by one harness. It is the arm's row in the store and its JSON
+// form in the API. Times are UTC. A zero time means never and is left out of the JSON.
 type Arm struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
@@ -88,7 +88,7 @@ type Arm struct {
 
 	AgentID    string `json:"agentId,omitempty"` // of the host agent
 	Host       string `json:"host,omitempty"`
-	SessionID  string `json:"sessionId,omitempty"` // the agent CLI's conversation
+	SessionID  string `json:"sessionId,omitempty"` // id of the agent CLI's conversation
 	Workdir    string `json:"workdir,omitempty"`
 	Generation int    `json:"generation"`
 
@@ -96,7 +96,7 @@ type Arm struct {
 	Runtime Runtime `json:"runtime"`
 }
 
-// Signals returns what the arm's health is computed from.
+// Signals returns the signals for Summarise. The field Watch is left empty.
 func (a Arm) Signals() Signals {
 	return Signals{
 		Status: a.Status, State: a.State,
@@ -106,12 +106,12 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// maxArmName is how long an arm's name may be, in bytes: it becomes a folder
-// and a subject.
+// maxArmName bounds an arm's name, in bytes. The name becomes a folder and a subject of
+// the bus.
 const maxArmName = 63
 
-// CheckName returns an EInvalid error unless name can name an arm: 1 to 63
-// letters, digits, '.', '_' and '-', the first one a letter or digit.
+// CheckName returns an EInvalid error unless name can name an arm. A name has 1 to 63
+// letters, digits, '.', '_' and '-', and starts with a letter or digit.
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= maxArmName
 	for i, c := range name {
@@ -119,7 +119,8 @@ func CheckName(name string) error {
 		ok = ok && (letter || i > 0 && (c == '.' || c == '_' || c == '-'))
 	}
 	if !ok {
-		return Errorf(EInvalid, "%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit", name)
+		return Errorf(EInvalid,
+			"%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit", name)
 	}
 	return nil
 }

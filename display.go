@@ -1,6 +1,6 @@
 package coleo
 
-// Display is an arm's condition in one word, for programs that show no more.
+// Display is an arm's condition in one word, for programs that show nothing more.
 type Display string
 
 // The values of Display.
@@ -29,22 +29,22 @@ func displayOf(status Status, health Health) Display {
 	return DisplayIdle
 }
 
-// Need says what an arm wants from its user.
+// Need is what an arm needs from its user.
 type Need string
 
-// The needs, the most urgent first.
+// The needs, most urgent first.
 const (
 	NeedsYou    Need = "needs you"
-	NeedWorking Need = "working" // nothing, for now
+	NeedWorking Need = "working" // nothing for now
 	NeedIdle    Need = "idle"    // a prompt, if there is one
 	NeedEnded   Need = "ended"
 )
 
-// Needs returns the needs in their order.
+// Needs returns all needs, most urgent first.
 func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedIdle, NeedEnded} }
 
-// Need returns what the arm wants from its user, and why, "" where the need says
-// it all. It needs the arm's runtime summary.
+// Need returns what the arm needs from its user and why. If the need explains itself, why
+// is "". The arm's Runtime must be set.
 func (a Arm) Need() (need Need, why string) {
 	switch {
 	case a.Status == StatusStopped:

@@ -36,19 +36,35 @@ func TestWhatAnArmNeeds(t *testing.T) {
 		want   coleo.Need
 		why    bool
 	}{
-		"idle":   {func(*coleo.Arm, *coleo.Signals) {}, coleo.NeedIdle, false},
-		"works":  {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusBusy, coleo.Processing }, coleo.NeedWorking, false},
-		"starts": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusStarting, coleo.Initializing }, coleo.NeedWorking, false},
+		"idle": {func(*coleo.Arm, *coleo.Signals) {}, coleo.NeedIdle, false},
+		"works": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusBusy, coleo.Processing },
+			coleo.NeedWorking, false},
+		"starts": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusStarting, coleo.Initializing },
+			coleo.NeedWorking, false},
 		"asks": {func(a *coleo.Arm, _ *coleo.Signals) {
 			a.Status, a.State, a.Dialog = coleo.StatusBusy, coleo.WaitingApproval, &coleo.Dialog{Title: "May I?"}
 		}, coleo.NeedsYou, true},
-		"asks, its dialog not read": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusBusy, coleo.WaitingApproval }, coleo.NeedsYou, true},
-		"failed":                    {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusError, coleo.Failed }, coleo.NeedsYou, true},
-		"nobody watches it":         {func(_ *coleo.Arm, s *coleo.Signals) { s.Watch.Missing = "its host agent is away" }, coleo.NeedsYou, true},
-		"its agent CLI is stopped":  {func(_ *coleo.Arm, s *coleo.Signals) { s.Watch.Frozen = 7 }, coleo.NeedsYou, true},
-		"ended":                     {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusStopped, coleo.Dead }, coleo.NeedEnded, false},
-		"ended, and nobody watches": {func(a *coleo.Arm, s *coleo.Signals) { a.Status, s.Watch.Missing = coleo.StatusStopped, "away" }, coleo.NeedEnded, false},
-		"its plan waits":            {func(a *coleo.Arm, _ *coleo.Signals) { a.Status = coleo.StatusPlanningBlocked }, coleo.NeedsYou, true},
+		"asks, its dialog not read": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Status, a.State = coleo.StatusBusy,
+				coleo.WaitingApproval
+		}, coleo.NeedsYou, true},
+		"failed": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Status, a.State = coleo.StatusError,
+				coleo.Failed
+		}, coleo.NeedsYou, true},
+		"nobody watches it": {func(_ *coleo.Arm, s *coleo.Signals) { s.Watch.Missing = "its host agent is away" },
+			coleo.NeedsYou, true},
+		"its agent CLI is stopped": {func(_ *coleo.Arm, s *coleo.Signals) { s.Watch.Frozen = 7 }, coleo.NeedsYou, true},
+		"ended": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Status, a.State = coleo.StatusStopped,
+				coleo.Dead
+		}, coleo.NeedEnded, false},
+		"ended, and nobody watches": {func(a *coleo.Arm, s *coleo.Signals) {
+			a.Status, s.Watch.Missing = coleo.StatusStopped,
+				"away"
+		}, coleo.NeedEnded, false},
+		"its plan waits": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status = coleo.StatusPlanningBlocked },
+			coleo.NeedsYou, true},
 		"works without any output": {func(a *coleo.Arm, s *coleo.Signals) {
 			a.Status, a.State = coleo.StatusBusy, coleo.Processing
 			s.LastOutput = now.Add(-time.Hour)

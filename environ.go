@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Bounds of the environment that is given to an arm.
+// Limits of the environment that is given to an arm.
 const (
-	// maxEnvValue bounds one value, in bytes. Linux refuses a program with a
+	// maxEnvValue bounds one value, in bytes. Linux refuses to start a program with a
 	// string of more than 128 KiB.
 	maxEnvValue = 64 << 10
-	// maxEnv bounds names and values together, in bytes. A request to the API
-	// has at most 1 MiB.
+	// maxEnv bounds all names and values together, in bytes. A request to the API has at
+	// most 1 MiB.
 	maxEnv = 256 << 10
 )
 
-// reservedEnv are the variables that nobody may give to an arm, and why. A name
-// that ends in _ stands for all that begin with it.
+// reservedEnv maps the variables that nobody may give to an arm to the reason. A name
+// that ends in _ stands for all names that start with it.
 var reservedEnv = map[string]string{
 	"COLEO_":         "Coleo uses it itself",
 	"LD_":            "it changes which code the loader runs",
@@ -30,11 +30,12 @@ var reservedEnv = map[string]string{
 	"PWD":            "the work folder decides it",
 }
 
-// CheckEnvName returns an EInvalid error unless a variable of that name can be
-// given to an arm.
+// CheckEnvName returns an EInvalid error unless an arm may be given a variable of that
+// name.
 func CheckEnvName(name string) error {
 	if !isEnvName(name) {
-		return Errorf(EInvalid, "%q cannot name an environment variable: use letters, digits and '_', beginning with a letter or '_'", name)
+		return Errorf(EInvalid,
+			"%q cannot name an environment variable: use letters, digits and '_', beginning with a letter or '_'", name)
 	}
 	for _, reserved := range slices.Sorted(maps.Keys(reservedEnv)) {
 		if name == reserved || strings.HasSuffix(reserved, "_") && strings.HasPrefix(name, reserved) {
@@ -54,8 +55,8 @@ func isEnvName(name string) bool {
 	return name != ""
 }
 
-// CheckEnv returns an EInvalid error unless these variables can be given to an
-// arm. The error names variables and never a value: values may be secrets.
+// CheckEnv returns an EInvalid error unless an arm may be given these variables. The
+// error names variables but never a value, because values may be secrets.
 func CheckEnv(env map[string]string) error {
 	size := 0
 	for _, name := range EnvNames(env) {
@@ -64,10 +65,12 @@ func CheckEnv(env map[string]string) error {
 			return err
 		}
 		if strings.ContainsRune(value, 0) {
-			return Errorf(EInvalid, "the value of the environment variable %s holds a zero byte: no program can be given that", name)
+			return Errorf(EInvalid, "the value of the environment variable %s holds a zero byte: no program can be given that",
+				name)
 		}
 		if len(value) > maxEnvValue {
-			return Errorf(EInvalid, "the value of the environment variable %s has %d bytes, and %d are allowed", name, len(value), maxEnvValue)
+			return Errorf(EInvalid, "the value of the environment variable %s has %d bytes, and %d are allowed",
+				name, len(value), maxEnvValue)
 		}
 		size += len(name) + len(value)
 	}
@@ -77,7 +80,7 @@ func CheckEnv(env map[string]string) error {
 	return nil
 }
 
-// EnvNames returns the names of variables, sorted; nil when there are none.
+// EnvNames returns the names of the variables, sorted, or nil if there are none.
 func EnvNames(env map[string]string) []string {
 	return slices.Sorted(maps.Keys(env))
 }

@@ -5,46 +5,46 @@ import (
 	"fmt"
 )
 
-// Code names a kind of failure that a user may see. It decides the HTTP status
-// and the exit code (docs/cli.md).
+// Code names a kind of failure that a user may see. It decides the HTTP status and the
+// exit code (docs/cli.md).
 type Code string
 
 // The codes of errors that reach users.
 const (
 	EInvalid      Code = "invalid"             // the request itself is wrong
 	ENotFound     Code = "not_found"           // no such arm, harness, host, model
-	EConflict     Code = "conflict"            // the name is taken, the arm is in the wrong state
+	EConflict     Code = "conflict"            // the name is taken, or the arm is in the wrong state
 	EUnauthorized Code = "unauthorized"        // no token, or a wrong one
-	EForbidden    Code = "forbidden"           // wrong Host or Origin
+	EForbidden    Code = "forbidden"           // the caller may not do that, for example with a wrong Host or Origin
 	EUnavailable  Code = "unavailable"         // serve or a host agent cannot be reached
 	ENotInstalled Code = "not_installed"       // the agent CLI is not on this machine
 	EBlocked      Code = "waiting_approval"    // a dialog is open; see Error.Dialog
-	EBusy         Code = "busy"                // the agent CLI works and does not queue, or another writer holds the lease
-	EUnrecognised Code = "screen_unrecognised" // no rule knows the screen, so nothing may be typed; see Error.Screen
-	EPromptLost   Code = "prompt_lost"         // it cannot be proven that the prompt arrived; see Error.Screen
-	EStale        Code = "stale"               // the dialog answered is no longer the one on the screen
+	EBusy         Code = "busy"                // the agent CLI works and does not queue, or somebody else has the lease
+	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so nothing may be typed; see Error.Screen
+	EPromptLost   Code = "prompt_lost"         // nobody can prove that the prompt arrived; see Error.Screen
+	EStale        Code = "stale"               // the answered dialog is no longer on the screen
 	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
-	EUnproven     Code = "unproven"            // a process or holder could not prove that it is the arm's
+	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm
 	ETimeout      Code = "timeout"             // it did not happen in time
 	EUnsupported  Code = "unsupported"         // this harness cannot do that
-	EInternal     Code = "internal"            // ours
+	EInternal     Code = "internal"            // a fault of Coleo
 
-	// A prompt was delivered, and its turn did not finish.
+	// These codes mean that a prompt was delivered but its turn did not finish.
 	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
 	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
-	ETurnInterrupted Code = "turn_interrupted" // it was interrupted, or a dialog of it was denied
+	ETurnInterrupted Code = "turn_interrupted" // it was interrupted, or one of its dialogs was denied
 )
 
-// Error is a failure with a code, in one line that says what, where and what
-// to do. Dialog and Screen are set where the code says so.
+// Error is a failure with a code. Its message is one line that says what failed, where,
+// and what to do. Dialog and Screen are set for the codes that mention them.
 type Error struct {
 	Code    Code    `json:"code"`
 	Message string  `json:"message"`
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Screen  *Screen `json:"screen,omitempty"`
 
-	// Delivered says of a prompt whether the agent CLI took it. It is nil where
-	// that is not known, and for all that is no prompt.
+	// Delivered reports whether the agent CLI took the prompt. It is nil if that is
+	// unknown, and for everything that is not a prompt.
 	Delivered *bool `json:"delivered,omitempty"`
 
 	wrapped error
@@ -60,11 +60,11 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: err.Error(), wrapped: errors.Unwrap(err)}
 }
 
-// Unwrap returns the error that was wrapped, nil for none.
+// Unwrap returns the error that was wrapped. It returns nil if there is none.
 func (e *Error) Unwrap() error { return e.wrapped }
 
-// ErrorCode returns the code of the first *Error in err's chain, EInternal for
-// any other error and "" for nil.
+// ErrorCode returns the code of the first *Error in err's chain. It returns EInternal for
+// any other error, and "" for nil.
 func ErrorCode(err error) Code {
 	if err == nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Health is the runtime summary of an arm, as the original publishes it.
+// Health is an arm's condition in the published API.
 type Health string
 
 // The values of Health.
@@ -20,15 +20,15 @@ const (
 	HealthUnknown     Health = "unknown"
 )
 
-// Thresholds of the summary (spec section 5).
+// The thresholds of Summarise.
 const (
-	OutputActive   = 90 * time.Second  // output younger than this: active
-	ActivityQuiet  = 180 * time.Second // activity younger than this counts as recent
-	OutputHung     = 300 * time.Second // working with no output for longer: hung
-	HeartbeatStale = 120 * time.Second // heartbeat older than this counts as none
+	OutputActive   = 90 * time.Second  // newer output than this: active
+	ActivityQuiet  = 180 * time.Second // newer activity than this counts as recent
+	OutputHung     = 300 * time.Second // working without output for longer: hung
+	HeartbeatStale = 120 * time.Second // an older heartbeat does not count
 )
 
-// Signals is all that a summary is computed from.
+// Signals is everything that Summarise uses.
 type Signals struct {
 	Status    Status
 	State     State
@@ -46,16 +46,18 @@ type Signals struct {
 	Watch Watch
 }
 
-// Watch says who watches an arm now. The zero value says nothing about it, and
-// changes no summary.
+// Watch is who watches an arm now. The zero value has no information, and does not change
+// a summary.
 type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
-	Missing string    // why nobody watches the arm, for people; "" when somebody does
-	Frozen  int       // pid of the agent CLI when a signal has stopped it; 0 when it runs
-	Blocked string    // why the arm stands still, such as that there is no room for its output; "" when it goes on
+	Missing string    // why nobody watches the arm, for users; "" if somebody does
+	Frozen  int       // pid of the agent CLI if a signal has stopped it; 0 if it runs
+	// Blocked is why the arm stands still, for example because there is no room for its
+	// output. It is "" if the arm goes on.
+	Blocked string
 }
 
-// SignalFlags are the signals as yes and no, for people.
+// SignalFlags are the signals as booleans, for users.
 type SignalFlags struct {
 	DBStatus        Status `json:"dbStatus"`
 	HasPID          bool   `json:"hasPid"`
@@ -67,7 +69,8 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with its reasons. Seconds are nil without signal.
+// Runtime is an arm's health with its reasons. A field of seconds is nil without its
+// signal.
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`
@@ -83,16 +86,16 @@ type Runtime struct {
 	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
 	AsOf                  time.Time   `json:"asOf,omitzero"`    // when a host agent last confirmed the arm's state
-	Stale                 bool        `json:"stale,omitempty"`  // nobody watches the arm: its state is as of then
+	Stale                 bool        `json:"stale,omitempty"`  // nobody watches the arm: its state is as of AsOf
 	Frozen                bool        `json:"frozen,omitempty"` // a signal has stopped its agent CLI
 	Display               Display     `json:"display"`
 	Signals               SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at a moment. It is pure: reading an
-// arm's health never writes one of its signals. An arm that waits for an
-// approval is never hung, however long it waits. Signals from the future or
-// never set count as none.
+// Summarise computes the health of an arm at a moment. It is pure: it never changes a
+// signal. An arm that waits for an approval and whose host agent sends heartbeats is
+// never hung, however long it waits. A signal that is unset or in the future does not
+// count.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
 		Distributed:           s.AgentID != "",
@@ -106,7 +109,8 @@ func Summarise(s Signals, now time.Time) Runtime {
 		SecondsSinceOutput:    secondsSince(s.LastOutput, now),
 		Signals: SignalFlags{
 			DBStatus: s.Status, HasPID: s.PID != 0, HasPort: s.Port != 0, HasSessionID: s.SessionID != "",
-			HasAgentID: s.AgentID != "", HasWorkdir: s.Workdir != "", HasAssignedTask: s.Task != "", Distributed: s.AgentID != "",
+			HasAgentID: s.AgentID != "", HasWorkdir: s.Workdir != "", HasAssignedTask: s.Task != "",
+			Distributed: s.AgentID != "",
 		},
 	}
 	r.AsOf, r.Stale, r.Frozen = s.Watch.AsOf, s.Watch.Missing != "", s.Watch.Frozen != 0
@@ -145,14 +149,15 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched judges an arm that nobody watches, or that stands still. It
-// returns "" for any other. An arm that has stopped needs nobody to watch it.
+// unwatched returns the health of an arm that nobody watches or that stands still. It
+// returns "" for any other arm. An arm that has stopped needs no watch.
 func unwatched(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:
 		return "", ""
 	case s.Watch.Missing != "":
-		return HealthUnknown, fmt.Sprintf("nobody watches it: %s; its state is as of %s ago", s.Watch.Missing, age(s.Watch.AsOf, now))
+		return HealthUnknown, fmt.Sprintf("nobody watches it: %s; its state is as of %s ago",
+			s.Watch.Missing, age(s.Watch.AsOf, now))
 	case s.Watch.Frozen != 0:
 		return HealthHung, fmt.Sprintf("a signal has stopped its agent CLI: 'kill -CONT %d' has it go on", s.Watch.Frozen)
 	case s.Watch.Blocked != "":
@@ -204,7 +209,7 @@ func age(t, now time.Time) string {
 	return Age(now.Sub(t))
 }
 
-// Age writes a duration as the tables show it: 45s, 12m, 3h 4m, 2d 5h.
+// Age formats a duration as tables show it: 45s, 12m, 3h 4m, 2d 5h.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -14,11 +14,14 @@ func TestHealthIsReadFromSignals(t *testing.T) {
 		want Health
 	}{
 		"a turn that has just begun is active, however old the last output": {
-			Arm{Status: StatusBusy, State: Processing, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(1), LastOutputAt: ago(9000)}, HealthActive},
+			Arm{Status: StatusBusy, State: Processing, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(1),
+				LastOutputAt: ago(9000)}, HealthActive},
 		"works without output for too long: hung": {
-			Arm{Status: StatusBusy, State: Executing, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(301), LastOutputAt: ago(301)}, HealthHung},
+			Arm{Status: StatusBusy, State: Executing, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(301),
+				LastOutputAt: ago(301)}, HealthHung},
 		"waits for an approval for a day: not hung": {
-			Arm{Status: StatusBusy, State: WaitingApproval, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(86400), LastOutputAt: ago(86400)}, HealthActive},
+			Arm{Status: StatusBusy, State: WaitingApproval, PID: 7, LastHeartbeat: ago(1), LastActivityAt: ago(86400),
+				LastOutputAt: ago(86400)}, HealthActive},
 		"busy and no heartbeat: hung": {
 			Arm{Status: StatusBusy, State: Processing, PID: 7, LastHeartbeat: ago(121)}, HealthHung},
 		"blocked by its plan is quiet like any paused arm": {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Host is what a host agent says about itself and its machine.
+// Host is a host agent's description of itself and its machine.
 type Host struct {
-	ID           string    `json:"agentId"` // stays the same over restarts; Event.Host and Arm.AgentID
+	ID           string    `json:"agentId"` // stays the same over restarts; Event.Host and Arm.AgentID have it
 	Hostname     string    `json:"hostname"`
 	Platform     string    `json:"platform"` // "linux/amd64"
 	Version      string    `json:"version"`  // of coleo
 	StartedAt    time.Time `json:"startedAt,omitzero"`
 	LastSeen     time.Time `json:"lastSeen,omitzero"`
-	Capabilities []string  `json:"capabilities"` // names of the harnesses it can drive
-	MaxArms      int       `json:"maxArms"`      // 0: no bound
+	Capabilities []string  `json:"capabilities"` // names of the harnesses that it can drive
+	MaxArms      int       `json:"maxArms"`      // 0 means no limit
 }
 
-// Drives tells whether the host agent can run arms of that harness.
+// Drives reports whether the host agent can run arms of that harness.
 func (h Host) Drives(harness string) bool { return slices.Contains(h.Capabilities, harness) }

@@ -6,19 +6,21 @@ import (
 )
 
 const (
-	// insteadRetry is between two tries to send words behind a denial to an agent CLI
-	// that takes no prompt yet.
+	// insteadRetry is the time between two attempts to send words after a denial, while
+	// the agent CLI takes no prompt yet.
 	insteadRetry = 200 * time.Millisecond
-	// insteadTries bounds them: an agent CLI that is idle takes a prompt within a
-	// second or two. One that works meanwhile is waited for as long as ctx allows.
+	// insteadTries bounds the attempts. An idle agent CLI takes a prompt within a second
+	// or two. If the agent CLI works meanwhile, the wait lasts as long as ctx allows.
 	insteadTries = 50
 )
 
-// SendInstead tells an agent CLI what to do instead of what was just denied: as the
-// next prompt, because its dialogs take no words. It waits until the session reads
-// anything but the dialog that was denied, and until its turn has ended. send
-// delivers the words. Errors: EBlocked when the agent CLI asks something else now,
-// EExited when it has ended, and those of send.
+// SendInstead tells an agent CLI what to do instead of the action that was just denied.
+// The words go into the next prompt, because the dialog takes no words. SendInstead waits
+// until the denied dialog is gone and the turn has ended. Then it calls send, which
+// delivers the words.
+//
+// SendInstead returns EBlocked if the agent CLI asks something else, and EExited if it
+// has ended. It returns ETimeout if ctx ends first. Other errors are those of send.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {
@@ -28,7 +30,7 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 		if ErrorCode(err) != EBusy || try == insteadTries {
 			return err
 		}
-		select { // it has begun to work again, or shows no composer yet
+		select { // it works again, or shows no composer yet
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err
@@ -36,8 +38,8 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 	}
 }
 
-// awaitDenied waits until a session takes prompts behind a denial. The reading may
-// still be that of the denied dialog: it follows the screen after a while.
+// awaitDenied waits until a session takes prompts after a denial. At first the reading
+// may still have the denied dialog, because a reading follows the screen after a while.
 func awaitDenied(ctx context.Context, s Session, denied Fingerprint) error {
 	settled := func(r Reading) (bool, error) {
 		switch r.State {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// The demonstration may cost money with logins of one's own, so they are used
-// only when the command line itself says so, not for a variable that happens
-// to have that name.
+// With the user's own logins, the demonstration may cost money. It uses them only if the
+// make command line says so. A variable that happens to have the same name is not enough.
 func TestTheDemonstrationUsesAnOwnLoginOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -25,7 +24,10 @@ func TestTheDemonstrationUsesAnOwnLoginOnlyWhenAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command("make", append([]string{"--dry-run"}, c.args...)...)
-			cmd.Env = slices.DeleteFunc(cmd.Environ(), func(v string) bool { return strings.HasPrefix(v, "KEYS=") || strings.HasPrefix(v, "MAKE") })
+			cmd.Env = slices.DeleteFunc(cmd.Environ(), func(v string) bool {
+				return strings.HasPrefix(v, "KEYS=") ||
+					strings.HasPrefix(v, "MAKE")
+			})
 			if c.env != "" {
 				cmd.Env = append(cmd.Env, c.env)
 			}

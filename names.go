@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-// Halves of the names that arms get when nobody names them: things of the sea
-// floor and of its light.
+// These are the two halves of names for arms that the user does not name. They are things
+// of the sea floor and its light.
 var (
-	nameHeads = []string{"amber", "azure", "coral", "dusk", "ember", "foam", "glass", "ink", "jade", "kelp", "lunar", "moss", "neon", "opal", "pearl", "reef", "salt", "tide", "umbra", "wave"}
-	nameTails = []string{"anchor", "beak", "crest", "drift", "eddy", "fin", "grotto", "hollow", "isle", "jet", "knot", "lagoon", "mantle", "nook", "otter", "polyp", "ripple", "shoal", "trench", "whorl"}
+	nameHeads = []string{"amber", "azure", "coral", "dusk", "ember", "foam", "glass", "ink", "jade", "kelp", "lunar",
+		"moss", "neon", "opal", "pearl", "reef", "salt", "tide", "umbra", "wave"}
+	nameTails = []string{"anchor", "beak", "crest", "drift", "eddy", "fin", "grotto", "hollow", "isle", "jet", "knot",
+		"lagoon", "mantle", "nook", "otter", "polyp", "ripple", "shoal", "trench", "whorl"}
 )
 
-// nameTries is how many names are tried before a number is added.
+// nameTries is how many names NewName tries before it adds a number.
 const nameTries = 40
 
-// NewName makes up a name for an arm that is not taken.
+// NewName returns a random name for an arm. It calls taken until a name is free.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]
@@ -29,7 +31,7 @@ func NewName(taken func(name string) bool) string {
 	}
 }
 
-// NameLess orders names as people count: arm-2 comes before arm-10.
+// NameLess reports whether a comes before b in natural order: arm-2 comes before arm-10.
 func NameLess(a, b string) bool {
 	for a != "" && b != "" {
 		digitsA, digitsB := leadingDigits(a), leadingDigits(b)
@@ -55,7 +57,7 @@ func NameLess(a, b string) bool {
 	return len(a) < len(b)
 }
 
-// leadingDigits returns how many digits s begins with.
+// leadingDigits returns the number of digits at the start of s.
 func leadingDigits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

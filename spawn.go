@@ -1,8 +1,8 @@
 package coleo
 
-// SpawnRequest asks for a new arm, or for the next start of a stopped one. The
-// zero value of a field means: as the template, the stopped arm or the harness
-// has it. Its JSON form is the body of POST /api/arms/{id}/spawn.
+// SpawnRequest asks for a new arm, or for the next start of a stopped one. For a field
+// with the zero value, the template, the stopped arm or the harness decides. Its JSON
+// form is the body of POST /api/arms/{id}/spawn.
 type SpawnRequest struct {
 	Name     string `json:"name,omitempty" doc:"Name of the arm; made up when left out"`
 	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
@@ -22,8 +22,8 @@ type SpawnRequest struct {
 	Args           []string       `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []MCPServer    `json:"mcpServers,omitempty"`
 
-	// Env goes to the agent CLI. Its values are secrets: they reach the host agent
-	// and nobody else, and no answer shows them.
+	// Env goes to the agent CLI. Its values are secrets. They reach only the host agent,
+	// and no answer shows them.
 	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Environment variables for the agent CLI, in place of those that a stopped arm had. Their values are kept by the arm's host agent alone"`
 
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
@@ -44,8 +44,7 @@ type SpawnRequest struct {
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }
 
-// RecoverRequest says what shall be other than before when an arm is
-// recovered; all of it may be left out.
+// RecoverRequest is what to change when an arm is recovered. Every field may be left out.
 type RecoverRequest struct {
 	Workdir            string `json:"workdir,omitempty"`
 	Provider           string `json:"provider,omitempty"`
@@ -55,22 +54,22 @@ type RecoverRequest struct {
 	Force              bool   `json:"force,omitempty" doc:"Start the arm although nobody can prove that its former start has ended: two may run until its former host agent is back"`
 }
 
-// RecoveryMode says how an arm came back.
+// RecoveryMode is how an arm came back.
 type RecoveryMode string
 
 // The recovery modes.
 const (
 	RecoveryReattached RecoveryMode = "reattached" // its session had never ended
-	RecoveryRecovered  RecoveryMode = "recovered"  // a server that still ran was taken up by pid and port
-	RecoveryRestarted  RecoveryMode = "restarted"  // a new process; Resumed says whether the conversation goes on
+	RecoveryRecovered  RecoveryMode = "recovered"  // a server that still ran was found by pid and port
+	RecoveryRestarted  RecoveryMode = "restarted"  // a new process; Resumed reports whether the conversation continues
 )
 
-// SpawnReply says what a spawn or a recovery came to.
+// SpawnReply is the result of a spawn or a recovery.
 type SpawnReply struct {
 	Spawned       bool         `json:"spawned"` // a process was started
 	Recovered     bool         `json:"recovered"`
 	RecoveryMode  RecoveryMode `json:"recoveryMode,omitempty"`
-	Resumed       bool         `json:"resumed,omitempty"` // the conversation goes on in a new process
+	Resumed       bool         `json:"resumed,omitempty"` // the conversation continues in a new process
 	Distributed   bool         `json:"distributed"`       // a host agent runs the arm
 	AgentID       string       `json:"agentId,omitempty"`
 	Host          string       `json:"host,omitempty"`
@@ -80,19 +79,19 @@ type SpawnReply struct {
 	Provider      string       `json:"provider,omitempty"`
 	Model         string       `json:"model,omitempty"`
 	Arm           Arm          `json:"arm"`
-	Warning       string       `json:"warning,omitempty"`       // one line for people
-	ModelFallback string       `json:"modelFallback,omitempty"` // why another model than the one asked for
+	Warning       string       `json:"warning,omitempty"`       // one line for users
+	ModelFallback string       `json:"modelFallback,omitempty"` // why the model is not the requested one
 }
 
-// LeaseRequest takes, renews or gives back the right to type by hand.
+// LeaseRequest takes, renews or releases the right to type by hand.
 type LeaseRequest struct {
 	ID      string `json:"id,omitempty"`     // empty: take a new one
-	Holder  string `json:"holder,omitempty"` // for people: who it is
+	Holder  string `json:"holder,omitempty"` // a name for users
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventFilter picks events of the log. After is a cursor that an earlier
-// answer gave; empty means from the beginning. Limit 0 means the default.
+// EventFilter selects events of the log. After is a cursor from an earlier answer. An
+// empty After means the beginning. Limit 0 means the default.
 type EventFilter struct {
 	Arm   string `json:"arm,omitempty"`
 	Run   string `json:"run,omitempty"`
@@ -100,8 +99,7 @@ type EventFilter struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Update is one piece of news for those who follow along. Exactly one field
-// is set.
+// Update is one piece of news for a follower. Exactly one field is set.
 type Update struct {
 	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
 	Removed string `json:"removed,omitempty"` // id of an arm that is gone

@@ -2,8 +2,8 @@ package coleo
 
 import "slices"
 
-// State is what a harness says its agent CLI is doing. The seven values are
-// stored and sent as they stand and never change meaning.
+// State is what an agent CLI is doing, according to its harness. The seven values are
+// stored and sent unchanged. They never change meaning.
 type State string
 
 // The seven states of an agent CLI.
@@ -12,18 +12,17 @@ const (
 	Idle            State = "idle"             // its composer waits for input
 	Processing      State = "processing"       // thinking or writing
 	Executing       State = "executing"        // running a tool or a command
-	WaitingApproval State = "waiting_approval" // a dialog waits for a person
+	WaitingApproval State = "waiting_approval" // a dialog waits for the user
 	Failed          State = "error"            // the last turn ended in an error; a prompt may be sent
 	Dead            State = "dead"             // the process has ended
 )
 
-// States lists all seven, in the order in which an agent CLI usually meets them.
+// states has all seven states, in the order in which an agent CLI usually reaches them.
 var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
 
-// transitions is the table of legal changes. Beyond the published contract of
-// the original it holds those that real agent CLIs make: a trust or login
-// dialog at the start, a tool that starts straight from idle, an approval in
-// the middle of a tool, and a prompt after an error.
+// transitions is the table of legal changes. Real agent CLIs make some that may surprise:
+// a trust or login dialog at the start, and a tool that starts straight from idle. Others
+// are an approval in the middle of a tool, and a prompt after an error.
 var transitions = map[State][]State{
 	Initializing:    {Idle, Processing, Executing, WaitingApproval, Failed, Dead},
 	Idle:            {Processing, Executing, WaitingApproval, Failed, Dead},
@@ -37,25 +36,25 @@ var transitions = map[State][]State{
 // States returns the seven states.
 func States() []State { return slices.Clone(states) }
 
-// Valid tells whether s is one of the seven.
+// Valid reports whether s is one of the seven states.
 func (s State) Valid() bool { return slices.Contains(states, s) }
 
-// CanBecome tells whether the table allows a change from s to next. A state
-// may always stay as it is.
+// CanBecome reports whether the table allows a change from s to next. A state may always
+// stay the same.
 func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)
 }
 
-// Working tells whether the agent CLI is in the middle of a turn that needs no
-// person: processing or executing.
+// Working reports whether the agent CLI is in the middle of a turn that needs no user.
+// Its state is then processing or executing.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
-// caution ranks states for witnesses that disagree; the higher one wins.
+// caution ranks the states for witnesses that disagree. The higher rank wins.
 var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }
 
-// MoreCautious returns the one of two states that promises less: dead before
+// MoreCautious returns the more cautious of two states. The order is dead,
 // waiting_approval, executing, processing, error, idle, initializing.
 func MoreCautious(a, b State) State {
 	if caution[b] > caution[a] {

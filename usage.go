@@ -5,26 +5,25 @@ import (
 	"iter"
 )
 
-// Usage is what a conversation has taken of its model so far, by the agent
-// CLI's own account. Side requests of the agent CLI, for a title for example,
-// may be missing in it.
+// Usage is what a conversation has used of its model so far, as counted by the agent CLI.
+// It may lack side requests of the agent CLI, for example for a title.
 type Usage struct {
-	Input     int     `json:"input_tokens"`     // sent, those that came out of a cache included
-	Cached    int     `json:"cached_tokens"`    // of Input, those that came out of a cache
-	Output    int     `json:"output_tokens"`    // received, those of reasoning included
-	Reasoning int     `json:"reasoning_tokens"` // of Output, those of reasoning, where they are told apart
-	Cost      float64 `json:"cost,omitempty"`   // US dollars; 0 when it is not told
+	Input     int     `json:"input_tokens"`     // tokens sent, including those from a cache
+	Cached    int     `json:"cached_tokens"`    // the part of Input that came from a cache
+	Output    int     `json:"output_tokens"`    // tokens received, including reasoning
+	Reasoning int     `json:"reasoning_tokens"` // the part of Output that is reasoning, if reported separately
+	Cost      float64 `json:"cost,omitempty"`   // US dollars; 0 if not reported
 	Source    string  `json:"source"`           // "transcript", "account" or "http"
 
-	// Approximate is set where the agent CLI guesses: it counts words its own way
-	// instead of asking the model what it has counted.
+	// Approximate is set if the agent CLI estimates the tokens itself instead of asking
+	// the model.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
-// Total is all tokens, sent and received.
+// Total returns the number of tokens, sent and received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage adds up accounts of single replies.
+// SumUsage adds up the usage of single replies. It leaves Source and Approximate unset.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
@@ -35,7 +34,7 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 	return sum
 }
 
-// Minus is what was taken after an earlier account.
+// Minus returns the usage since an earlier Usage of the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
 	u.Input, u.Cached = u.Input-earlier.Input, u.Cached-earlier.Cached
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning
@@ -43,8 +42,9 @@ func (u Usage) Minus(earlier Usage) Usage {
 	return u
 }
 
-// UsageMeter is a session that can tell what its conversation has taken.
-// Errors: EUnsupported when the agent CLI keeps no account.
+// UsageMeter is a session that can report the usage of its conversation.
 type UsageMeter interface {
+	// Usage returns the usage so far. It returns EUnsupported if the agent CLI does not
+	// count tokens.
 	Usage(ctx context.Context) (Usage, error)
 }

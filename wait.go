@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// WaitFor returns the session's reading as soon as its state is one of want.
-// It fails with ETimeout when ctx ends first, and with EExited when the agent
-// CLI ends while that is not wanted.
+// WaitFor waits until the session's state is one of want, and returns the reading. It
+// returns ETimeout at ctx's deadline, and ctx's error if ctx is cancelled. It returns
+// EExited when the agent CLI ends although want does not include Dead.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
@@ -20,31 +20,33 @@ func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	return waitAfter(ctx, s, newest.Cursor, want)
 }
 
-// NewestCursor returns the position behind all that has happened in a session.
+// NewestCursor returns the position after everything that has happened in a session.
 func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // what is there is yielded, then the end
+	cancel() // Changes returns what is there and then ends
 	for change := range s.Changes(ctx, 0) {
 		newest = change
 	}
 	return newest
 }
 
-// WaitForIdle waits until the agent CLI takes input again.
+// WaitForIdle waits until the agent CLI takes input again. Its errors are those of
+// WaitFor.
 func WaitForIdle(ctx context.Context, s Session) (Reading, error) {
 	return WaitFor(ctx, s, Idle)
 }
 
-// WaitForTurn waits until the turn that a receipt started has ended: idle,
-// error, or a dialog that needs a person.
+// WaitForTurn waits for the end of the turn that a receipt started. The state is then
+// idle or error, or a dialog needs the user. Its errors are those of WaitFor.
 func WaitForTurn(ctx context.Context, s Session, r Receipt) (Reading, error) {
 	return waitAfter(ctx, s, r.Cursor, []State{Idle, Failed, WaitingApproval})
 }
 
-// WaitForResponse waits for the end of a receipt's turn and returns the
-// answer. A dialog on the way ends the wait with EBlocked.
+// WaitForResponse waits for the end of a receipt's turn and returns the answer. If a
+// dialog comes first, it returns EBlocked. Its other errors are those of WaitFor and
+// Session.Answer.
 func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) {
 	reading, err := WaitForTurn(ctx, s, r)
 	if err != nil {
@@ -56,10 +58,10 @@ func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) 
 	return s.Answer(ctx, r)
 }
 
-// IsProcessing tells whether the session is in the middle of a turn.
+// IsProcessing reports whether the session is in the middle of a turn.
 func IsProcessing(s Session) bool { return s.State().State.Working() }
 
-// Blocked is the error for something that a dialog stands in the way of.
+// Blocked returns the error for an action that a dialog prevents. d may be nil.
 func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
@@ -101,8 +103,8 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 	return last, ctx.Err()
 }
 
-// reached leaves out a dialog that is announced but not on the screen yet:
-// nobody can answer it.
+// reached ignores a dialog that is announced but not yet on the screen, because nobody
+// can answer it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
 }

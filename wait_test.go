@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// fakeTold is a session whose story is told beforehand: a live one cannot be
-// made to stand still between two changes.
+// fakeTold is a session with prepared states, because a live session cannot be stopped
+// between two changes.
 type fakeTold struct {
 	Session
 	story []State
-	then  []State // what happens while somebody follows
+	then  []State // the states that follow while somebody follows
 }
 
 func (f *fakeTold) State() Reading { return Reading{State: f.story[len(f.story)-1]} }
@@ -60,9 +60,10 @@ func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
 func TestWhatStandsInTheWayIsNamed(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]*Dialog{
-		`a permission dialog waits for an answer: "Run it?" (touch it); approve or deny it first`: {Kind: DialogPermission, Title: "Run it?", Subject: "touch\n  it"},
-		`a dialog waits for an answer: "Theme:"; approve or deny it first`:                        {Kind: DialogOther, Title: "Theme:"},
-		`a dialog waits for an answer: approve or deny it first`:                                  nil,
+		`a permission dialog waits for an answer: "Run it?" (touch it); approve or deny it first`: {Kind: DialogPermission,
+			Title: "Run it?", Subject: "touch\n  it"},
+		`a dialog waits for an answer: "Theme:"; approve or deny it first`: {Kind: DialogOther, Title: "Theme:"},
+		`a dialog waits for an answer: approve or deny it first`:           nil,
 	} {
 		if got := Blocked(d).Message; got != want {
 			t.Errorf("it is named %q, want %q", got, want)

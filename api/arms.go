@@ -40,7 +40,8 @@ func (s *Server) armRoutes(d table) {
 	add(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm)
 	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)
 	add(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm)
-	add(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0}, s.spawnArm)
+	add(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0},
+		s.spawnArm)
 	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
 	add(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0}, s.renameArm)
 	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0}, s.killArm)
@@ -75,8 +76,8 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[coleo.Sp
 	return s.spawn(ctx, in.Body)
 }
 
-// spawnArm starts the arm in the path. Its id is known only when it exists; a
-// new one is named by the path, or by the body when that is the same.
+// spawnArm starts the arm in the path. The path has the arm's name, or the id of an
+// existing arm. If the body has a name too, both must agree.
 func (s *Server) spawnArm(ctx context.Context, in *armBody[*coleo.SpawnRequest]) (*reply[coleo.SpawnReply], error) {
 	var r coleo.SpawnRequest
 	if in.Body != nil {
@@ -124,7 +125,8 @@ func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], e
 	return &reply[killReply]{killReply{err == nil, arm}}, err
 }
 
-// list makes an empty list of none: clients that are not Go stumble over null.
+// list returns an empty list in place of nil. Clients in other languages may fail on
+// null.
 func list[T any](l []T) []T {
 	if l == nil {
 		return []T{}

@@ -8,21 +8,21 @@ import (
 	"coleo.dev"
 )
 
-// auditedText bounds how much of a text is kept in the audit, in bytes: enough to
-// know which prompt it was. The log of events has prompts whole.
+// auditedText bounds how much of a text the audit stores, in bytes. It is enough to
+// recognise a prompt. The event log has whole prompts.
 const auditedText = 200
 
-// auditPage is how many commands a page has that names no number.
+// auditPage is the number of commands on a page without a limit.
 const auditPage = 100
 
-// goesFirst are the commands that are carried out even if nobody can write down
-// who gave them. They end things and free space, so a full disk must not stop
-// them.
+// goesFirst has the commands that are carried out even if the audit cannot be written.
+// They end things and free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
 
-// audited makes the function of a route that changes something write down who
-// calls it, before it is carried out, and what came of it.
-func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
+// audited wraps the function of a route that changes something. The wrapper records the
+// caller before it calls f, and the result afterwards.
+func audited[I, O any](s *Server, command string,
+	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
 		arm, detail := auditOf(in)
 		end, err := s.audit(ctx, command, arm, detail)
@@ -35,8 +35,8 @@ func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*
 	}
 }
 
-// audit writes down that a command is about to be carried out. The caller tells
-// end what came of it.
+// audit records that a command is about to be carried out. The caller passes the result
+// to end.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
 	if detail != nil {
@@ -64,9 +64,8 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 	}, nil
 }
 
-// auditOf returns the arm that a request is about, and what the audit keeps of
-// the rest: no secrets, no keys that were typed, and no more than the beginning of
-// a text.
+// auditOf returns the arm of a request and the details for the audit. The details have no
+// secrets, no typed keys, and only the beginning of a text.
 func auditOf(in any) (arm string, detail any) {
 	type prompt struct {
 		Begin     string `json:"begin"`
@@ -105,14 +104,14 @@ func auditOf(in any) (arm string, detail any) {
 	return "", nil
 }
 
-// spawnDetail is what the audit keeps of a request for a new arm.
+// spawnDetail is what the audit stores of a request for a new arm.
 type spawnDetail struct {
 	coleo.SpawnRequest
-	Env []string `json:"env,omitempty"` // names alone, in place of the request's own Env
+	Env []string `json:"env,omitempty"` // names only; it hides the request's own Env
 }
 
-// spawned leaves out the prompt and the script of a new arm but for their
-// beginnings, and the values of its environment.
+// spawned returns the audit details of a new arm. It keeps only the beginnings of the
+// prompt and the script, and no values of the environment.
 func spawned(q coleo.SpawnRequest) spawnDetail {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
@@ -139,7 +138,7 @@ type auditInput struct {
 }
 
 type auditReply struct {
-	Commands []coleo.Audit `json:"commands"` // the newest first
+	Commands []coleo.Audit `json:"commands"` // newest first
 }
 
 func (s *Server) auditRoutes(d table) {

@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// audited returns what a server has written down, the oldest first.
+// audited returns the commands that a server has recorded, oldest first.
 func (b *scriptedBrain) audited() []coleo.Audit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -28,7 +28,8 @@ func TestWhatChangesSomethingIsAuditedBeforeItIsDone(t *testing.T) {
 	b.interrupt = func(context.Context) error { return nil }
 	s := newServer(t, b)
 	base, client := running(t, s)
-	if _, err := client.Prompt(t.Context(), "a1", coleo.Prompt{Text: strings.Repeat("ä", 200)}, "the-lease"); coleo.ErrorCode(err) != coleo.EBusy {
+	if _, err := client.Prompt(t.Context(), "a1", coleo.Prompt{Text: strings.Repeat("ä", 200)},
+		"the-lease"); coleo.ErrorCode(err) != coleo.EBusy {
 		t.Fatal(err)
 	}
 	if got := <-during; got != coleo.AuditOpen {
@@ -47,23 +48,26 @@ func TestWhatChangesSomethingIsAuditedBeforeItIsDone(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("audited: %+v, want the prompt and the interrupt alone", list)
 	}
-	if a := list[0]; a.Command != "prompt-arm" || a.Arm != "a1" || a.Caller.Kind != coleo.CallerSocket || a.Result != "busy" || a.Error != "somebody types" {
+	if a := list[0]; a.Command != "prompt-arm" || a.Arm != "a1" || a.Caller.Kind != coleo.CallerSocket ||
+		a.Result != "busy" || a.Error != "somebody types" {
 		t.Errorf("the prompt is %+v", a)
 	}
 	var detail struct {
 		Begin string
 		Bytes int
 	}
-	if err := json.Unmarshal(list[0].Detail, &detail); err != nil || detail.Bytes != 400 || len(detail.Begin) > 210 || strings.Contains(string(list[0].Detail), "the-lease") {
+	if err := json.Unmarshal(list[0].Detail, &detail); err != nil || detail.Bytes != 400 || len(detail.Begin) > 210 ||
+		strings.Contains(string(list[0].Detail), "the-lease") {
 		t.Errorf("the prompt's detail is %s (%v)", list[0].Detail, err)
 	}
-	if a := list[1]; a.Command != "interrupt-arm" || a.Caller != (coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}) || a.Result != coleo.AuditDone {
+	if a := list[1]; a.Command != "interrupt-arm" ||
+		a.Caller != (coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}) || a.Result != coleo.AuditDone {
 		t.Errorf("the interrupt is %+v", a)
 	}
 }
 
-// What cannot be written down is not done, but for what ends things: a full disk
-// must not keep anybody from that.
+// A command that cannot be audited is not carried out, unless it ends something. A full
+// disk must not prevent that.
 func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{full: coleo.Errorf(coleo.EInternal, "no room")}
@@ -71,7 +75,8 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	b.interrupt = func(context.Context) error { done++; return nil }
 	b.respond = func(coleo.Fingerprint, coleo.Decision) error { done += 100; return nil }
 	_, client := running(t, newServer(t, b))
-	if err := client.Respond(t.Context(), "a1", "", coleo.Decision{Choice: coleo.Approve}, ""); err == nil || !strings.Contains(err.Error(), "nothing was done") {
+	if err := client.Respond(t.Context(), "a1", "", coleo.Decision{Choice: coleo.Approve}, ""); err == nil ||
+		!strings.Contains(err.Error(), "nothing was done") {
 		t.Errorf("an approval that cannot be written down: %v", err)
 	}
 	if err := client.Interrupt(t.Context(), "a1"); err != nil || done != 1 {
@@ -79,7 +84,7 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	}
 }
 
-// Taking the keyboard is audited, renewing it and typing are not.
+// Taking the keyboard is audited. Renewing the lease and typing are not.
 func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
@@ -97,7 +102,8 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 		say(t, conn, `{"type":"lease","holder":"me"}`)
 		hear(t, conn, `"l1"`)
 	}
-	if list := b.audited(); len(list) != 1 || list[0].Command != "lease-arm" || list[0].Result != coleo.AuditDone || !strings.Contains(string(list[0].Detail), `"me"`) {
+	if list := b.audited(); len(list) != 1 || list[0].Command != "lease-arm" || list[0].Result != coleo.AuditDone ||
+		!strings.Contains(string(list[0].Detail), `"me"`) {
 		t.Errorf("audited: %+v, want one lease", list)
 	}
 }

@@ -11,29 +11,28 @@ import (
 	"coleo.dev"
 )
 
-// times are the server's limits that tests shorten.
+// times are the server's time limits. Tests shorten them.
 type times struct {
 	body   time.Duration // for a request's body to arrive
-	write  time.Duration // for one message to leave for a WebSocket client
-	silent time.Duration // without a sign of a WebSocket client
-	ping   time.Duration // between pings to it
-	auth   time.Duration // for its token
-	poll   time.Duration // one wait for terminal output
+	write  time.Duration // for sending one message to a WebSocket client
+	silent time.Duration // without a sign of life from a WebSocket client
+	ping   time.Duration // between two pings to it
+	auth   time.Duration // for its token to arrive
+	poll   time.Duration // for one wait for terminal output
 }
 
 func usualTimes() times {
 	return times{
 		body:   bodyTimeout,
-		write:  10 * time.Second, // loopback: a client that takes longer has stopped reading
-		silent: 60 * time.Second, // the published API says so
-		ping:   20 * time.Second, // three of them fit into that
+		write:  10 * time.Second, // over loopback; a slower client has stopped reading
+		silent: 60 * time.Second, // the published API promises this
+		ping:   20 * time.Second, // three pings fit into the silent time
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
 	}
 }
 
-// boundBodies reads each body, bounded in size and time, before its route is
-// asked.
+// boundBodies reads each body, within limits of size and time, before it calls the route.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.readBody(w, r); err != nil {
@@ -44,19 +43,19 @@ func (s *Server) boundBodies(next http.Handler) http.Handler {
 	})
 }
 
-// bodyRead is the body of a request that readBody has read.
+// bodyRead is the body of a request after readBody has read it.
 type bodyRead struct{ *bytes.Reader }
 
 func (bodyRead) Close() error { return nil }
 
-// bodyError is what went wrong while a body was read.
+// bodyError is an error in reading a body.
 type bodyError struct{ error }
 
 func (e bodyError) Unwrap() error { return e.error }
 
-// readBody reads a request's body, once, bounded in size and time, and leaves it
-// there for its route. net/http takes the deadline off the connection when it
-// has seen the body's end, so that the work itself may take longer.
+// readBody reads a request's body once, within limits of size and time, and puts it back
+// for the route. net/http clears the connection's deadline at the body's end, so the
+// route itself may take longer.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, ok := r.Body.(bodyRead); ok || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -70,7 +69,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return body, nil
 }
 
-// refuse answers a request that is not let through.
+// refuse writes the answer to a refused request.
 func refuse(w http.ResponseWriter, err error) {
 	var body bodyError
 	if errors.As(err, &body) {

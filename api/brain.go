@@ -9,67 +9,82 @@ import (
 	"coleo.dev"
 )
 
-// Brain is what the routes stand in front of. Where a method takes an arm, it
-// takes its id or its name. Errors that users shall see are *coleo.Error; any
-// other error counts as EInternal.
+// Brain carries out what the routes ask for. A parameter arm is an arm's id or name.
+// Methods return a *coleo.Error for users. Any other error counts as EInternal.
 type Brain interface {
-	// Arms lists the arms that are not removed. Without all, those that nobody
-	// drives and that have no task are left out.
+	// Arms returns the arms. Without all it leaves out arms that a person drives by hand
+	// and that have no task.
 	Arms(ctx context.Context, all bool) ([]coleo.Arm, error)
+	// Arm returns one arm. It returns ENotFound if there is none.
 	Arm(ctx context.Context, arm string) (coleo.Arm, error)
-	// Spawn starts the arm called r.Name, which is made when it is missing, and
-	// refused with EConflict when it already runs.
+	// Spawn starts the arm called r.Name, and creates it if it is missing. It returns
+	// EConflict if the arm already runs.
 	Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error)
+	// Recover brings an arm back. It returns EUnavailable if nothing can be done.
 	Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error)
+	// Kill ends an arm's whole process tree and returns its row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
+	// Remove forgets a stopped arm. It returns EConflict if the arm runs.
 	Remove(ctx context.Context, arm string) error
-	// Rename gives an arm another name. It is refused with EConflict when another
-	// arm has that name.
+	// Rename gives an arm another name. It returns EConflict when another arm has that
+	// name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
 
-	// Prompt returns when the prompt has verifiably been taken. The receipt's
-	// ID names the run that it started.
+	// Prompt returns when the prompt has been delivered for certain. The receipt's ID is
+	// the id of the run that the prompt starts.
 	Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error)
+	// Respond answers a dialog. An empty fingerprint means the open dialog.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
+	// Interrupt stops the running turn.
 	Interrupt(ctx context.Context, arm string) error
 
-	// LastRun returns the run that the arm has ended last.
+	// LastRun returns the run of the arm that ended last, or ENotFound.
 	LastRun(ctx context.Context, arm string) (coleo.LastRun, error)
+	// Usage returns the tokens that the arm's conversation has used.
 	Usage(ctx context.Context, arm string) (coleo.Usage, error)
+	// Explain returns the evidence behind the arm's state.
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
-	// Screen returns what the arm's terminal shows, or showed at a time that
-	// is not zero.
+	// Screen returns the arm's screen, or its screen at a time if at is not zero. It
+	// includes up to history lines that have scrolled away.
 	Screen(ctx context.Context, arm string, at time.Time, history int) (coleo.Screen, error)
-	// Record returns the piece of a recording of the arm's generation, 0 for the
-	// last, that begins at an offset.
+	// Record returns one piece of the recording of the arm's generation, starting at the
+	// offset from. Generation 0 is the last one.
 	Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error)
-	// Output returns terminal output from an offset on; an offset below 0 is
-	// counted from the end. It waits up to wait for some, and returns a piece
-	// without data when none came.
+	// Output returns terminal output, starting at the offset from. A negative offset
+	// counts from the end. Output waits for up to wait, and returns a piece without data
+	// if none came.
 	Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error)
+	// Input types raw keys. It returns EBusy without the lease.
 	Input(ctx context.Context, arm string, lease string, data []byte) error
+	// Resize changes the size of the terminal, in cells. It returns EBusy without the
+	// lease.
 	Resize(ctx context.Context, arm string, lease string, cols, rows int) error
+	// Lease takes, renews or releases the right to type by hand. It returns EBusy while
+	// somebody else has the lease.
 	Lease(ctx context.Context, arm string, r coleo.LeaseRequest) (coleo.Lease, error)
 
-	// WaitArm returns when the arm's state is one of those, or ctx ends.
+	// WaitArm waits until the arm is in one of the states, or ctx ends.
 	WaitArm(ctx context.Context, arm string, states []coleo.State) (coleo.Arm, error)
-	// WaitRun returns the end of a run, or ctx's error when that ends first.
+	// WaitRun waits for the end of a run and returns it. If ctx ends first, it returns
+	// ETimeout or ctx's error.
 	WaitRun(ctx context.Context, run string) (coleo.RunEnd, error)
-	// Events returns events in their order, and the cursor behind the last one.
+	// Events returns events in order, and the cursor after the last one.
 	Events(ctx context.Context, f coleo.EventFilter) (list []coleo.Event, next string, err error)
-	// Subscribe yields what happens after the call of Subscribe, until ctx ends. A reader that
-	// falls too far behind is cut off: the sequence ends while ctx goes on.
+	// Subscribe returns what happens after the call, until ctx ends. A reader that falls
+	// too far behind is cut off: its sequence ends before ctx does.
 	Subscribe(ctx context.Context) iter.Seq[coleo.Update]
 
-	// BeginAudit writes down a command that is about to be carried out.
+	// BeginAudit records a command that is about to be carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
-	// EndAudit writes down what came of it, and why where it failed.
+	// EndAudit records the result of a command, and the reason if it failed.
 	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error
-	// Audits returns the commands that a filter picks, the newest first.
+	// Audits returns the commands that match a filter, newest first.
 	Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error)
 
+	// Hosts returns the host agents.
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
-	// Providers returns the body of the published route for model catalogues.
+	// Providers returns the body of the route for model catalogues.
 	Providers(ctx context.Context) (json.RawMessage, error)
+	// Harnesses returns descriptions of the harnesses.
 	Harnesses(ctx context.Context) ([]coleo.Info, error)
 }

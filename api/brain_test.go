@@ -20,17 +20,17 @@ import (
 
 const testToken = "a-token-of-the-tests-0123456789"
 
-// scriptedBrain has two arms and answers what a test tells it to. A method
-// that no test needs is that of the nil Brain in it.
+// scriptedBrain has two arms and answers as a test says. Other methods are those of the
+// embedded nil Brain.
 type scriptedBrain struct {
 	Brain
-	fail      error // of every call, when set
+	fail      error // of every call, if set
 	prompt    func(ctx context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error)
 	interrupt func(ctx context.Context) error
 	respond   func(dialog coleo.Fingerprint, d coleo.Decision) error
 	spawn     func(r coleo.SpawnRequest) (coleo.SpawnReply, error)
 	output    func(ctx context.Context, from int64) (coleo.Output, error)
-	waited    func(d time.Duration) // told how long Output may wait
+	waited    func(d time.Duration) // called with the wait of each Output
 	input     func(lease string, data []byte) error
 	resize    func(cols, rows int) error
 	lease     func(r coleo.LeaseRequest) (coleo.Lease, error)
@@ -39,7 +39,7 @@ type scriptedBrain struct {
 	subscribe func(ctx context.Context) iter.Seq[coleo.Update]
 	full      error // why nothing can be audited
 	mu        sync.Mutex
-	list      []coleo.Audit // the oldest first
+	list      []coleo.Audit // oldest first
 }
 
 func (b *scriptedBrain) BeginAudit(_ context.Context, one coleo.Audit) (int64, error) {
@@ -122,7 +122,8 @@ func (b *scriptedBrain) Prompt(ctx context.Context, _ string, p coleo.Prompt, le
 	return b.prompt(ctx, p, lease)
 }
 
-func (b *scriptedBrain) Respond(_ context.Context, _ string, dialog coleo.Fingerprint, d coleo.Decision, _ string) error {
+func (b *scriptedBrain) Respond(_ context.Context, _ string, dialog coleo.Fingerprint, d coleo.Decision,
+	_ string) error {
 	return b.respond(dialog, d)
 }
 
@@ -135,12 +136,14 @@ func (b *scriptedBrain) Explain(context.Context, string) (coleo.Explanation, err
 }
 
 func (b *scriptedBrain) Record(_ context.Context, _ string, _ int, from int64) (coleo.Recording, error) {
-	return coleo.Recording{Offset: from, Next: from + 2, Until: from + 2, Events: []coleo.RecordedEvent{{Data: []byte("hi")}}}, b.fail
+	return coleo.Recording{Offset: from, Next: from + 2, Until: from + 2,
+		Events: []coleo.RecordedEvent{{Data: []byte("hi")}}}, b.fail
 }
 
 func (b *scriptedBrain) Screen(_ context.Context, _ string, at time.Time, history int) (coleo.Screen, error) {
 	if history > 0 {
-		return coleo.Screen{Cols: 80, Rows: 24, History: []string{fmt.Sprint("line ", history)}, Lines: []string{"hello", ""}}, b.fail
+		return coleo.Screen{Cols: 80, Rows: 24, History: []string{fmt.Sprint("line ", history)},
+			Lines: []string{"hello", ""}}, b.fail
 	}
 	if !at.IsZero() {
 		return coleo.Screen{Cols: 80, Rows: 24, Lines: []string{at.Format(time.RFC3339)}}, b.fail
@@ -199,7 +202,7 @@ func (b *scriptedBrain) Harnesses(context.Context) ([]coleo.Info, error) {
 	return []coleo.Info{{Name: "h"}}, b.fail
 }
 
-// newServer makes a server in front of b, with its address.
+// newServer returns a server in front of b, with its address.
 func newServer(t *testing.T, b Brain) *Server {
 	t.Helper()
 	s, err := New(Config{Brain: b, Token: testToken, Addr: "127.0.0.1:8080", Version: "v1"})
@@ -209,7 +212,7 @@ func newServer(t *testing.T, b Brain) *Server {
 	return s
 }
 
-// live serves s over TCP, as itself, and returns the URL.
+// live serves s over TCP and returns the URL.
 func live(t *testing.T, s *Server) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -221,7 +224,7 @@ func live(t *testing.T, s *Server) string {
 	return srv.URL
 }
 
-// answer is what is looked at of an answer, beside its body.
+// answer has the parts of an answer that tests check, apart from the body.
 type answer struct {
 	StatusCode int
 	Header     http.Header
@@ -254,7 +257,7 @@ func ask(t *testing.T, h http.Handler, method, path, body string, headers ...str
 	return out, w.Body.String()
 }
 
-// errorCode decodes the body that every error has.
+// errorCode returns the code in the body of an error.
 func errorCode(t *testing.T, body string) coleo.Code {
 	t.Helper()
 	var f failure

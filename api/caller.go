@@ -20,8 +20,8 @@ import (
 
 type callerKey struct{}
 
-// callerOf returns who sent the request that ctx belongs to. For a WebSocket it
-// is asked of the socket's own context: its caller may become known after the
+// callerOf returns the caller of the request that ctx belongs to. For a WebSocket, ctx
+// must be the socket's own context, because its caller may become known after the
 // request.
 func callerOf(ctx context.Context) coleo.Caller {
 	c, _ := ctx.Value(callerKey{}).(coleo.Caller)
@@ -32,17 +32,16 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// errRevoked is why requests and WebSockets end whose credential does.
+// errRevoked is the reason why a request or WebSocket ends when its credential ends.
 var errRevoked = errors.New("signed out, or the API token was replaced")
 
-// pass is the leave to call, for as long as the credential is good.
+// pass is the permission to call the API, as long as the credential is valid.
 type pass struct {
 	caller coleo.Caller
 	live   context.Context
 }
 
-// serveAs serves a request for the caller of p, and breaks it off when the
-// credential ends.
+// serveAs serves a request for the caller of p, and cancels it when the credential ends.
 func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancelCause(withCaller(r.Context(), p.caller))
 	defer end(nil)
@@ -50,10 +49,10 @@ func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) 
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// apiToken is the token for programs, which may be replaced at any time.
+// apiToken is the token for programs. It may be replaced at any time.
 type apiToken struct {
 	mu    sync.Mutex
-	value string // "": nobody gets in by a token
+	value string // "" means that no token is accepted
 	live  context.Context
 	end   context.CancelFunc
 }
@@ -64,7 +63,7 @@ func newToken(value string) *apiToken {
 	return t
 }
 
-// check tells whether a token is the right one.
+// check reports whether a token is the right one, and returns its pass.
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,8 +73,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live}, true
 }
 
-// replace makes another token the right one, once it has been kept. What calls
-// with the former one ends.
+// replace makes value the right token, after keep has stored it. Calls with the former
+// token end.
 func (t *apiToken) replace(value string, keep func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,23 +87,23 @@ func (t *apiToken) replace(value string, keep func(string) error) error {
 	return nil
 }
 
-// fingerprint names a token without giving it away.
+// fingerprint returns a name for a token that does not reveal it.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])
 }
 
-// visitor is who is at the other end of a connection over the socket.
+// visitor is the process at the other end of a socket connection.
 type visitor struct {
 	caller  coleo.Caller
-	refused error // why nothing is done for it; nil: it may command
+	refused error // why it may not call; nil if it may
 }
 
 // visitorKey is the key of the visitor in the context of a connection.
 type visitorKey struct{}
 
-// connected notes who has connected over the socket. Over TCP the kernel does
-// not say.
+// connected stores the process that has connected over the socket. Over TCP the kernel
+// does not reveal it.
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 	ctx = noteConn(ctx, conn)
 	c, ok := conn.(*net.UnixConn)
@@ -126,8 +125,8 @@ func (s *Server) inspect(conn syscall.Conn) visitor {
 	return v
 }
 
-// programOf returns the name of a process's program, "" where the system does not
-// say. Its arguments are left out: a prompt may be among them.
+// programOf returns the name of a process's program, or "" where the system does not
+// tell. It leaves out the arguments, because a prompt may be among them.
 func programOf(pid int) string {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(raw) == 0 {
@@ -137,7 +136,7 @@ func programOf(pid int) string {
 	return filepath.Base(name)
 }
 
-// visitorOf returns who calls over the socket.
+// visitorOf returns the caller over the socket.
 func visitorOf(r *http.Request) visitor {
 	v, _ := r.Context().Value(visitorKey{}).(visitor)
 	return v

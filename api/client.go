@@ -18,33 +18,36 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// ClientConfig says where the server is: at a socket, which needs no token, or
-// at a URL such as http://127.0.0.1:8080.
+// ClientConfig is the address of the server. It is a socket, which needs no token, or a
+// URL such as http://127.0.0.1:8080.
 type ClientConfig struct {
 	Socket string
-	URL    string // counts when Socket is empty
+	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer says why the server's process cannot answer, such as that a signal has
-	// stopped it; nil: it can, or that is not known. It is asked before each request
-	// and while an answer is waited for. It may be nil.
+	// Peer returns why the server's process cannot answer, for example because a signal
+	// has stopped it. It returns nil if the process can answer or if that is unknown. The
+	// client calls Peer before each request and while it waits for an answer. Peer may be
+	// nil.
 	Peer func() error
 }
 
-// Client calls the API. It is safe for concurrent use. Errors of its methods
-// are *coleo.Error: those of the server as they were, and EUnavailable when no
-// server answers.
+// Client calls the API. It is safe for concurrent use.
+//
+// Its methods return the server's *coleo.Error unchanged, and EUnavailable when no server
+// answers. Each method has its own time limit and returns ETimeout after that. When the
+// caller cancels ctx, a method returns ctx's error.
 type Client struct {
-	base  string // with scheme, without a slash at its end
+	base  string // with scheme, without a final slash
 	token string
 	http  *http.Client
 	dial  websocket.Dialer
-	where string // for people
+	where string // shown to users
 	peer  func() error
 }
 
-// NewClient makes a client. It does not call the server yet. Error: EInvalid
-// for a URL that is none.
+// NewClient returns a client. It does not call the server yet. It returns EInvalid for a
+// bad URL.
 func NewClient(c ClientConfig) (*Client, error) {
 	client := &Client{base: strings.TrimSuffix(c.URL, "/"), token: c.Token, where: c.URL, peer: c.Peer}
 	transport := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: idleTimeout}
@@ -68,24 +71,26 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	client.http = &http.Client{
 		Transport: transport,
-		// A redirect would carry the token elsewhere, and the API has none.
+		// A redirect would send the token to another server, and the API has no
+		// redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return client, nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call sends a request and decodes the answer into out, unless that is nil. It
-// waits for lookTime.
+// call sends a request and decodes the answer into out unless out is nil. It waits for up
+// to lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	return c.callFor(ctx, lookTime, method, path, in, out)
 }
 
-// callFor is call for requests that take another time.
+// callFor is call with another time limit.
 func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
 	defer cancel()
 	ctx, done, err := c.watched(ctx)
 	if err != nil {
@@ -108,7 +113,7 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 	return nil
 }
 
-// send returns an answer that is no error; the caller closes its body.
+// send returns a successful answer. The caller closes its body.
 func (c *Client) send(ctx context.Context, method, path, accept string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
@@ -152,10 +157,10 @@ func (c *Client) decodeError(resp *http.Response) error {
 	return coleo.Errorf(coleo.EUnavailable, "%s answered %s, not as a coleo does", c.where, resp.Status)
 }
 
-// pollFor is one long poll; a longer wait is several of them.
+// pollFor is the length of one long poll. A longer wait takes several polls.
 const pollFor = 30 * time.Second
 
-// poll repeats a long poll until it has an answer, an error, or ctx ends.
+// poll repeats a long poll until it returns an answer or an error, or until ctx ends.
 func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor

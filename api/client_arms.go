@@ -13,72 +13,77 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Arms lists the arms; without all, those that nobody drives are left out.
+// Arms returns the arms. Without all it leaves out arms that a person drives by hand and
+// that have no task.
 func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 	var out armsReply
 	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(all), nil, &out)
 	return out.Arms, err
 }
 
-// Arm returns the arm with that id or name.
+// Arm returns the arm with that id or name. It returns ENotFound if there is none.
 func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 	var out armReply
 	err := c.call(ctx, get, armPath(arm, ""), nil, &out)
 	return out.Arm, err
 }
 
-// Create makes and starts a new arm, which must have a name. Error: EConflict
-// when there is one of that name.
+// Create creates and starts a new arm, which must have a name. It returns EConflict if an
+// arm has that name.
 func (c *Client) Create(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
 	return out, err
 }
 
-// Spawn starts the arm called r.Name, which is made when it is missing.
+// Spawn starts the arm called r.Name, and creates it if it is missing. It returns
+// EConflict if the arm runs.
 func (c *Client) Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
 	return out, err
 }
 
-// Recover brings an arm back.
+// Recover brings an arm back. It returns EUnavailable if nothing can be done.
 func (c *Client) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/recover"), r, &out)
 	return out, err
 }
 
-// Kill ends an arm's agent CLI and all that it started.
+// Kill ends an arm's agent CLI and all processes that it started.
 func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 	var out killReply
 	err := c.callFor(ctx, killTime, post, armPath(arm, "/kill"), nil, &out)
 	return out.Arm, err
 }
 
-// Rename gives an arm another name. Error: EConflict when another arm has it.
+// Rename gives an arm another name. It returns EConflict when another arm has that name.
 func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
 	return out.Arm, err
 }
 
-// Remove forgets a stopped arm.
+// Remove forgets a stopped arm. It returns EConflict if the arm runs.
 func (c *Client) Remove(ctx context.Context, arm string) error {
 	return c.callFor(ctx, killTime, del, armPath(arm, ""), nil, nil)
 }
 
-// Prompt sends a prompt and returns when it has verifiably been taken. The
-// receipt's ID is the run that it started.
+// Prompt sends a prompt and returns when it has been delivered for certain. The receipt's
+// ID is the id of the run that the prompt starts. If the error has Delivered set to
+// false, the prompt was not delivered. After any other error that is unknown.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
-	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"), promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
+	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
+		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
 	return out.Receipt, kept(err)
 }
 
-// Respond answers the dialog with that fingerprint; with none, the one that is
-// open.
-func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error {
+// Respond answers the dialog with that fingerprint. An empty fingerprint means the open
+// dialog. It returns EStale if that dialog is not open.
+func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
+	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Words: d.Words, Lease: lease}
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
@@ -88,61 +93,64 @@ func (c *Client) Interrupt(ctx context.Context, arm string) error {
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, nil)
 }
 
-// Lease takes, renews or gives back the right to type by hand.
+// Lease takes, renews or releases the right to type by hand. It returns EBusy while
+// somebody else has the lease.
 func (c *Client) Lease(ctx context.Context, arm string, r coleo.LeaseRequest) (coleo.Lease, error) {
 	var out leaseReply
 	err := c.call(ctx, post, armPath(arm, "/lease"), r, &out)
 	return out.Lease, err
 }
 
-// Input types raw keys under a lease.
+// Input types raw keys under a lease. It returns EBusy without the lease.
 func (c *Client) Input(ctx context.Context, arm, lease string, data []byte) error {
 	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: lease, Data: data}, nil)
 }
 
-// Resize gives the terminal another size under a lease, in cells.
+// Resize changes the size of the terminal under a lease, in cells. It returns EBusy
+// without the lease.
 func (c *Client) Resize(ctx context.Context, arm, lease string, cols, rows int) error {
 	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Explain says why an arm's state is what it is.
+// Explain returns the evidence behind an arm's state.
 func (c *Client) Explain(ctx context.Context, arm string) (coleo.Explanation, error) {
 	var out coleo.Explanation
 	err := c.call(ctx, get, armPath(arm, "/explain"), nil, &out)
 	return out, err
 }
 
-// LastRun returns the run that the arm has ended last. Error: ENotFound.
+// LastRun returns the run of the arm that ended last, or ENotFound.
 func (c *Client) LastRun(ctx context.Context, arm string) (coleo.LastRun, error) {
 	var out coleo.LastRun
 	err := c.call(ctx, get, armPath(arm, "/last"), nil, &out)
 	return out, err
 }
 
-// Usage returns what an arm's conversation has taken so far.
+// Usage returns the tokens that an arm's conversation has used so far. It returns
+// EUnsupported if the harness does not count tokens.
 func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	var out coleo.Usage
 	err := c.call(ctx, get, armPath(arm, "/usage"), nil, &out)
 	return out, err
 }
 
-// Screen returns what the arm's terminal shows.
+// Screen returns the arm's screen.
 func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen"), nil, &out)
 	return out, err
 }
 
-// Output returns terminal output from an offset on, below 0 counted from the
-// end. It waits up to wait for some.
+// Output returns terminal output, starting at the offset from. A negative offset counts
+// from the end. It waits for output for up to wait.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil, &out)
 	return out, err
 }
 
-// WaitArm returns the arm as soon as its state is one of those. Error:
-// ETimeout when ctx ends first.
+// WaitArm waits until the arm is in one of the states, and returns it. If ctx ends first,
+// it returns ETimeout or ctx's error.
 func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State) (coleo.Arm, error) {
 	names := make([]string, len(states))
 	for i, s := range states {
@@ -150,23 +158,25 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 	}
 	return poll(ctx, func(timeout time.Duration) (coleo.Arm, error) {
 		var out armReply
-		err := c.callFor(ctx, timeout+answerMargin, get, armPath(arm, fmt.Sprintf("/wait?state=%s&timeout=%s", strings.Join(names, ","), timeout)), nil, &out)
+		err := c.callFor(ctx, timeout+answerMargin, get,
+			armPath(arm, fmt.Sprintf("/wait?state=%s&timeout=%s", strings.Join(names, ","), timeout)), nil, &out)
 		return out.Arm, err
 	})
 }
 
-// WaitRun returns a run's end. Error: ETimeout when ctx ends first.
+// WaitRun waits for a run's end and returns it. If ctx ends first, it returns ETimeout or
+// ctx's error.
 func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return poll(ctx, func(timeout time.Duration) (coleo.RunEnd, error) {
 		var out endReply
-		err := c.callFor(ctx, timeout+answerMargin, get, fmt.Sprintf("/api/runs/%s/end?timeout=%s", url.PathEscape(run), timeout), nil, &out)
+		err := c.callFor(ctx, timeout+answerMargin, get, fmt.Sprintf("/api/runs/%s/end?timeout=%s", url.PathEscape(run),
+			timeout), nil, &out)
 		return out.End, err
 	})
 }
 
-// Events returns a page of an arm's or a run's events, and the cursor for the
-// next page. A page of large events is shorter than its limit: only an empty one
-// is the end.
+// Events returns a page of an arm's or a run's events, and the cursor for the next page.
+// A page of large events is shorter than its limit. Only an empty page is the end.
 func (c *Client) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
 	path := armPath(f.Arm, "/events")
 	if f.Run != "" {
@@ -184,21 +194,21 @@ func (c *Client) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event
 	return out.Events, out.Next, err
 }
 
-// Hosts lists the host agents.
+// Hosts returns the host agents.
 func (c *Client) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	var out hostsReply
 	err := c.call(ctx, get, "/api/agents", nil, &out)
 	return out.Agents, err
 }
 
-// Harnesses lists the harnesses.
+// Harnesses returns descriptions of the harnesses.
 func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 	var out harnessesReply
 	err := c.call(ctx, get, "/api/harnesses", nil, &out)
 	return out.Harnesses, err
 }
 
-// Providers returns the catalogue of models, as the published route has it.
+// Providers returns the catalogue of models as JSON, in the form of the published route.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
@@ -212,14 +222,14 @@ func (c *Client) Health(ctx context.Context) (version string, err error) {
 	return out.Version, err
 }
 
-// Status returns a summary of everything.
+// Status returns a summary of arms and host agents.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var out Status
 	err := c.call(ctx, get, "/api/status", nil, &out)
 	return out, err
 }
 
-// Audits returns who gave which command, the newest first.
+// Audits returns who gave which command, newest first.
 func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	query := url.Values{}
 	if f.Arm != "" {
@@ -236,9 +246,10 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	return out.Commands, err
 }
 
-// What follows works through the server's socket alone.
+// The following methods work only through the server's socket. Elsewhere they return
+// EForbidden.
 
-// NewLink makes a link that signs one browser in.
+// NewLink creates a link that signs one browser in.
 func (c *Client) NewLink(ctx context.Context) (Link, error) {
 	var out Link
 	err := c.call(ctx, post, "/api/browsers/links", nil, &out)
@@ -252,20 +263,20 @@ func (c *Client) Browsers(ctx context.Context) ([]signin.Browser, error) {
 	return out.Browsers, err
 }
 
-// SignOut signs one browser out. Error: ENotFound.
+// SignOut signs one browser out. It returns ENotFound if no such browser is signed in.
 func (c *Client) SignOut(ctx context.Context, id string) error {
 	return c.call(ctx, del, "/api/browsers/"+url.PathEscape(id), nil, nil)
 }
 
-// SignOutAll signs all browsers out, and returns how many that were.
+// SignOutAll signs all browsers out, and returns their number.
 func (c *Client) SignOutAll(ctx context.Context) (int, error) {
 	var out signedOut
 	err := c.call(ctx, del, "/api/browsers", nil, &out)
 	return out.SignedOut, err
 }
 
-// ReplaceToken has the server draw another API token, and returns the name by
-// which the token is told in logs. The former one is worth nothing at once.
+// ReplaceToken tells the server to draw a new API token. It returns the fingerprint of
+// the new token, which appears in logs. The former token is invalid at once.
 func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
 	var out tokenReply
 	err := c.call(ctx, post, "/api/token", nil, &out)

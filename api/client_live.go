@@ -16,7 +16,7 @@ import (
 	"coleo.dev"
 )
 
-// connect opens a WebSocket that is closed when ctx ends, or when the server's
+// connect opens a WebSocket. The socket is closed when ctx ends, or when the server's
 // process is seen to be stopped.
 func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
 	header := http.Header{}
@@ -41,9 +41,9 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	return conn, func() { stop(); unwatch(); hangUp() }, nil
 }
 
-// Follow yields the arms there are, one after another, and then what happens,
-// until ctx ends. It ends with an error when the connection does: call it
-// again then.
+// Follow returns the present arms, one after another, and then what happens, until ctx
+// ends. If the connection breaks, the sequence ends with EUnavailable. The caller then
+// calls Follow again.
 func (c *Client) Follow(ctx context.Context) iter.Seq2[coleo.Update, error] {
 	return func(yield func(coleo.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")
@@ -117,7 +117,7 @@ func (m feedMessage) updates() ([]coleo.Update, error) {
 	return nil, nil
 }
 
-// Viewer is a terminal stream. One goroutine may call Next while another one
+// Viewer is a terminal stream. One goroutine may call Next and Offset while another one
 // calls the other methods.
 type Viewer struct {
 	conn  *websocket.Conn
@@ -126,19 +126,20 @@ type Viewer struct {
 	at    int64
 }
 
-// Piece is what a Viewer gets. Exactly one field is set, or Lost, which comes
-// when a lease was given back, refused or taken away.
+// Piece is one message that a Viewer receives. Exactly one field is set, apart from Cols
+// and Rows, which come together.
 type Piece struct {
-	Data       []byte // output; Viewer.Offset is behind it
-	Offset     *int64 // where the following output begins: the first piece, and after a gap
+	Data       []byte // output that ends at Viewer.Offset
+	Offset     *int64 // where the following output begins; sent first and after a gap
 	Cols, Rows int    // the terminal's size, in cells
 	Lease      *coleo.Lease
-	Lost       bool
-	Err        *coleo.Error // of something that this viewer asked for; the stream goes on
-	End        bool         // the program has ended, and that was all
+	Lost       bool         // the lease was released, refused or taken away
+	Err        *coleo.Error // the error of this viewer's request; the stream goes on
+	End        bool         // the program has ended, and all output was sent
 }
 
-// View opens an arm's terminal at an offset, below 0 counted from the end.
+// View opens an arm's terminal stream at an offset. A negative offset counts from the
+// end.
 func (c *Client) View(ctx context.Context, arm string, from int64) (*Viewer, error) {
 	path := strings.TrimPrefix(armPath(arm, ""), "/api/arms/")
 	conn, done, err := c.connect(ctx, fmt.Sprintf("/ws/terminal/%s?from=%d", path, from))
@@ -148,8 +149,8 @@ func (c *Client) View(ctx context.Context, arm string, from int64) (*Viewer, err
 	return &Viewer{conn: conn, done: done}, nil
 }
 
-// Next returns the next piece. Error: EUnavailable when the stream broke off;
-// open it again at Offset then.
+// Next waits for the next piece and returns it. It returns EUnavailable when the stream
+// has ended. The caller can then open it again at Offset.
 func (v *Viewer) Next() (Piece, error) {
 	for {
 		kind, data, err := v.conn.ReadMessage()
@@ -187,21 +188,22 @@ func (v *Viewer) piece(c control) (Piece, bool) {
 	return Piece{}, false
 }
 
-// Offset is behind the last output that Next returned. Call it where Next is
-// called.
+// Offset returns the position after the last output that Next returned. It must be called
+// by the goroutine that calls Next.
 func (v *Viewer) Offset() int64 { return v.at }
 
-// Input types keys; it needs the lease.
+// Input types keys. It needs the lease. A refusal arrives as a piece.
 func (v *Viewer) Input(keys []byte) error { return v.send(websocket.BinaryMessage, keys) }
 
-// Lease asks for the right to type, or renews it. Holder says who it is. The
-// answer is a piece.
+// Lease asks for the right to type, or renews it. Other viewers see holder. The answer
+// arrives as a piece.
 func (v *Viewer) Lease(holder string) error { return v.control(control{Type: "lease", Holder: holder}) }
 
-// Release gives it back, as Close does.
+// Release gives the lease back. Close does that too.
 func (v *Viewer) Release() error { return v.control(control{Type: "release"}) }
 
-// Resize gives the terminal another size, in cells; it needs the lease.
+// Resize changes the size of the terminal, in cells. It needs the lease. A refusal
+// arrives as a piece.
 func (v *Viewer) Resize(cols, rows int) error {
 	return v.control(control{Type: "resize", Cols: cols, Rows: rows})
 }

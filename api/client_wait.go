@@ -10,31 +10,31 @@ import (
 	"coleo.dev/brain"
 )
 
-// How long a client waits for the answer to a request. Each is somewhat longer
-// than what serve itself allows for it, so that serve's own error comes in time.
+// These limits bound how long a client waits for an answer. Each is longer than serve's
+// own limit, so that serve's error arrives in time.
 const (
 	answerMargin = 10 * time.Second
-	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to be looked at
-	steerTime    = 90*time.Second + answerMargin  // an answer to a dialog, an interrupt; a prompt has more
+	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to answer
+	steerTime    = 90*time.Second + answerMargin  // a response or an interrupt; a prompt has more
 	killTime     = 30*time.Second + answerMargin  // kill and remove
-	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, and the catalogue of models
+	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, and the model catalogue
 )
 
 const (
-	// peerEvery is how often it is looked at whether the server's process can answer.
+	// peerEvery is the time between two checks whether the server's process can answer.
 	peerEvery = time.Second
-	// peerTwice is between two such looks before nothing is sent: a process may be
-	// stopped for a moment.
+	// peerTwice is the time between two checks before a request is refused. A process may
+	// be stopped only for a moment.
 	peerTwice = 500 * time.Millisecond
 )
 
-// unsent is the error for a request that nobody got.
+// unsent is the error for a request that no server received.
 type unsent struct{ because *coleo.Error }
 
-// Error says that nobody got it.
+// Error returns the message, which says that nobody received the request.
 func (u unsent) Error() string { return u.because.Message }
 
-// Unwrap returns the error with its code.
+// Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
 // undialled is the error for a socket that could not be reached.
@@ -42,11 +42,11 @@ type undialled struct{ error }
 
 func (u undialled) Unwrap() error { return u.error }
 
-// Unsent tells whether an error says that no server got the request.
+// Unsent reports whether err means that no server received the request.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// watched returns a context for one request, which ends when the server's process
-// cannot answer it. It fails when that is so from the beginning.
+// watched returns a context for one request. The context ends when the server's process
+// cannot answer. watched returns an error if that is already so.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
@@ -71,7 +71,7 @@ func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, done, nil
 }
 
-// rest waits, and tells whether ctx goes on.
+// rest waits for d and returns true. It returns false as soon as ctx ends.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -83,8 +83,8 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable is the error for a request without an answer. It says of an order
-// that may have arrived that it is not known whether it was carried out.
+// unreachable returns the error for a request without an answer. If the request may have
+// changed something, the message says that this is unknown.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
@@ -102,15 +102,17 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, new(undialled)), errors.As(err, &op) && op.Op == "dial":
-		return unsent{coleo.Errorf(coleo.EUnavailable, "no coleo answers at %s (%w); start it with `coleo serve` or `coleo up`", c.where, err)}
+		return unsent{coleo.Errorf(coleo.EUnavailable,
+			"no coleo answers at %s (%w); start it with `coleo serve` or `coleo up`", c.where, err)}
 	}
-	return coleo.Errorf(coleo.EUnavailable, "the connection to coleo at %s ended before the answer came (%w)%s", c.where, err, unknown)
+	return coleo.Errorf(coleo.EUnavailable, "the connection to coleo at %s ended before the answer came (%w)%s",
+		c.where, err, unknown)
 }
 
-// promptTime is how long a client waits until a prompt is delivered.
+// promptTime returns how long a client waits for the delivery of a prompt.
 func promptTime(text string) time.Duration { return brain.PromptTime(text) + answerMargin }
 
-// kept marks the error of a prompt that no server got: it was not delivered.
+// kept marks the error of a prompt that no server received: the prompt was not delivered.
 func kept(err error) error {
 	var u unsent
 	if !errors.As(err, &u) {

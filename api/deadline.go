@@ -11,16 +11,16 @@ import (
 	"coleo.dev"
 )
 
-// headerDeadline says when the caller stops waiting for what it orders. Its
-// format is RFC 3339 with fractions of a second.
+// headerDeadline is the header with the time at which the caller stops waiting for an
+// order. Its format is RFC 3339 with fractions of a second.
 const headerDeadline = "Coleo-Deadline"
 
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// awaited refuses an order whose caller does not wait for it any longer: its
-// deadline is over, or it has hung up. Such an order has waited in the socket
-// while serve was stopped, and its caller was told that no answer came.
+// awaited refuses an order whose caller no longer waits for it. The order's deadline has
+// passed, or the caller has hung up. Such an order has waited in the socket while serve
+// was stopped, and its caller was told that no answer came.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -30,7 +30,8 @@ func awaited(next http.Handler) http.Handler {
 		if text := r.Header.Get(headerDeadline); text != "" {
 			end, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil {
-				writeError(w, coleo.Errorf(coleo.EInvalid, "the header %s: %q is no time such as 2026-01-02T15:04:05.5Z", headerDeadline, text))
+				writeError(w, coleo.Errorf(coleo.EInvalid, "the header %s: %q is no time such as 2026-01-02T15:04:05.5Z",
+					headerDeadline, text))
 				return
 			}
 			ctx, cancel := context.WithDeadline(r.Context(), end)
@@ -38,15 +39,16 @@ func awaited(next http.Handler) http.Handler {
 			r = r.WithContext(ctx)
 		}
 		if coleo.Wanted(r.Context()) != nil || hungUp(r.Context()) {
-			writeError(w, coleo.Errorf(coleo.ETimeout, "the request came when its sender did not wait for it any longer: nothing was done"))
+			writeError(w, coleo.Errorf(coleo.ETimeout,
+				"the request came when its sender did not wait for it any longer: nothing was done"))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// hungUp tells whether the other end of a request's connection is closed. It
-// asks the kernel, because net/http learns of it a moment later.
+// hungUp reports whether the other end of a request's connection is closed. It asks the
+// kernel, because net/http notices that a moment later.
 func hungUp(ctx context.Context) bool {
 	conn, ok := ctx.Value(connKey{}).(syscall.Conn)
 	if !ok {
@@ -64,7 +66,7 @@ func hungUp(ctx context.Context) bool {
 	return err != nil || closed
 }
 
-// noteConn keeps a connection for hungUp.
+// noteConn stores a connection for hungUp.
 func noteConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }

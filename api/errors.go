@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// statusOf is the one table from codes to HTTP statuses. A time-out is 504 and
-// not 408, because browsers send a request again by themselves after a 408.
+// statusOf maps each code to its HTTP status. A time-out is 504 and not 408, because
+// browsers repeat a request by themselves after a 408.
 var statusOf = map[coleo.Code]int{
 	coleo.EInvalid:      http.StatusUnprocessableEntity,
 	coleo.EUnauthorized: http.StatusUnauthorized,
@@ -39,7 +39,7 @@ var statusOf = map[coleo.Code]int{
 	coleo.ETurnInterrupted: http.StatusConflict,
 }
 
-// failure is the body of every answer that is an error.
+// failure is the body of every error answer.
 type failure struct {
 	Err    *coleo.Error `json:"error"`
 	status int
@@ -48,7 +48,7 @@ type failure struct {
 func (f *failure) Error() string  { return f.Err.Message }
 func (f *failure) GetStatus() int { return f.status }
 
-// fail turns any error into the body and the status that a client gets.
+// fail returns the body and the status that a client gets for an error.
 func fail(err error) *failure {
 	e := asError(err)
 	status, ok := statusOf[e.Code]
@@ -71,7 +71,7 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }
 
-// writeError answers outside of the described routes.
+// writeError writes an error answer outside of the described routes.
 func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {
@@ -80,8 +80,8 @@ func writeFailure(w http.ResponseWriter, f *failure) {
 	_ = json.NewEncoder(w).Encode(f)
 }
 
-// sameBody gives the errors that the HTTP layer itself finds, in a request
-// that is not as described, the body that all errors have.
+// sameBody gives the errors of the HTTP layer itself the same body as all other errors.
+// Such an error means that a request does not match its description.
 func sameBody(ctx huma.Context, _ string, body any) (any, error) {
 	m, ok := body.(*huma.ErrorModel)
 	if !ok {

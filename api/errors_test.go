@@ -14,8 +14,7 @@ import (
 	"coleo.dev"
 )
 
-// codes reads the codes that there are out of the source, so that a new one
-// cannot be forgotten here.
+// codes reads all codes from the source, so that no new one can be forgotten here.
 func codes(t *testing.T) []coleo.Code {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../error.go", nil, 0)
@@ -74,7 +73,8 @@ func TestErrorsReachTheClientAsTheyAre(t *testing.T) {
 			if !errors.As(err, &got) {
 				t.Fatalf("error = %v (%T), want a *coleo.Error", err, err)
 			}
-			if got.Code != code || got.Message != sent.Message || got.Dialog == nil || got.Dialog.Fingerprint != "f1" || got.Screen == nil || got.Screen.Lines[0] != "hi" {
+			if got.Code != code || got.Message != sent.Message || got.Dialog == nil || got.Dialog.Fingerprint != "f1" ||
+				got.Screen == nil || got.Screen.Lines[0] != "hi" {
 				t.Errorf("error = %+v, want %+v", got, sent)
 			}
 		})

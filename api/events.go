@@ -9,7 +9,7 @@ import (
 
 var outputType = reflect.TypeFor[coleo.Output]()
 
-// Bounds on a page of events.
+// Limits of a page of events.
 const (
 	usualEvents = 100
 	maxEvents   = 1000
@@ -17,7 +17,7 @@ const (
 
 type eventsReply struct {
 	Events []coleo.Event `json:"events"`
-	Next   string        `json:"next"` // cursor behind the last one; only an empty page is the end
+	Next   string        `json:"next"` // cursor after the last one; only an empty page is the end
 }
 
 type endReply struct {
@@ -44,7 +44,8 @@ type endInput struct {
 func (s *Server) eventRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/events", "arm-events", "Read an arm's events", 0}, s.armEvents)
 	add(d, operation{get, "/api/runs/{run}/events", "run-events", "Read a run's events", 0}, s.runEvents)
-	add(d, operation{get, "/api/runs/{run}/end", "run-end", "Wait for a run's end and its answer; 504 when it does not come in time", 0}, s.runEnd)
+	add(d, operation{get, "/api/runs/{run}/end", "run-end",
+		"Wait for a run's end and its answer; 504 when it does not come in time", 0}, s.runEnd)
 }
 
 func (s *Server) armEvents(ctx context.Context, in *armEventsInput) (*reply[eventsReply], error) {

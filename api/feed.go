@@ -10,18 +10,18 @@ import (
 	"coleo.dev"
 )
 
-// newsBox is how many messages wait for a slow client before it is cut off.
+// newsBox is how many messages may wait for a slow client before it is cut off.
 const newsBox = 256
 
 // The channels of /ws.
 const (
-	channelArms   = "arms"       // the arms as they are, and that they change
+	channelArms   = "arms"       // the present arms and their changes
 	channelEvents = "arm-events" // every event of every arm's log
 	channelAll    = "all"
 )
 
-// news is one message of /ws: what happened on which channel. Data is an arm,
-// an event, the arms there are (arms.snapshot), or {"id"} of a deleted arm.
+// news is one message of /ws. Data is an arm, an event, the present arms (arms.snapshot),
+// or {"id"} of a deleted arm.
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -38,11 +38,11 @@ type feed struct {
 	*socket
 	s *Server
 
-	mu     sync.Mutex // held over a snapshot, so that no older news follow it
+	mu     sync.Mutex // held during a snapshot, so that no older news follow it
 	on     map[string]bool
-	known  map[string]bool // arms that the client has been told of
+	known  map[string]bool // arms that the client knows
 	source chan iter.Seq[coleo.Update]
-	begun  bool // the source is there: somebody has subscribed
+	begun  bool // the source exists, because the client has subscribed
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,8 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	f := &feed{socket: k, s: s, on: map[string]bool{}, known: map[string]bool{}, source: make(chan iter.Seq[coleo.Update], 1)}
+	f := &feed{socket: k, s: s, on: map[string]bool{}, known: map[string]bool{},
+		source: make(chan iter.Seq[coleo.Update], 1)}
 	k.run(f.read, f.follow)
 }
 
@@ -65,7 +66,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(control{Type: "pong"})
 	case "auth":
-		yes := true // whoever gets here has shown the token, in one way or another
+		yes := true // a client that gets here has shown the token in one way or another
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c.Channel)
@@ -75,7 +76,8 @@ func (f *feed) read(_ int, data []byte) {
 		f.mu.Unlock()
 		f.post(control{Type: "unsubscribed", Channel: c.Channel})
 	default:
-		f.postError(coleo.Errorf(coleo.EInvalid, "there is no message of type %q; there are auth, subscribe, unsubscribe and ping", c.Type))
+		f.postError(coleo.Errorf(coleo.EInvalid,
+			"there is no message of type %q; there are auth, subscribe, unsubscribe and ping", c.Type))
 	}
 }
 
@@ -99,7 +101,7 @@ func (f *feed) subscribe(channel string) {
 	}
 }
 
-// snapshot tells the client what there is; whatever is told later is news.
+// snapshot sends the client the present arms. Everything sent later is news.
 func (f *feed) snapshot() {
 	arms, err := f.s.brain.Arms(f.ctx, true)
 	if err != nil {
@@ -112,7 +114,7 @@ func (f *feed) snapshot() {
 	f.tell(channelArms, "arms.snapshot", armsReply{list(arms)})
 }
 
-// follow passes news on until the client is gone, or the brain cuts it off.
+// follow sends news until the client is gone or the brain cuts it off.
 func (f *feed) follow(ctx context.Context) error {
 	select {
 	case source := <-f.source:
@@ -147,8 +149,8 @@ func (f *feed) pass(u coleo.Update) {
 	}
 }
 
-// milestones are the events that the channel of arms tells too, under their
-// published names.
+// milestones maps the events that also go to the channel of arms to their published
+// names.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",

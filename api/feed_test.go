@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// tell is a brain's news: what a test sends, until the channel is closed.
+// tell returns a brain's Subscribe that sends a test's updates until the channel is
+// closed.
 func tell(from <-chan coleo.Update) func(context.Context) iter.Seq[coleo.Update] {
 	return func(ctx context.Context) iter.Seq[coleo.Update] {
 		return func(yield func(coleo.Update) bool) {
@@ -53,7 +54,7 @@ func TestTheFeed(t *testing.T) {
 	hear(t, conn, `"event":"arm.updated","data":{"id":"a9"`)
 	source <- coleo.Update{Removed: "a9"}
 	hear(t, conn, `"event":"arm.deleted","data":{"id":"a9"}`)
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // another channel's
+	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // for another channel
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventSpawned}}
 	hear(t, conn, `{"channel":"arms","event":"arm.spawned","data":{`)
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventStopped}}

@@ -20,7 +20,7 @@ type harnessesReply struct {
 	Harnesses []coleo.Info `json:"harnesses"`
 }
 
-// Status is a summary of everything.
+// Status is a summary of arms and host agents.
 type Status struct {
 	Version   string               `json:"version"`
 	StartedAt time.Time            `json:"startedAt"`
@@ -28,7 +28,7 @@ type Status struct {
 	ByStatus  map[coleo.Status]int `json:"byStatus"`
 	ByHealth  map[coleo.Health]int `json:"byHealth"`
 	Waiting   int                  `json:"waiting"` // arms that wait for an approval
-	Hosts     int                  `json:"agents"`  // host agents known
+	Hosts     int                  `json:"agents"`  // known host agents
 	LiveHosts int                  `json:"liveAgents"`
 }
 

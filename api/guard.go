@@ -11,12 +11,12 @@ import (
 	"coleo.dev"
 )
 
-// contentPolicy lets the page load its own files and nothing else. Styles may
-// be inline, because xterm.js writes its own; scripts may not.
+// contentPolicy lets the page load only its own files. Styles may be inline, because
+// xterm.js writes its own. Scripts may not.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// withHeaders sets what browsers are told with every answer.
+// withHeaders sets the security headers of every answer.
 func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -31,8 +31,8 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// trust lets requests over the socket pass without a token: the user alone can
-// open it. What runs inside an arm is the user too, and is refused.
+// trust lets requests over the socket pass without a token, because only the user can
+// open the socket. A process inside an arm runs as the user too. trust refuses it.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -44,8 +44,8 @@ func (s *Server) trust(next http.Handler) http.Handler {
 	})
 }
 
-// guard lets a request from TCP pass when it names this server as its host,
-// comes from no foreign page, and shows the API token or is signed by the page.
+// guard lets a request over TCP pass under three conditions. It names this server as its
+// host, it comes from no foreign page, and it has the API token or the page's signature.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkPlace(r); err != nil {
@@ -65,12 +65,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case isOpen(r):
 			next.ServeHTTP(w, r)
 		default:
-			writeError(w, coleo.Errorf(coleo.EUnauthorized, "this needs the API token: send it as Authorization: Bearer, or as X-API-Key"))
+			writeError(w, coleo.Errorf(coleo.EUnauthorized,
+				"this needs the API token: send it as Authorization: Bearer, or as X-API-Key"))
 		}
 	})
 }
 
-// isOpen tells whether a route itself decides whom it answers.
+// isOpen reports whether a route itself decides whom it answers.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/api/health":
@@ -81,8 +82,8 @@ func isOpen(r *http.Request) bool {
 	return r.Method == get && isSocket(r) // its first message must show the token
 }
 
-// checkPlace refuses names that are not this server's, which a page gets
-// through DNS rebinding, and pages that are not this server's.
+// checkPlace refuses hosts and pages that are not this server's. A page gets such a host
+// name through DNS rebinding.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return coleo.Errorf(coleo.EForbidden, "%q is not a name of this server", r.Host)
@@ -97,7 +98,7 @@ func (s *Server) checkPlace(r *http.Request) error {
 	return nil
 }
 
-// ownHost tells whether a Host header is a loopback name with our port.
+// ownHost reports whether a Host header is a loopback name with this server's port.
 func (s *Server) ownHost(host string) bool {
 	_, ours, err := net.SplitHostPort(s.addr)
 	if err != nil {
@@ -124,13 +125,14 @@ func checkLoopback(addr string) error {
 	}
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil || !isLoopback(name) {
-		return coleo.Errorf(coleo.EInvalid, "the API is served on this machine only: %q is no loopback address with a port", addr)
+		return coleo.Errorf(coleo.EInvalid, "the API is served on this machine only: %q is no loopback address with a port",
+			addr)
 	}
 	return nil
 }
 
-// shown returns who has shown the API token, or has signed the request. Nil
-// without an error: the request tries neither. A wrong token is an error,
+// shown returns the caller that has shown the API token or has signed the request. It
+// returns nil without an error if the request tries neither. A wrong token is an error,
 // whatever else the request has.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	token, ok := headerToken(r)

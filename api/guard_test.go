@@ -39,7 +39,8 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 		{"the door without", "/enter", nil, 200},
 		{"a nonce without", "/api/signin", nil, 401},
 		{"a nonce with the cookie", "/api/signin", []string{"Cookie", cookie}, 200},
-		{"a nonce with the cookie, for a page at another port", "/api/signin", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 401},
+		{"a nonce with the cookie, for a page at another port",
+			"/api/signin", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 401},
 		{"health without", "/api/health", nil, 200},
 		{"health with a wrong one", "/api/health", []string{"X-API-Key", "x"}, 401},
 		{"the description without", "/api/openapi.json", nil, 401},
@@ -52,7 +53,8 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 			if resp.StatusCode != c.status {
 				t.Fatalf("status = %d, want %d; body %s", resp.StatusCode, c.status, body)
 			}
-			if c.status == 401 && !strings.HasPrefix(c.path, "/?") && c.path != "/" && errorCode(t, body) != coleo.EUnauthorized {
+			if c.status == 401 && !strings.HasPrefix(c.path, "/?") && c.path != "/" &&
+				errorCode(t, body) != coleo.EUnauthorized {
 				t.Errorf("body = %s, want code %s", body, coleo.EUnauthorized)
 			}
 		})
@@ -94,12 +96,13 @@ func TestALinkSignsOneBrowserIn(t *testing.T) {
 			t.Errorf("%s: status = %d with %d cookies, want %d", c.name, resp.StatusCode, len(resp.Cookies()), c.status)
 		}
 	}
-	if resp, body := ask(t, s.Handler(false), "POST", "/api/signin", `{"code":"x","key":"AAAA"}`, "Origin", s.origin()); resp.StatusCode != 422 {
+	if resp, body := ask(t, s.Handler(false), "POST", "/api/signin", `{"code":"x","key":"AAAA"}`, "Origin",
+		s.origin()); resp.StatusCode != 422 {
 		t.Errorf("a key that is none: %d %s", resp.StatusCode, body)
 	}
 }
 
-// A second sign-in of the same browser takes the place of its first.
+// A second sign-in of the same browser replaces the first.
 func TestABrowserIsSignedInOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
@@ -130,7 +133,8 @@ func TestAServiceWorkerOfOurOriginIsRemoved(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, &scriptedBrain{}).Handler(false)
 	resp, body := ask(t, h, "GET", "/whatever.js", "", "Service-Worker", "script")
-	if resp.StatusCode != 200 || !strings.Contains(body, "registration.unregister()") || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/javascript") {
+	if resp.StatusCode != 200 || !strings.Contains(body, "registration.unregister()") ||
+		!strings.HasPrefix(resp.Header.Get("Content-Type"), "text/javascript") {
 		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
 	}
 }
@@ -250,7 +254,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestASignInIsAudited: a browser that nobody can write down is not signed in.
+// TestASignInIsAudited: a browser that cannot be audited is not signed in.
 func TestASignInIsAudited(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{}
@@ -266,6 +270,7 @@ func TestASignInIsAudited(t *testing.T) {
 	body, _ := json.Marshal(entry{Code: s.browsers.NewLink().Code, Key: raw})
 	resp, text := ask(t, s.Handler(false), "POST", "/api/signin", string(body), "Origin", s.origin())
 	if resp.StatusCode != 500 || len(resp.Cookies) != 0 || len(s.browsers.List()) != 1 {
-		t.Errorf("without an audit: %d %s, %d cookies, %d browsers signed in", resp.StatusCode, text, len(resp.Cookies), len(s.browsers.List()))
+		t.Errorf("without an audit: %d %s, %d cookies, %d browsers signed in", resp.StatusCode, text, len(resp.Cookies),
+			len(s.browsers.List()))
 	}
 }

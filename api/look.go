@@ -14,18 +14,18 @@ import (
 	"coleo.dev"
 )
 
-// Bounds of a long poll. Longer waits are several polls: something between
-// client and server may end a request that is silent for minutes.
+// Limits of a long poll. A longer wait takes several polls. Software between client and
+// server may end a request that is silent for minutes.
 const (
 	usualWait = 30 * time.Second
 	maxWait   = 10 * time.Minute
 )
 
-// Names of the headers that come with raw terminal output.
+// The headers that come with raw terminal output.
 const (
 	headerOffset = "Coleo-Offset" // of the first byte
-	headerNext   = "Coleo-Next"   // behind the last one: what to ask for next
-	headerEnd    = "Coleo-End"    // "true": the program has ended, and this is all
+	headerNext   = "Coleo-Next"   // after the last one: the offset to ask for next
+	headerEnd    = "Coleo-End"    // "true": the program has ended, and all output was read
 	headerCols   = "Coleo-Cols"
 	headerRows   = "Coleo-Rows"
 )
@@ -51,11 +51,17 @@ type waitInput struct {
 func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
 	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0}, do(s.brain.Explain))
-	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage", "Show what the arm's conversation has taken of its model so far, by the agent CLI's own account", 0}, do(s.brain.Usage))
-	add(d, operation{get, "/api/arms/{id}/last", "last-run", "Show the run that the arm has ended last, with its answer", 0}, do(s.brain.LastRun))
-	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, or as it stood at a time", 0}, s.screen)
-	add(d, operation{get, "/api/arms/{id}/recording", "record-arm", "Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
-	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm", "Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
+	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage",
+		"Show what the arm's conversation has taken of its model so far, by the agent CLI's own account", 0},
+		do(s.brain.Usage))
+	add(d, operation{get, "/api/arms/{id}/last", "last-run", "Show the run that the arm has ended last, with its answer",
+		0}, do(s.brain.LastRun))
+	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, or as it stood at a time",
+		0}, s.screen)
+	add(d, operation{get, "/api/arms/{id}/recording", "record-arm",
+		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
+	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
+		"Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
 	s.outputRoute(d)
 }
 
@@ -93,10 +99,11 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 	if err != nil {
 		return nil, err
 	}
-	return nil, coleo.Errorf(coleo.ETimeout, "%s did not become %s within %s; it is %s", now.Name, strings.Join(in.State, " or "), limit, now.State)
+	return nil, coleo.Errorf(coleo.ETimeout, "%s did not become %s within %s; it is %s",
+		now.Name, strings.Join(in.State, " or "), limit, now.State)
 }
 
-// inTime tells whether an error means anything but that time was up.
+// inTime reports whether err is anything but a time-out.
 func inTime(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && coleo.ErrorCode(err) != coleo.ETimeout
 }
@@ -121,7 +128,7 @@ type outputReply struct {
 	Body func(huma.Context)
 }
 
-// outputRoute is described by hand, because its answer is not always JSON.
+// outputRoute describes its operation by hand, because the answer is not always JSON.
 func (s *Server) outputRoute(d huma.API) {
 	schema := d.OpenAPI().Components.Schemas.Schema(outputType, true, "Output")
 	huma.Register(d, huma.Operation{

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// providersPath is called so by the published API.
+// providersPath is the path in the published API.
 const providersPath = "/api/opencode/providers"
 
 func (s *Server) providerRoutes(d table) {

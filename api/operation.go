@@ -9,13 +9,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// operation describes one route in a line of a table.
+// operation describes one route in one line of a table.
 type operation struct {
 	method  string
 	path    string
-	id      string // of the operation; clients that are generated call it so
+	id      string // id of the operation, which generated clients use as a name
 	summary string
-	status  int // when all went well; 0: 200
+	status  int // of a success; 0 means 200
 }
 
 // reply is an answer with a JSON body.
@@ -23,26 +23,26 @@ type reply[T any] struct {
 	Body T
 }
 
-// armOnly is the request of routes that need nothing but the arm.
+// armOnly is the request of a route that needs only the arm.
 type armOnly struct {
 	ID string `path:"id" doc:"Id or name of the arm"`
 }
 
-// armBody is the request of routes with a body; a pointer may be left out.
+// armBody is the request of a route with a body. A pointer body is optional.
 type armBody[T any] struct {
 	ID   string `path:"id" doc:"Id or name of the arm"`
 	Body T
 }
 
-// table is where routes are put in place.
+// table collects the routes.
 type table struct {
 	huma.API
 	s *Server
 }
 
-// add puts a route in place. One that changes something is audited. Bodies are bounded before (boundBodies): a
-// deadline that huma put on the connection after that would stay there, and
-// cancel every request that takes longer.
+// add adds a route. It audits a route that changes something. boundBodies has already
+// limited the body. A deadline that huma set afterwards would stay on the connection, and
+// would cancel every request that takes longer.
 func add[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
@@ -69,8 +69,8 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 	})
 }
 
-// do is a route's function that calls the brain with an arm and returns what
-// it says as it is.
+// do returns the function of a route that calls the brain with an arm and returns the
+// result unchanged.
 func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
 	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
 		out, err := call(ctx, in.ID)

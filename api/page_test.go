@@ -33,7 +33,7 @@ type pageStandIn struct {
 	number int
 }
 
-// signIn opens a link of s as a browser does, over send.
+// signIn opens a link of s over send, as a browser does.
 func signIn(t *testing.T, s *Server, send func(*http.Request) *http.Response) *pageStandIn {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -59,7 +59,7 @@ func within(h http.Handler) func(*http.Request) *http.Response {
 	}
 }
 
-// overTCP sends requests as they are, and follows no redirect.
+// overTCP sends requests unchanged, and follows no redirect.
 func overTCP(t *testing.T) func(*http.Request) *http.Response {
 	return func(r *http.Request) *http.Response {
 		r.RequestURI = ""
@@ -82,7 +82,7 @@ func (p *pageStandIn) enter(code string) *http.Response {
 	return p.send(p.bare("POST", "/api/signin", string(body)))
 }
 
-// renew fetches another nonce.
+// renew gets another nonce.
 func (p *pageStandIn) renew() {
 	p.t.Helper()
 	resp := p.send(p.bare("GET", "/api/signin", ""))
@@ -93,7 +93,7 @@ func (p *pageStandIn) renew() {
 	p.nonce, p.number = drawn.Nonce, 0
 }
 
-// bare is a request with the cookie and no signature.
+// bare returns a request with the cookie and without a signature.
 func (p *pageStandIn) bare(method, uri, body string) *http.Request {
 	r := httptest.NewRequest(method, uri, strings.NewReader(body))
 	r.Host = strings.TrimPrefix(p.origin, "http://")
@@ -108,29 +108,31 @@ func (p *pageStandIn) bare(method, uri, body string) *http.Request {
 	return r
 }
 
-// signature is what key.js makes for a request.
+// signature returns key.js's signature of a request.
 func (p *pageStandIn) signature(method, uri, body string) string {
 	p.t.Helper()
 	hash := sha256.Sum256([]byte(body))
 	number := p.number
 	p.number++
-	message := fmt.Sprintf("coleo request 1\n%s\n%s\n%s\n%s\n%d\n%s", p.origin, method, uri, p.nonce, number, hex.EncodeToString(hash[:]))
+	message := fmt.Sprintf("coleo request 1\n%s\n%s\n%s\n%s\n%d\n%s",
+		p.origin, method, uri, p.nonce, number, hex.EncodeToString(hash[:]))
 	sum := sha256.Sum256([]byte(message))
 	r, s, err := ecdsa.Sign(rand.Reader, p.key, sum[:])
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return fmt.Sprintf("%s.%d.%s", p.nonce, number, base64.RawURLEncoding.EncodeToString(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)))
+	return fmt.Sprintf("%s.%d.%s", p.nonce, number,
+		base64.RawURLEncoding.EncodeToString(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)))
 }
 
-// signed is a request as the page sends it.
+// signed returns a request as the page sends it.
 func (p *pageStandIn) signed(method, uri, body string) *http.Request {
 	r := p.bare(method, uri, body)
 	r.Header.Set(signaturePlace, p.signature(method, uri, body))
 	return r
 }
 
-// status sends a request and returns what it was answered.
+// status sends a request and returns the status of the answer.
 func (p *pageStandIn) status(r *http.Request) int {
 	p.t.Helper()
 	resp := p.send(r)
@@ -164,19 +166,28 @@ func TestThePageNeedsCookieAndSignature(t *testing.T) {
 		{"the cookie alone", p.bare("GET", "/api/arms", ""), 401},
 		{"the cookie alone, for a change", p.bare("POST", kill, ""), 401},
 		{"the signature alone", change(p.signed("GET", "/api/arms", ""), header("Cookie", "")), 401},
-		{"another browser's cookie", change(p.signed("GET", "/api/arms", ""), header("Cookie", other.cookie.Name+"="+other.cookie.Value)), 401},
-		{"another browser's signature", change(p.signed("GET", "/api/arms", ""), header(signaturePlace, other.signature("GET", "/api/arms", ""))), 401},
-		{"a signature for another method", change(p.bare("POST", kill, ""), header(signaturePlace, p.signature("GET", kill, ""))), 401},
-		{"a signature for another path", change(p.bare("GET", "/api/arms", ""), header(signaturePlace, p.signature("GET", "/api/agents", ""))), 401},
-		{"a signature for another query", change(p.bare("GET", "/api/arms?includeAll=true", ""), header(signaturePlace, p.signature("GET", "/api/arms?includeAll=false", ""))), 401},
-		{"a signature for another body", change(p.bare("POST", "/api/arms/a1/lease", `{"holder":"x"}`), header(signaturePlace, p.signature("POST", "/api/arms/a1/lease", `{"holder":"y"}`))), 401},
+		{"another browser's cookie", change(p.signed("GET", "/api/arms", ""),
+			header("Cookie", other.cookie.Name+"="+other.cookie.Value)), 401},
+		{"another browser's signature", change(p.signed("GET", "/api/arms", ""),
+			header(signaturePlace, other.signature("GET", "/api/arms", ""))), 401},
+		{"a signature for another method",
+			change(p.bare("POST", kill, ""), header(signaturePlace, p.signature("GET", kill, ""))), 401},
+		{"a signature for another path", change(p.bare("GET", "/api/arms", ""),
+			header(signaturePlace, p.signature("GET", "/api/agents", ""))), 401},
+		{"a signature for another query", change(p.bare("GET", "/api/arms?includeAll=true", ""),
+			header(signaturePlace, p.signature("GET", "/api/arms?includeAll=false", ""))), 401},
+		{"a signature for another body", change(p.bare("POST", "/api/arms/a1/lease", `{"holder":"x"}`),
+			header(signaturePlace, p.signature("POST", "/api/arms/a1/lease", `{"holder":"y"}`))), 401},
 		{"no signature but dots", change(p.bare("GET", "/api/arms", ""), header(signaturePlace, "..")), 401},
 		{"a change without an Origin", change(p.signed("POST", kill, ""), header("Origin", "")), 403},
 		{"a change with the cookie alone and without an Origin", change(p.bare("POST", kill, ""), header("Origin", "")), 403},
 		{"a change of another page", change(p.signed("POST", kill, ""), header("Origin", "http://127.0.0.1:8081")), 403},
-		{"asked for by a page at another port", change(p.signed("GET", "/api/arms", ""), header("Sec-Fetch-Site", "same-site")), 401},
-		{"asked for by a foreign page", change(p.signed("GET", "/api/arms", ""), header("Sec-Fetch-Site", "cross-site")), 401},
-		{"another loopback name", change(p.signed("GET", "/api/arms", ""), func(r *http.Request) { r.Host = "localhost:8080" }), 403},
+		{"asked for by a page at another port",
+			change(p.signed("GET", "/api/arms", ""), header("Sec-Fetch-Site", "same-site")), 401},
+		{"asked for by a foreign page", change(p.signed("GET", "/api/arms", ""), header("Sec-Fetch-Site", "cross-site")),
+			401},
+		{"another loopback name", change(p.signed("GET", "/api/arms", ""),
+			func(r *http.Request) { r.Host = "localhost:8080" }), 403},
 		{"a wrong token beside", change(p.signed("GET", "/api/arms", ""), header("X-API-Key", "x")), 401},
 		{"a link for somebody else", p.signed("POST", "/api/browsers/links", ""), 403},
 		{"another API token", p.signed("POST", "/api/token", ""), 403},
@@ -196,7 +207,8 @@ func TestASignedRequestCountsOnce(t *testing.T) {
 		name   string
 		r      *http.Request
 		status int
-	}{{"the later one, first", second, 200}, {"the earlier one", first, 200}, {"the earlier one again", first, 401}, {"the later one again", second, 401}} {
+	}{{"the later one, first", second, 200}, {"the earlier one", first, 200}, {"the earlier one again", first, 401},
+		{"the later one again", second, 401}} {
 		if got := p.status(c.r); got != c.status {
 			t.Errorf("%s: status = %d, want %d", c.name, got, c.status)
 		}
@@ -224,9 +236,10 @@ func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 		answered <- string(body)
 	}()
 	<-began
-	// Another body that never comes takes as long as a body may: a deadline that
-	// the first one left on its connection would be over now.
-	late := "POST /api/arms/a1/prompt HTTP/1.1\r\nHost: " + s.addr + "\r\nX-API-Key: " + testToken + "\r\nContent-Length: 9\r\n\r\n"
+	// Another body that never arrives takes as long as a body may. If the first one had
+	// left a deadline on its connection, it would have passed by now.
+	late := "POST /api/arms/a1/prompt HTTP/1.1\r\nHost: " + s.addr + "\r\nX-API-Key: " + testToken +
+		"\r\nContent-Length: 9\r\n\r\n"
 	if status := statusOfBytes(t, strings.TrimPrefix(base, "http://"), late); status != http.StatusGatewayTimeout {
 		t.Errorf("a body that does not come: %d, want 504", status)
 	}

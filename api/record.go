@@ -40,23 +40,23 @@ func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[cole
 	return &reply[coleo.Recording]{out}, err
 }
 
-// ScreenAt returns what the arm's terminal showed at a time.
+// ScreenAt returns the arm's screen at a time.
 func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)
 	return out, err
 }
 
-// History returns what the arm's terminal shows, with up to so many lines that have
-// scrolled away, at most coleo.MostHistory. An arm that has ended shows what it did.
+// History returns the arm's screen with up to the given number of lines that have
+// scrolled away, at most coleo.MostHistory. For an ended arm it returns the last screen.
 func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)
 	return out, err
 }
 
-// Record returns the piece of a recording of the arm's generation, 0 for the
-// last, that begins at an offset; 0 is the beginning of what is kept.
+// Record returns one piece of the recording of the arm's generation, starting at the
+// offset from. Generation 0 is the last one. Offset 0 is the beginning of what is kept.
 func (c *Client) Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error) {
 	var out coleo.Recording
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, from)), nil, &out)

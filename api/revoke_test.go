@@ -14,8 +14,8 @@ import (
 	"coleo.dev"
 )
 
-// running serves s over TCP and at a socket, and returns the URL and a client
-// of the socket.
+// running serves s over TCP and at a socket. It returns the URL and a client of the
+// socket.
 func running(t *testing.T, s *Server) (string, *Client) {
 	t.Helper()
 	base := live(t, s)
@@ -25,7 +25,8 @@ func running(t *testing.T, s *Server) (string, *Client) {
 // openSigned opens a WebSocket as the page does.
 func openSigned(t *testing.T, base string, p *pageStandIn, path string) *websocket.Conn {
 	t.Helper()
-	conn, err := open(t, base, path+"?signature="+p.signature("GET", path, ""), "Cookie", p.cookie.String(), "Origin", base)
+	conn, err := open(t, base, path+"?signature="+p.signature("GET", path, ""), "Cookie", p.cookie.String(),
+		"Origin", base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestReplacingTheTokenEndsWhatTheFormerOneCould(t *testing.T) {
 		}
 	}
 	say(t, page, `{"type":"ping"}`)
-	hear(t, page, "pong") // a browser has nothing to do with the token
+	hear(t, page, "pong") // a browser does not use the token
 }
 
 func TestATokenThatCannotBeKeptIsNotReplaced(t *testing.T) {
@@ -139,18 +140,20 @@ func TestATokenThatCannotBeKeptIsNotReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.ReplaceToken(t.Context()); coleo.ErrorCode(err) != coleo.EInternal || !strings.Contains(err.Error(), "not replaced") {
+	if _, err := client.ReplaceToken(t.Context()); coleo.ErrorCode(err) != coleo.EInternal ||
+		!strings.Contains(err.Error(), "not replaced") {
 		t.Fatalf("error = %v", err)
 	}
 	say(t, conn, `{"type":"ping"}`)
 	hear(t, conn, "pong")
 }
 
-// Who has the API token must not make something that outlives it.
+// A caller who has only the API token must not create something that outlives it.
 func TestWhatIsForTheSocketAlone(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, &scriptedBrain{}).Handler(false)
-	for path, method := range map[string]string{"/api/browsers/links": "POST", "/api/browsers": "GET", "/api/browsers/x": "DELETE", "/api/token": "POST"} {
+	for path, method := range map[string]string{"/api/browsers/links": "POST", "/api/browsers": "GET",
+		"/api/browsers/x": "DELETE", "/api/token": "POST"} {
 		if resp, body := ask(t, h, method, path, "", "X-API-Key", testToken); resp.StatusCode != 403 {
 			t.Errorf("%s %s with the token: %d %s, want 403", method, path, resp.StatusCode, body)
 		}
@@ -182,8 +185,10 @@ func TestWhoCalls(t *testing.T) {
 			r.Header.Set("X-API-Key", testToken)
 			overTCP(t)(r)
 		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
-		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") }, coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}},
-		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") }, coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
+		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") },
+			coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}},
+		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") },
+			coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program's WebSocket, by its first message", func() {
 			conn, err := open(t, base, "/ws/terminal/a1")
 			if err == nil {
@@ -201,8 +206,8 @@ func TestWhoCalls(t *testing.T) {
 	}
 }
 
-// A browser stays signed in over a restart of the server, and signs over
-// another nonce; what was signed for the former run is worth nothing.
+// A browser stays signed in over a restart of the server, and then signs with another
+// nonce. A signature for the former run is invalid.
 func TestABrowserStaysSignedInOverARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "browsers.json")

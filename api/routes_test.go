@@ -17,8 +17,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// socketClient serves s at a socket whose path is longer than an address of a
-// socket may be, and returns a client for it.
+// socketClient serves s at a socket whose path is longer than a socket address may be. It
+// returns a client of the socket.
 func socketClient(t *testing.T, s *Server) *Client {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -54,7 +54,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model}, nil
 		},
 		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
-			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted, Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt)}, nil
+			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted,
+				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
 			if dialog != "f1" || d != (coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}) {
@@ -139,13 +140,21 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			o, err := c.Output(ctx, "a1", -7, time.Second)
 			return fmt.Sprintf("%d %s", o.Offset, o.Data), err
 		},
-		"[idle error]":    func() (any, error) { a, err := c.WaitArm(ctx, "a1", coleo.Idle, coleo.Failed); return a.Name, err },
+		"[idle error]": func() (any, error) {
+			a,
+				err := c.WaitArm(ctx, "a1", coleo.Idle, coleo.Failed)
+			return a.Name, err
+		},
 		"4":               func() (any, error) { e, err := c.WaitRun(ctx, "run-1"); return e.Answer, err },
 		"a1  100 after c": func() (any, error) { return page(c.Events(ctx, coleo.EventFilter{Arm: "a1", After: "c"})) },
 		" r1 7 after ":    func() (any, error) { return page(c.Events(ctx, coleo.EventFilter{Run: "r1", Limit: 7})) },
 		"h1":              func() (any, error) { h, err := c.Hosts(ctx); return h[0].ID, err },
 		"h":               func() (any, error) { h, err := c.Harnesses(ctx); return h[0].Name, err },
-		`{"providers":[{"id":"p"}],"connected":["p"]}`: func() (any, error) { p, err := c.Providers(ctx); return string(p), err },
+		`{"providers":[{"id":"p"}],"connected":["p"]}`: func() (any, error) {
+			p,
+				err := c.Providers(ctx)
+			return string(p), err
+		},
 		"v1": func() (any, error) { v, err := c.Health(ctx); return v, err },
 		"2 1 1 2": func() (any, error) {
 			s, err := c.Status(ctx)
@@ -175,7 +184,8 @@ func TestOutputIsRawUnlessJSONIsAskedFor(t *testing.T) {
 	if body != "\xe2\x82" || resp.Header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("raw: %q, %q", body, resp.Header.Get("Content-Type"))
 	}
-	for name, want := range map[string]string{headerOffset: "40", headerNext: "42", headerEnd: "true", headerCols: "80", headerRows: "24"} {
+	for name, want := range map[string]string{headerOffset: "40", headerNext: "42", headerEnd: "true", headerCols: "80",
+		headerRows: "24"} {
 		if got := resp.Header.Get(name); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
@@ -194,7 +204,8 @@ func TestAWaitEndsInTime(t *testing.T) {
 	}}
 	h := newServer(t, b).Handler(true)
 	resp, body := ask(t, h, "GET", "/api/arms/a1/wait?state=dead&timeout=10ms", "")
-	if resp.StatusCode != 504 || errorCode(t, body) != coleo.ETimeout || !strings.Contains(body, "octavia did not become dead within 10ms; it is idle") {
+	if resp.StatusCode != 504 || errorCode(t, body) != coleo.ETimeout ||
+		!strings.Contains(body, "octavia did not become dead within 10ms; it is idle") {
 		t.Errorf("wait: %d %s", resp.StatusCode, body)
 	}
 	resp, body = ask(t, h, "GET", "/api/runs/never/end?timeout=10ms", "")
@@ -236,10 +247,12 @@ func TestBodiesAreBounded(t *testing.T) {
 	h := newServer(t, b).Handler(true)
 	body := func(n int) string { return `{"prompt":"` + strings.Repeat("x", n) + `"}` }
 	fits := maxBody - len(body(0))
-	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits)); resp.StatusCode != 200 || !strings.Contains(got, fmt.Sprint(fits)) {
+	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits)); resp.StatusCode != 200 ||
+		!strings.Contains(got, fmt.Sprint(fits)) {
 		t.Errorf("1 MiB: %d %s", resp.StatusCode, got)
 	}
-	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits+1)); resp.StatusCode != 413 || errorCode(t, got) != coleo.EInvalid {
+	if resp, got := ask(t, h, "POST", "/api/arms/a1/prompt", body(fits+1)); resp.StatusCode != 413 ||
+		errorCode(t, got) != coleo.EInvalid {
 		t.Errorf("a byte more: %d %s", resp.StatusCode, got)
 	}
 }
@@ -254,7 +267,8 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/arms HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Length: 10\r\n\r\n{", s.addr, testToken)
+	fmt.Fprintf(conn, "POST /api/arms HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Length: 10\r\n\r\n{",
+		s.addr, testToken)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -265,8 +279,8 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 	}
 }
 
-// The time that a body may take must not end the work that it asks for: not
-// where the body counts, and not where there need be none.
+// The time limit of a body must not limit the work that it asks for. This holds for
+// routes that need a body and for routes that do not.
 func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 	t.Parallel()
 	const body = 30 * time.Millisecond
@@ -278,9 +292,10 @@ func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 			return nil
 		}
 	}
-	s := newServer(t, &scriptedBrain{interrupt: work, prompt: func(ctx context.Context, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
-		return coleo.Receipt{ID: "r"}, work(ctx)
-	}})
+	s := newServer(t, &scriptedBrain{interrupt: work,
+		prompt: func(ctx context.Context, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
+			return coleo.Receipt{ID: "r"}, work(ctx)
+		}})
 	s.times.body = body
 	c, err := NewClient(ClientConfig{URL: live(t, s), Token: testToken})
 	if err != nil {
@@ -311,7 +326,8 @@ func TestTheClientSaysWhenNobodyAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Arms(t.Context(), false); coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "coleo serve") {
+	if _, err := c.Arms(t.Context(), false); coleo.ErrorCode(err) != coleo.EUnavailable ||
+		!strings.Contains(err.Error(), "coleo serve") {
 		t.Errorf("error = %v", err)
 	}
 	for _, u := range []string{"", "127.0.0.1:8080", "ftp://x", "http://"} {

@@ -19,35 +19,35 @@ import (
 	"coleo.dev/web"
 )
 
-// Bounds on what a caller may send and how long it may take.
+// Limits of what a caller may send and how long it may take.
 const (
-	maxBody       = 1 << 20          // bytes; a prompt is the largest body there is
+	maxBody       = 1 << 20          // bytes; a prompt is the largest body
 	maxHeader     = 64 << 10         // bytes; far more than a browser sends to one host
 	headerTimeout = 10 * time.Second // for a request's header to arrive
-	bodyTimeout   = 10 * time.Second // for its body, on this machine
+	bodyTimeout   = 10 * time.Second // for its body to arrive, on this machine
 	idleTimeout   = 2 * time.Minute  // for the next request on a connection
 	stopTimeout   = 5 * time.Second  // for running requests when the server stops
 	minToken      = 16               // characters; `coleo serve` makes longer ones
 )
 
-// Config is what a server needs.
+// Config is the configuration of a server.
 type Config struct {
 	Brain   Brain
-	Token   string // for programs, asked for over TCP; empty: none gets in there
-	Addr    string // "127.0.0.1:8080": where TCP is served; must be loopback
+	Token   string // for programs over TCP; empty: no token is accepted
+	Addr    string // TCP address such as "127.0.0.1:8080"; must be loopback
 	Version string
-	Admit   func(pid int) error // refuses who calls over the socket; nil: nobody is refused
-	// KeepToken writes another API token where programs find it. Nil: the token
-	// is not to be replaced.
+	Admit   func(pid int) error // refuses a caller over the socket; nil refuses nobody
+	// KeepToken stores a new API token where programs find it. If it is nil, the token
+	// cannot be replaced.
 	KeepToken func(token string) error
-	// Browsers is the file that keeps which browsers are signed in. Empty: none
-	// outlives the server.
+	// Browsers is the file of the browsers that are signed in. If it is empty, they are
+	// signed out when the server ends.
 	Browsers string
-	Log      *slog.Logger     // nil: nothing is logged
-	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil means no log
+	Now      func() time.Time // nil means time.Now
 }
 
-// Server answers HTTP and WebSocket. It is safe for concurrent use.
+// Server answers HTTP and WebSocket requests. It is safe for concurrent use.
 type Server struct {
 	brain   Brain
 	token   *apiToken
@@ -59,14 +59,14 @@ type Server struct {
 	started time.Time
 	times   times
 	routes  *http.ServeMux
-	sockets sync.WaitGroup // WebSockets outlive their request for net/http
+	sockets sync.WaitGroup // net/http does not wait for WebSockets
 
 	keepToken func(string) error
 	browsers  *signin.Browsers
 }
 
-// New makes a server. Errors: EInvalid for an address that is not loopback, or
-// a token that is too short to be random.
+// New returns a server. It returns EInvalid for an address that is not loopback, or for a
+// token that is too short to be random.
 func New(c Config) (*Server, error) {
 	if c.Brain == nil {
 		return nil, errors.New("make an API server: no brain")
@@ -95,8 +95,8 @@ func New(c Config) (*Server, error) {
 	return s, s.route()
 }
 
-// Handler answers requests. A trusted one serves a socket that only the user
-// can open, and asks for no token; the other one is for TCP.
+// Handler returns the handler of requests. The trusted handler is for a socket that only
+// the user can open, and needs no token. The other handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
 	h := s.boundBodies(awaited(s.routes))
 	if trusted {
@@ -107,8 +107,8 @@ func (s *Server) Handler(trusted bool) http.Handler {
 	return withHeaders(h)
 }
 
-// Serve answers requests at l until ctx ends, and returns when the last one is
-// done or cut off. It closes l.
+// Serve answers requests at l until ctx ends. It returns when the last request is done or
+// cut off. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error {
 	srv := &http.Server{
 		Handler:           s.Handler(trusted),
@@ -191,8 +191,8 @@ func (s *Server) description() huma.Config {
 	}
 }
 
-// tidy takes the error model out of the description that sameBody takes out of
-// the answers.
+// tidy removes the error model from the description. sameBody removes it from the
+// answers.
 func tidy(o *huma.OpenAPI) {
 	schemas := o.Components.Schemas.Map()
 	delete(schemas, "ErrorModel")

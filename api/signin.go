@@ -17,30 +17,31 @@ import (
 	"coleo.dev/web"
 )
 
-// signaturePlace is the header in which the page signs a request. A WebSocket's
-// handshake has no headers of a page's own: there it is the last part of the query.
+// signaturePlace is the header with the page's signature of a request. A page cannot set
+// headers of a WebSocket handshake. There the signature is the last part of the query.
 const (
 	signaturePlace = "Coleo-Signature"
 	signatureQuery = "signature="
 )
 
-// origin is the one origin at which the page may run: the address that this
-// server listens on, as a browser writes it. Another loopback name with our port
-// is none of it: there another program may answer (localhost is [::1] first).
+// origin returns the only origin of the page: the address that this server listens on, as
+// a browser writes it. Another loopback name with the same port is a different origin,
+// because another program may answer there (localhost is [::1] first).
 func (s *Server) origin() string { return "http://" + s.ownName() }
 
 // ownName is the Host header of that origin.
 func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
 
-// signedBy returns the browser that has signed a request. Nil without an
-// error: the request does not say that it comes from a browser.
+// signedBy returns the browser that has signed a request. It returns nil without an error
+// if the request does not come from a signed-in browser or has no signature.
 func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	cookie, ok := s.pageCookie(r)
 	if !ok {
 		return nil, nil
 	}
 	if r.Method != get && r.Method != http.MethodHead && r.Header.Get("Origin") == "" {
-		return nil, coleo.Errorf(coleo.EForbidden, "a request that changes something and comes with the page's cookie must name its Origin")
+		return nil, coleo.Errorf(coleo.EForbidden,
+			"a request that changes something and comes with the page's cookie must name its Origin")
 	}
 	asked := signin.Request{Method: r.Method, URI: r.RequestURI}
 	proof := r.Header.Get(signaturePlace)
@@ -65,9 +66,9 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live}, nil
 }
 
-// pageCookie returns the cookie of a browser that is signed in. It counts only
-// in what the page itself asks for: browsers say so, and for a WebSocket the
-// page must name its origin.
+// pageCookie returns the cookie of a browser that is signed in. The cookie counts only in
+// a request of the page itself. Browsers mark such requests. For a WebSocket, the page
+// must send its Origin.
 func (s *Server) pageCookie(r *http.Request) (string, bool) {
 	cookie, err := r.Cookie(s.cookieName())
 	if err != nil || !s.browsers.Knows(cookie.Value) {
@@ -83,25 +84,29 @@ func (s *Server) pageCookie(r *http.Request) (string, bool) {
 
 func isSocket(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/ws") }
 
-// cookieName holds the port, because browsers keep no cookies apart by port.
+// cookieName returns the cookie's name. It has the port, because browsers share cookies
+// between ports.
 func (s *Server) cookieName() string {
 	_, port, _ := net.SplitHostPort(s.addr)
 	return "coleo_" + port
 }
 
-// signinRoutes are the page's own way in; they are no part of the described API.
+// signinRoutes adds the routes by which the page signs in. They are not part of the
+// described API.
 func (s *Server) signinRoutes() {
 	s.routes.HandleFunc("POST /api/signin", s.enter)
 	s.routes.HandleFunc("GET /api/signin", s.giveNonce)
 }
 
-// entry is what a browser sends to be signed in.
+// entry is what a browser sends to sign in.
 type entry struct {
 	Code string `json:"code"` // of the link
-	Key  []byte `json:"key"`  // the public half of its key, as WebCrypto exports it ("raw"), in base64
+	// Key is the public half of the browser's key in base64, as WebCrypto exports it
+	// ("raw").
+	Key []byte `json:"key"`
 }
 
-// enter exchanges the code of a link, and a browser's key, for a cookie.
+// enter exchanges a link's code and a browser's key for a cookie.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
 		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser signs in at %s alone", s.origin()))
@@ -126,12 +131,13 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log.Info("a browser signed in", "id", found.ID, "agent", found.Agent)
-	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// auditEntry writes down that a browser has signed in. One that cannot be written
-// down is signed out again.
+// auditEntry records that a browser has signed in. If the record cannot be written, it
+// signs the browser out again.
 func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
 	end, err := s.audit(ctx, "sign-in-browser", "", map[string]string{"agent": short(b.Agent)})
@@ -142,13 +148,14 @@ func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	return nil
 }
 
-// nonce is what the page signs its next requests over.
+// nonce is what the page includes in its next signatures.
 type nonce struct {
 	Nonce string `json:"nonce"`
 	Life  int64  `json:"life"` // ms
 }
 
-// giveNonce answers who has the cookie. A nonce is worth nothing without the key.
+// giveNonce sends a nonce to a browser with the cookie. A nonce is useless without the
+// key.
 func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 	cookie, _ := s.pageCookie(r)
 	drawn, life, err := s.browsers.Nonce(cookie)
@@ -160,14 +167,14 @@ func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(nonce{drawn, life.Milliseconds()})
 }
 
-// isPage tells whether a request is for a file of the page. Those are the same
-// for everybody, and hold nothing of the user's.
+// isPage reports whether a request is for a file of the page. These files are the same
+// for everybody and contain nothing of the user's.
 func isPage(r *http.Request) bool {
 	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
 }
 
-// page serves the dashboard's files. Who is not signed in gets another page at
-// /, which tells how to be; a link opens the same at /enter.
+// page serves the dashboard's files. A browser that is not signed in gets another page at
+// /, which explains how to sign in. A link opens the same page at /enter.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	door := r.URL.Path == "/enter"
 	if (door || r.URL.Path == "/") && r.Host != s.ownName() {
@@ -187,7 +194,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showDoor answers who opens a link, or the dashboard without being signed in.
+// showDoor answers a browser that opens a link, or that opens the dashboard without being
+// signed in.
 func showDoor(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
@@ -197,9 +205,9 @@ func showDoor(w http.ResponseWriter, status int) {
 //go:embed token.html
 var tokenPage []byte
 
-// removeWorker answers a browser that looks for a newer service worker of our
-// origin. The dashboard has none: this one was left by a program that had our
-// port, and would stand between the browser and us. It gets one that goes away.
+// removeWorker answers a browser that looks for a newer service worker of our origin. The
+// dashboard has none. A program that used our port before has left this one, and it would
+// stand between the browser and us. The answer is a service worker that removes itself.
 func removeWorker(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	_, _ = io.WriteString(w, `addEventListener("install", () => skipWaiting());
@@ -210,21 +218,27 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 `)
 }
 
-// browserRoutes are for the user's own processes alone: who has no more than
-// the API token must not make something that outlives it.
+// browserRoutes adds routes for the user's own processes only. A caller who has only the
+// API token must not create something that outlives the token.
 func (s *Server) browserRoutes(described table) {
-	add(described, operation{post, "/api/browsers/links", "create-link", "Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
-	add(described, operation{get, "/api/browsers", "list-browsers", "The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
-	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser", "Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut))
-	add(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0}, ownOnly(s.signOutAll))
-	add(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0}, ownOnly(s.replaceToken))
+	add(described, operation{post, "/api/browsers/links", "create-link",
+		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
+	add(described, operation{get, "/api/browsers", "list-browsers", "The browsers that are signed in (Unix socket only)",
+		0}, ownOnly(s.listBrowsers))
+	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser", "Sign one browser out (Unix socket only)", 0},
+		ownOnly(s.signOut))
+	add(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0},
+		ownOnly(s.signOutAll))
+	add(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0},
+		ownOnly(s.replaceToken))
 }
 
 // ownOnly refuses callers that have not come through the Unix socket.
 func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
 		if callerOf(ctx).Kind != coleo.CallerSocket {
-			return nil, coleo.Errorf(coleo.EForbidden, "only the `coleo` command of the same user may do that, through its socket")
+			return nil, coleo.Errorf(coleo.EForbidden,
+				"only the `coleo` command of the same user may do that, through its socket")
 		}
 		return f(ctx, in)
 	}
@@ -253,7 +267,7 @@ func (s *Server) listBrowsers(context.Context, *struct{}) (*reply[browsersReply]
 }
 
 type signedOut struct {
-	SignedOut int `json:"signedOut"` // browsers
+	SignedOut int `json:"signedOut"` // the number of browsers
 }
 
 type browserOnly struct {
@@ -276,7 +290,7 @@ func (s *Server) signOutAll(context.Context, *struct{}) (*reply[signedOut], erro
 }
 
 type tokenReply struct {
-	Fingerprint string `json:"fingerprint"` // names the new token; the token itself is in its file
+	Fingerprint string `json:"fingerprint"` // of the new token; the token itself is in its file
 }
 
 func (s *Server) replaceToken(context.Context, *struct{}) (*reply[tokenReply], error) {

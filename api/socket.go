@@ -14,14 +14,14 @@ import (
 	"coleo.dev"
 )
 
-// Bounds of a WebSocket.
+// Limits of a WebSocket.
 const (
-	maxHello   = 4 << 10  // bytes in a message of somebody unproven
-	maxMessage = 1 << 20  // bytes in any other; a paste is the largest there is
+	maxHello   = 4 << 10  // bytes in a message before authentication
+	maxMessage = 1 << 20  // bytes in any other; a paste is the largest message
 	ioBuffer   = 16 << 10 // bytes
 )
 
-// Why the server ends a WebSocket.
+// The reasons why the server ends a WebSocket.
 var (
 	errSlow     = errors.New("too slow: connect again")
 	errSilent   = errors.New("no sign of life from the client")
@@ -29,8 +29,8 @@ var (
 	errUnproven = errors.New("the first message must show the API token")
 )
 
-// socket is one WebSocket: who made it reads, one goroutine writes, one
-// produces.
+// socket is one WebSocket. Its creator reads, one goroutine writes, and one goroutine
+// produces messages.
 type socket struct {
 	conn  *websocket.Conn
 	times times
@@ -44,8 +44,7 @@ type message struct {
 	data []byte
 }
 
-// control is every text message there is, in either direction. Which fields
-// count depends on Type.
+// control is any text message, in either direction. Type decides which fields are used.
 type control struct {
 	Type    string       `json:"type"`
 	APIKey  string       `json:"apiKey,omitempty"`
@@ -59,9 +58,9 @@ type control struct {
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
-// accept turns a request into a WebSocket of somebody who has shown the token.
-// It answers the request itself when that fails. The box holds messages that
-// wait to be sent.
+// accept upgrades a request to a WebSocket, and checks that the client has shown the
+// token. If that fails, accept answers the request itself. box is the number of messages
+// that may wait to be sent.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {
 	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
 	conn, err := up.Upgrade(w, r, nil)
@@ -106,8 +105,8 @@ func (s *Server) prove(k *socket) error {
 
 func (k *socket) heard() { _ = k.conn.SetReadDeadline(time.Now().Add(k.times.silent)) }
 
-// run serves the socket until the client leaves, falls silent or falls behind,
-// the producer returns, or the server stops.
+// run serves the socket until one of these happens: the client leaves, falls silent or
+// falls behind, the producer returns, or the server stops.
 func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
 	var others sync.WaitGroup
 	others.Go(k.write)
@@ -138,8 +137,8 @@ func readError(err error) error {
 	return err
 }
 
-// write sends what is in the box, and pings, until the socket ends. Then it
-// says why, and closes, which also ends the reader.
+// write sends the waiting messages, and pings, until the socket ends. Then it sends the
+// reason and closes the connection, which also ends the reader.
 func (k *socket) write() {
 	ping := time.NewTicker(k.times.ping)
 	defer ping.Stop()
@@ -166,7 +165,7 @@ func (k *socket) put(m message) {
 	}
 }
 
-// close says why, to a client that listens, and lets go.
+// close sends the reason to the client and closes the connection.
 func (k *socket) close(cause error) {
 	code, why := websocket.CloseGoingAway, "the server is stopping"
 	switch {
@@ -182,7 +181,7 @@ func (k *socket) close(cause error) {
 	_ = k.conn.Close()
 }
 
-// post puts a message into the box, and waits for room there.
+// post queues a message, and waits until there is room.
 func (k *socket) post(v any) {
 	if m, ok := k.text(v); ok {
 		k.push(m)
@@ -196,7 +195,7 @@ func (k *socket) push(m message) {
 	}
 }
 
-// offer puts a message into the box. A client that lets it fill up is cut off.
+// offer queues a message. If the queue is full, it ends the socket.
 func (k *socket) offer(v any) {
 	m, ok := k.text(v)
 	if !ok {
@@ -217,12 +216,12 @@ func (k *socket) text(v any) (message, bool) {
 	return message{websocket.TextMessage, data}, err == nil
 }
 
-// postError tells the client of an error that does not end the socket.
+// postError sends the client an error that does not end the socket.
 func (k *socket) postError(err error) {
 	k.post(control{Type: "error", Error: asError(err)})
 }
 
-// parse reads a text message; one that is none of ours is answered.
+// parse decodes a text message. It sends an error for an unreadable one.
 func (k *socket) parse(data []byte) (control, bool) {
 	var c control
 	if err := json.Unmarshal(data, &c); err != nil {

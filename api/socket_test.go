@@ -19,8 +19,7 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// open opens a WebSocket of the server at base, as a program does that sends
-// those headers.
+// open opens a WebSocket of the server at base with the given headers, as a program does.
 func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, error) {
 	t.Helper()
 	h := http.Header{}
@@ -46,7 +45,7 @@ func say(t *testing.T, conn *websocket.Conn, text string) {
 	}
 }
 
-// hear reads the next message, which must contain that text.
+// hear reads the next message, which must contain the text.
 func hear(t *testing.T, conn *websocket.Conn, want string) string {
 	t.Helper()
 	_, data, err := conn.ReadMessage()
@@ -56,7 +55,7 @@ func hear(t *testing.T, conn *websocket.Conn, want string) string {
 	return string(data)
 }
 
-// closedWith reads until the server closes, and returns the code it gave.
+// closedWith reads until the server closes, and returns the close code.
 func closedWith(t *testing.T, conn *websocket.Conn) int {
 	t.Helper()
 	for {
@@ -95,7 +94,8 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 		{"cookie, our Origin, signed", []string{"Cookie", cookie, "Origin", base, "signed", ""}, in},
 		{"cookie, no Origin, signed", []string{"Cookie", cookie, "signed", ""}, asked},
 		{"no cookie, our Origin, signed", []string{"Origin", base, "signed", ""}, asked},
-		{"cookie, our Origin, signed for another path", []string{"Cookie", cookie, "Origin", base, "signed", "/ws/terminal/a2"}, refused},
+		{"cookie, our Origin, signed for another path",
+			[]string{"Cookie", cookie, "Origin", base, "signed", "/ws/terminal/a2"}, refused},
 		{"cookie, our Origin", []string{"Cookie", cookie, "Origin", base}, asked},
 		{"cookie, no Origin", []string{"Cookie", cookie}, asked},
 		{"cookie, a foreign Origin", []string{"Cookie", cookie, "Origin", "http://evil.example"}, refused},
@@ -196,7 +196,7 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	}
 	pings, answer := 0, conn.PingHandler()
 	conn.SetPingHandler(func(data string) error {
-		if pings++; pings == 24 { // three times as long as it may be silent
+		if pings++; pings == 24 { // three times the silent time
 			say(t, conn, `{"type":"ping"}`)
 		}
 		return answer(data)
@@ -204,8 +204,8 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	hear(t, conn, "pong")
 }
 
-// flood yields news without end, and tells how many were taken, when the
-// server stops taking them.
+// flood sends news without end. When the server stops taking them, it reports how many
+// were taken.
 func flood(taken chan<- int) func(context.Context) iter.Seq[coleo.Update] {
 	arm := testArms()[0]
 	arm.Workdir = strings.Repeat("x", 64<<10)
@@ -224,14 +224,14 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()
 	taken := make(chan int, 1)
 	s := newServer(t, &scriptedBrain{subscribe: flood(taken)})
-	s.times.write = time.Minute // it is the box that is full
+	s.times.write = time.Minute // the queue is the limit, not the time
 	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
 	say(t, conn, `{"type":"subscribe","channel":"arms"}`)
 	select {
-	case n := <-taken: // and not read one message
+	case n := <-taken: // although the client has read no message
 		if n > 10000 {
 			t.Errorf("%d messages were taken for a client that reads none", n)
 		}
@@ -245,7 +245,7 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	var released atomic.Bool
 	s := newServer(t, &scriptedBrain{output: quiet, lease: func(r coleo.LeaseRequest) (coleo.Lease, error) {
 		if r.Release {
-			<-time.After(20 * time.Millisecond) // a host that is not the quickest
+			<-time.After(20 * time.Millisecond) // a slow host
 			released.Store(true)
 		}
 		return coleo.Lease{ID: "l1"}, nil

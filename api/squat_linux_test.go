@@ -20,7 +20,7 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// squatterNonce is what the squatter gives the page to sign.
+// squatterNonce is the nonce that the squatter gives to the page.
 const squatterNonce = "bm9uY2Utb2YtdGhlLXNxdWF0dGVyLTAxMjM0NTY3ODkwMTIzNDU2Nzg"
 
 func TestMain(m *testing.M) {
@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playSquatter is the program of another user that takes serve's port. It
-// prints who it is, and then each request as it came, as a line of JSON.
+// playSquatter is the program of another user that takes serve's port. It prints its user
+// id and then each request, unchanged, as a line of JSON.
 func playSquatter(args []string) int {
 	l, err := net.Listen("tcp", args[0])
 	if err != nil {
@@ -52,7 +52,7 @@ func playSquatter(args []string) int {
 	}
 }
 
-// record notes what comes on a connection, and gives a nonce for an answer.
+// record notes the bytes of a connection, and answers with a nonce.
 func record(conn net.Conn, tell func([]byte)) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -67,12 +67,13 @@ func record(conn net.Conn, tell func([]byte)) {
 		}
 		tell(raw)
 		body := `{"nonce":"` + squatterNonce + `","life":600000}`
-		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			len(body), body)
 	}
 }
 
-// squat takes a port as another user. The function that it returns ends that,
-// and returns so many requests that were got.
+// squat takes a port as another user. The returned function waits for n requests, ends
+// the squatter and returns the requests.
 func squat(t *testing.T, addr string) func(n int) [][]byte {
 	t.Helper()
 	cmd, out := stranger.Start(t, "squatter", addr)
@@ -94,7 +95,8 @@ func squat(t *testing.T, addr string) func(n int) [][]byte {
 	}
 }
 
-// serveAt runs a server at a port, and returns it with a function that ends it.
+// serveAt runs a server at an address. It returns the server and a function that stops
+// it.
 func serveAt(t *testing.T, addr, file string, b Brain) (*Server, func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -117,7 +119,7 @@ func serveAt(t *testing.T, addr, file string, b Brain) (*Server, func()) {
 	}
 }
 
-// replay sends bytes to a server and returns the status of the answer.
+// replay sends bytes to a server and returns the status and the body of the answer.
 func replay(t *testing.T, addr string, raw []byte) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -137,8 +139,8 @@ func replay(t *testing.T, addr string, raw []byte) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// While serve is down, another user takes its port and gets all that an open
-// page sends. Serve comes back, and all of it is worth nothing.
+// While serve is down, another user takes its port and receives everything that an open
+// page sends. After serve is back, none of it is of any use.
 func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
@@ -152,7 +154,7 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 		},
 	}
 	file := filepath.Join(t.TempDir(), "browsers.json")
-	s, stop := serveAt(t, "127.77.0.1:0", file, b) // where no other test takes the port meanwhile
+	s, stop := serveAt(t, "127.77.0.1:0", file, b) // no other test takes the port at this address
 	addr := s.addr
 	p := signIn(t, s, overTCP(t))
 	if got := p.status(p.signed("GET", "/api/arms", "")); got != 200 {
@@ -168,13 +170,14 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 		p.status(p.signed("POST", prompt, body))
 		socket := p.bare("GET", "/ws/terminal/a1?from=0&signature="+p.signature("GET", "/ws/terminal/a1?from=0", ""), "")
 		for name, value := range map[string]string{
-			"Origin": p.origin, "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+			"Origin": p.origin, "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+			"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
 		} {
 			socket.Header.Set(name, value)
 		}
 		p.status(socket)
 	}
-	send() // over the nonce of the serve that died
+	send() // with the nonce of the serve that died
 	p.renew()
 	if p.nonce != squatterNonce {
 		t.Fatalf("nonce = %q, want the squatter's", p.nonce)
@@ -188,17 +191,19 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	fresh := theirNonce(t, addr, got)
 	for _, raw := range got {
 		for name, change := range map[string][]byte{
-			"as it came":             raw,
-			"over a nonce of serve":  bytes.ReplaceAll(raw, []byte(squatterNonce), []byte(fresh)),
-			"without its signature":  withoutLine(raw, signaturePlace),
-			"without its cookie":     withoutLine(raw, "Cookie"),
-			"with the cookie alone":  []byte("GET /api/arms HTTP/1.1\r\nHost: " + addr + "\r\n" + line(raw, "Cookie") + "\r\n\r\n"),
-			"to stop the arm, alone": []byte("POST /api/arms/a1/kill HTTP/1.1\r\nHost: " + addr + "\r\nOrigin: http://" + addr + "\r\nContent-Length: 0\r\n" + line(raw, "Cookie") + "\r\n\r\n"),
+			"as it came":            raw,
+			"over a nonce of serve": bytes.ReplaceAll(raw, []byte(squatterNonce), []byte(fresh)),
+			"without its signature": withoutLine(raw, signaturePlace),
+			"without its cookie":    withoutLine(raw, "Cookie"),
+			"with the cookie alone": []byte("GET /api/arms HTTP/1.1\r\nHost: " +
+				addr + "\r\n" + line(raw, "Cookie") + "\r\n\r\n"),
+			"to stop the arm, alone": []byte("POST /api/arms/a1/kill HTTP/1.1\r\nHost: " +
+				addr + "\r\nOrigin: http://" + addr + "\r\nContent-Length: 0\r\n" + line(raw, "Cookie") + "\r\n\r\n"),
 		} {
 			status, body := replay(t, addr, change)
 			switch {
 			case status == 401:
-			case status == 200 && bytes.HasPrefix(change, []byte("GET /api/signin ")): // a nonce, for who has the cookie
+			case status == 200 && bytes.HasPrefix(change, []byte("GET /api/signin ")): // a nonce for a caller with the cookie
 			case status == 101 && name == "without its cookie": // its first message must show the token
 			default:
 				t.Errorf("%s: %d %s\n%s", name, status, body, change)
@@ -211,7 +216,7 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	}
 }
 
-// theirNonce is a nonce that the squatter draws with the cookie that it got.
+// theirNonce returns a nonce that the squatter gets with the cookie it has received.
 func theirNonce(t *testing.T, addr string, got [][]byte) string {
 	t.Helper()
 	_, body := replay(t, addr, []byte("GET /api/signin HTTP/1.1\r\nHost: "+addr+"\r\n"+line(got[0], "Cookie")+"\r\n\r\n"))

@@ -46,10 +46,12 @@ type doneReply struct {
 }
 
 func (s *Server) steerRoutes(d table) {
-	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm", "Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
+	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm",
+		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
 	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
 	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)
-	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand", 0}, s.lease)
+	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
+		0}, s.lease)
 	add(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input)
 	add(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0}, s.resize)
 }

@@ -11,14 +11,13 @@ import (
 	"coleo.dev"
 )
 
-// pieceBox is how many pieces of output wait for a viewer: enough that fetching
-// and sending overlap.
+// pieceBox is how many pieces of output may wait for a viewer. It is enough for fetching
+// and sending to overlap.
 const pieceBox = 2
 
-// terminal is one viewer of one arm's terminal. Output goes to it in binary
-// messages, one behind the other; where they begin, the size of the terminal
-// and its end go in text messages. Keys come from it in binary messages, once
-// it holds the lease.
+// terminal is one viewer of one arm's terminal. The server sends output in binary
+// messages. It sends the offset, the terminal's size and its end in text messages. A
+// viewer with the lease sends keys in binary messages.
 type terminal struct {
 	*socket
 	s     *Server
@@ -52,9 +51,9 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output from an offset on, then what comes. A slow viewer
-// takes its time: the next piece is fetched when there is room for it. The
-// first one is not waited for, so that the viewer soon knows where it is.
+// show sends the output from an offset on, and then new output. A slow viewer sets the
+// pace: the next piece is fetched when there is room for it. The first request does not
+// wait, so that the viewer soon knows its offset.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
@@ -109,7 +108,8 @@ func (t *terminal) read(kind int, data []byte) {
 	case "resize":
 		t.check(t.brain.Resize(t.ctx, t.arm, t.lease.ID, c.Cols, c.Rows))
 	default:
-		t.postError(coleo.Errorf(coleo.EInvalid, "there is no message of type %q; there are lease, release, resize and ping, and keys in binary messages", c.Type))
+		t.postError(coleo.Errorf(coleo.EInvalid,
+			"there is no message of type %q; there are lease, release, resize and ping, and keys in binary messages", c.Type))
 	}
 }
 
@@ -124,8 +124,8 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// take takes the lease, or renews it. Only taking it is audited: who has it types
-// what they like.
+// take takes the lease or renews it. Only taking it is audited, because its owner can
+// type anything.
 func (t *terminal) take(holder string) {
 	end := func(error) {}
 	if t.lease.ID == "" {
@@ -147,7 +147,7 @@ func (t *terminal) take(holder string) {
 	t.post(control{Type: "lease", Lease: &lease})
 }
 
-// letGo gives the lease back, so that prompts pass again at once.
+// letGo releases the lease, so that prompts are possible again at once.
 func (t *terminal) letGo(ctx context.Context) {
 	if t.lease.ID == "" {
 		return

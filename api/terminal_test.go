@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// pieces is a terminal that gives those, one at a time, and then nothing.
+// pieces is a terminal that returns the given pieces, one at a time, and then nothing.
 func pieces(list ...coleo.Output) func(context.Context, int64) (coleo.Output, error) {
 	var next atomic.Int32
 	return func(ctx context.Context, from int64) (coleo.Output, error) {
@@ -25,7 +25,7 @@ func pieces(list ...coleo.Output) func(context.Context, int64) (coleo.Output, er
 	}
 }
 
-// expect reads the next piece and hands it to check.
+// expect reads the next piece and passes it to check.
 func expect(t *testing.T, v *Viewer, what string, check func(Piece) bool) {
 	t.Helper()
 	p, err := v.Next()
@@ -48,9 +48,9 @@ func TestATerminalIsReadByOffset(t *testing.T) {
 	t.Parallel()
 	v := view(t, &scriptedBrain{output: pieces(
 		coleo.Output{Offset: 90, Data: []byte("0123456789"), Cols: 80, Rows: 24},
-		coleo.Output{Offset: 100, Cols: 80, Rows: 24}, // nothing came while it waited
+		coleo.Output{Offset: 100, Cols: 80, Rows: 24}, // no output came during the wait
 		coleo.Output{Offset: 100, Data: []byte("ab"), Cols: 100, Rows: 30},
-		coleo.Output{Offset: 500, Data: []byte("c"), Cols: 100, Rows: 30}, // what lay between is gone
+		coleo.Output{Offset: 500, Data: []byte("c"), Cols: 100, Rows: 30}, // the output in between is gone
 		coleo.Output{Offset: 501, End: true, Cols: 100, Rows: 30},
 	)}, -10)
 	expect(t, v, "offset 90", func(p Piece) bool { return p.Offset != nil && *p.Offset == 90 })
@@ -71,7 +71,7 @@ func TestAViewerSoonKnowsWhereItIs(t *testing.T) {
 	waits := make(chan time.Duration, 2)
 	v := view(t, &scriptedBrain{
 		waited: func(d time.Duration) { waits <- d },
-		output: pieces(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new there
+		output: pieces(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new
 	}, 7)
 	expect(t, v, "offset 7", func(p Piece) bool { return p.Offset != nil && *p.Offset == 7 })
 	if first, then := <-waits, <-waits; first != 0 || then <= 0 {
@@ -96,7 +96,7 @@ type keyboard struct {
 	mu     sync.Mutex
 	typed  strings.Builder
 	leases []coleo.LeaseRequest
-	now    chan struct{} // told of each lease and each input
+	now    chan struct{} // signalled at each lease and each input
 	life   time.Duration
 }
 
@@ -134,7 +134,10 @@ func TestKeysNeedTheLease(t *testing.T) {
 	expect(t, v, "busy", func(p Piece) bool { return p.Err != nil && p.Err.Code == coleo.EBusy })
 	expect(t, v, "no lease", func(p Piece) bool { return p.Lost })
 	_ = v.Lease("ann")
-	expect(t, v, "the lease", func(p Piece) bool { return p.Lease != nil && p.Lease.ID == "l1" && p.Lease.Holder == "ann" })
+	expect(t, v, "the lease", func(p Piece) bool {
+		return p.Lease != nil && p.Lease.ID == "l1" &&
+			p.Lease.Holder == "ann"
+	})
 	_ = v.Input([]byte("ls\r"))
 	_ = v.Input([]byte("\x03"))
 	_ = v.Resize(90, 25)
@@ -170,7 +173,7 @@ func TestTheLeaseIsGivenBackWhenTheViewerGoes(t *testing.T) {
 
 func TestTypingRenewsTheLease(t *testing.T) {
 	t.Parallel()
-	k := &keyboard{now: make(chan struct{}, 20), life: -time.Second} // it has run out at once
+	k := &keyboard{now: make(chan struct{}, 20), life: -time.Second} // it has lapsed at once
 	v := view(t, k.brain(), 0)
 	_ = v.Lease("ann")
 	<-k.now
@@ -184,7 +187,7 @@ func TestTypingRenewsTheLease(t *testing.T) {
 	}
 }
 
-// A viewer that does not read must not make the server fetch on.
+// A viewer that does not read must not make the server fetch more output.
 func TestASlowViewerIsNotBufferedFor(t *testing.T) {
 	t.Parallel()
 	var fetched atomic.Int32

@@ -1,8 +1,8 @@
 // Package boottime reads the clock that counts from the start of this machine.
 //
-// All processes of the machine share it, sleep counts, and nobody can set it.
-// Moments that one process tells another are on this clock: the clock on the wall
-// may be set back, and a deadline on it would then come later.
+// All processes of the machine share this clock. It includes sleep, and nobody can set
+// it. Processes use it for the times that they send each other. The wall clock could be
+// set back, and a deadline on it would then come later.
 package boottime
 
 import (
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Now returns the time since this machine was started. It panics if the kernel
-// has no such clock, which no kernel that Go runs on lacks.
+// Now returns the time since this machine was started. It panics if the kernel has no
+// such clock. Every kernel that Go supports has it.
 func Now() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {
@@ -21,5 +21,5 @@ func Now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Until returns the time from now until a moment on this clock.
+// Until returns the duration until a moment on this clock.
 func Until(moment time.Duration) time.Duration { return moment - Now() }

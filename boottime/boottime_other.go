@@ -4,4 +4,4 @@ package boottime
 
 import "golang.org/x/sys/unix"
 
-const clock = unix.CLOCK_MONOTONIC // on macOS sleep counts on it
+const clock = unix.CLOCK_MONOTONIC // includes sleep on macOS

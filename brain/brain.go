@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Config is what a brain works with.
+// Config is the configuration of a brain.
 type Config struct {
 	DB       *store.ServeDB
 	Bus      *bus.Conn
@@ -20,15 +20,14 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Defaults Defaults
-	// RemoteOnly says that no arm ever runs without a host agent, whatever a
-	// request allows.
+	// RemoteOnly forbids arms without a host agent, whatever a request allows.
 	RemoteOnly bool
-	// Arbiter decides which start of an arm may be typed into; nil: this brain
-	// alone.
+	// Arbiter decides which start of an arm may be typed into. If it is nil, this brain
+	// is the only one and decides alone.
 	Arbiter Arbiter
 }
 
-// Defaults are what config.toml says of arms; empty fields say nothing.
+// Defaults are the settings for arms in config.toml. An empty field is not set.
 type Defaults struct {
 	Harness  string
 	Provider string
@@ -37,24 +36,28 @@ type Defaults struct {
 	OnPartition coleo.OnPartition
 }
 
-// Brain is the one that decides. Make it with New, then Run it.
+// Brain makes the decisions for all hosts. Create it with New, then call Run.
+//
+// A method that gives an order to a host agent waits for the answer. If ctx ends meanwhile,
+// the method returns ETimeout (deadline) or EUnavailable (cancelled). Nobody then knows
+// whether the order was carried out.
 type Brain struct {
 	Config
 	updates *updates
-	ctx     context.Context // ends with Run
+	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
 
 	mu       sync.Mutex
 	hosts    map[string]*member
-	ordering map[string]int // how many orders to start an arm are open, by its id
+	ordering map[string]int // the number of open orders to start an arm, by arm id
 
-	numbering sync.Mutex // one new generation's number at a time
+	numbering sync.Mutex // held while a new generation gets its number
 
 	providers providerCache
 	following sync.WaitGroup
 }
 
-// New returns a brain that follows nobody yet.
+// New returns a brain that follows no host yet.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}}
 	if b.Arbiter == nil {
@@ -64,8 +67,8 @@ func New(c Config) *Brain {
 	return b
 }
 
-// Run follows every host until ctx ends. The brain's other methods may be
-// called before it and while it runs.
+// Run follows every host until ctx ends, and then returns nil. It returns an error if it
+// cannot listen on the bus. The other methods may be called before Run and while it runs.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
@@ -85,7 +88,8 @@ func (b *Brain) Run(ctx context.Context) error {
 	return nil
 }
 
-// Arms returns the fleet's arms with their health, by name.
+// Arms returns the arms of all hosts with their health, sorted by name. Without
+// includeAll it leaves out idle arms of the harness "manual" that have no task.
 func (b *Brain) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	list, err := b.DB.Arms(ctx, includeAll)
 	for i := range list {
@@ -94,7 +98,7 @@ func (b *Brain) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) 
 	return list, err
 }
 
-// Arm returns one arm with its health. Errors: ENotFound.
+// Arm returns one arm with its health. It returns ENotFound if there is no such arm.
 func (b *Brain) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	arm, err := b.DB.Arm(ctx, idOrName)
 	if err != nil {
@@ -110,7 +114,7 @@ func (b *Brain) summarise(arm *coleo.Arm) {
 	arm.Runtime = coleo.Summarise(signals, b.Now())
 }
 
-// Harnesses describes the harnesses that this serve knows.
+// Harnesses returns descriptions of the harnesses that this serve knows.
 func (b *Brain) Harnesses(context.Context) ([]coleo.Info, error) {
 	var out []coleo.Info
 	for _, name := range b.Registry.List() {

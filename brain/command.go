@@ -9,17 +9,18 @@ import (
 	"coleo.dev/bus"
 )
 
-// Bounds of commands to a host agent.
+// Time limits of commands to a host agent.
 const (
-	spawnTimeout  = 60 * time.Second // spec section 9
-	promptTimeout = 90 * time.Second // the first prompt of an agent CLI may take 30 s to start
-	// promptPerKB is what each 1,000 bytes of a prompt may take besides: an agent
-	// CLI may stand still when it reads, shows and begins with a long one.
+	spawnTimeout  = 60 * time.Second // for a start or an attach
+	promptTimeout = 90 * time.Second // an agent CLI may take 30 s to start for its first prompt
+	// promptPerKB is the extra time for each 1,000 bytes of a prompt. An agent CLI may
+	// stand still while it reads, shows and begins a long prompt.
 	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
 )
 
-// ask sends a command about an arm to the host agent that holds it.
+// ask sends a command about an arm to the arm's host agent. It returns EExited if the arm
+// has never run. Its other errors are those of askHost.
 func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name, arm.Name)
@@ -27,8 +28,8 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 	return b.askHost(ctx, arm.AgentID, op, limit, in, out)
 }
 
-// askHost sends a command to a host agent. One that is known to be away is sent
-// nothing.
+// askHost sends a command to a host agent. If the host agent is known to be away, askHost
+// sends nothing and returns EUnavailable. Its other errors are those of bus.Conn.Ask.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
 	if why := b.away(host); why != "" {
 		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op, why)}
@@ -42,17 +43,19 @@ func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.
 	return err
 }
 
-// unsent is the error for a command that no host agent was sent.
+// unsent is the error for a command that was not sent to any host agent.
 type unsent struct{ because *coleo.Error }
 
-// Error says that nothing was done.
+// Error returns the message, which says that nothing was done.
 func (u unsent) Error() string { return u.because.Message }
 
-// Unwrap returns the error with its code.
+// Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// commanded carries out a command on one arm and brings the store up to date.
-func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any, out any) error {
+// commanded carries out a command on one arm and then updates the store from the host's
+// log. If the command types, commanded first gets a permit for an arm that needs one.
+func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
+	out any) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err
@@ -67,19 +70,23 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	return err
 }
 
-// catchUp reads what a host has written, so that who asks next sees it.
+// catchUp reads all new events of a host, so that the next reader of the store sees them.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
 		var err error
 		if more, err = b.pull(ctx, host); err != nil {
-			return // its follower tries again and says so
+			return // the goroutine that follows the host tries again and logs the error
 		}
 	}
 }
 
 func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 
-// Prompt sends a prompt to an arm. The receipt's ID is the run that it opens.
+// Prompt sends a prompt to an arm. The receipt's ID is the id of the run that the prompt
+// opens. Errors: ENotFound, EExited if the arm has never run, EUnavailable if its host
+// agent cannot be asked, ETimeout, or the host agent's own error. If the error has
+// Delivered set to false, the prompt was not delivered. After any other error that is
+// unknown.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
@@ -88,13 +95,13 @@ func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lea
 	return r, refused(err)
 }
 
-// PromptTime is how long the delivery of a prompt may take.
+// PromptTime returns how long the delivery of a prompt may take.
 func PromptTime(text string) time.Duration {
 	return promptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
-// refused marks the error of a prompt that was not delivered. It leaves errors
-// alone that do not tell: then the error says that it is not known.
+// refused marks the error of a prompt that was certainly not delivered. It returns other
+// errors unchanged, because after them nobody knows whether the prompt was delivered.
 func refused(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.Unanswered(err) {
@@ -107,7 +114,8 @@ func refused(err error) error {
 			return err
 		}
 	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
-		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven, coleo.EUnsupported,
+		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven,
+		coleo.EUnsupported,
 		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted:
 	}
 	marked := *e
@@ -115,19 +123,26 @@ func refused(err error) error {
 	return &marked
 }
 
-// Respond answers a dialog; without a fingerprint, the one that is open.
-func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error {
+// Respond answers a dialog. If dialog is empty, it answers the open dialog. It returns
+// ENotFound, EExited if the arm has never run, or EStale if the dialog is not open. It
+// returns EUnavailable if the host agent cannot be asked. Other errors are the host
+// agent's own.
+func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
+	lease string) error {
 	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {
 		return bus.RespondOrder{Arm: arm.ID, Dialog: dialog, Decision: d, Lease: lease}
 	}, nil)
 }
 
-// Interrupt stops an arm's running turn.
+// Interrupt stops an arm's running turn. Errors: ENotFound, EExited if the arm has never
+// run, EUnavailable if its host agent cannot be asked, or the host agent's own error.
 func (b *Brain) Interrupt(ctx context.Context, idOrName string) error {
 	return b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, nil)
 }
 
-// Kill ends an arm's whole process tree and returns its row when it is gone.
+// Kill ends an arm's whole process tree. It waits until the tree is gone and returns the
+// arm's row. Errors: ENotFound, EExited if the arm has never run, EUnavailable if its
+// host agent cannot be asked, or the host agent's own error.
 func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	if err := b.commanded(ctx, idOrName, bus.OpKill, killTimeout, onArm, nil); err != nil {
 		return coleo.Arm{}, err
@@ -135,7 +150,9 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return b.Arm(ctx, idOrName)
 }
 
-// Remove forgets a stopped arm, its journal included.
+// Remove forgets a stopped arm and deletes its files, its journal included. Errors:
+// ENotFound, EConflict if the arm has not stopped, EUnavailable if its host agent cannot
+// be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -158,22 +175,27 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 
-// Explain returns the evidence behind an arm's reading.
+// Explain returns the evidence behind an arm's reading. Errors: ENotFound, EExited
+// without a live session, EUnavailable if its host agent cannot be asked.
 func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation, error) {
 	var x coleo.Explanation
 	err := b.look(ctx, idOrName, bus.OpExplain, &x)
 	return x, err
 }
 
-// Usage returns what an arm's conversation has taken so far.
+// Usage returns the tokens that an arm's conversation has used so far. Errors: ENotFound,
+// EExited without a live session, EUnsupported if the harness does not count tokens,
+// EUnavailable if the host agent cannot be asked.
 func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
 	var u coleo.Usage
 	err := b.look(ctx, idOrName, bus.OpUsage, &u)
 	return u, err
 }
 
-// Screen returns what an arm's terminal shows, or showed at a time that is not
-// zero, with up to so many lines that have scrolled away.
+// Screen returns an arm's screen, or its screen at a time if at is not zero. It includes
+// up to history lines that have scrolled away. Errors: ENotFound, EExited without a
+// session, EUnsupported for an arm without a terminal, EUnavailable if the host agent
+// cannot be asked.
 func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, history int) (coleo.Screen, error) {
 	var s coleo.Screen
 	arm, err := b.Arm(ctx, idOrName)
@@ -181,19 +203,22 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 		return s, err
 	}
 	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
-	b.catchUp(ctx, arm.AgentID) // a host agent writes down what it sees when it looks
+	b.catchUp(ctx, arm.AgentID) // a host agent records what it sees when it is asked
 	return s, err
 }
 
-// Record returns the piece of a recording of an arm's generation, 0 for the
-// last, that begins at an offset.
+// Record returns one piece of the recording of an arm's generation, starting at the
+// offset from. Generation 0 is the last one. It returns ENotFound, EExited if the arm has
+// never run, or EInvalid if the generation is not kept. It returns EUnsupported for an
+// arm without a terminal, and EUnavailable if the host agent cannot be asked.
 func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return r, err
 	}
-	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout, bus.RecordOrder{Arm: arm.ID, Generation: generation, From: from}, &r)
+	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout,
+		bus.RecordOrder{Arm: arm.ID, Generation: generation, From: from}, &r)
 	return r, err
 }
 
@@ -203,23 +228,28 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 		return err
 	}
 	err = b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
-	b.catchUp(ctx, arm.AgentID) // a host agent writes down what it sees when it looks
+	b.catchUp(ctx, arm.AgentID) // a host agent records what it sees when it is asked
 	return err
 }
 
-// Output returns a piece of terminal output from an offset on (below 0:
-// counted from the end), waiting for some up to wait.
+// Output returns a piece of terminal output, starting at the offset from. A negative
+// offset counts from the end. If there is no output yet, it waits for up to wait. Errors:
+// ENotFound, EExited if the arm has never run, EUnavailable if its host agent cannot be
+// asked.
 func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return out, err
 	}
-	err = b.ask(ctx, arm, bus.OpOutput, wait+bus.DefaultTimeout, bus.OutputOrder{Arm: arm.ID, From: from, Wait: wait}, &out)
+	err = b.ask(ctx, arm, bus.OpOutput, wait+bus.DefaultTimeout,
+		bus.OutputOrder{Arm: arm.ID, From: from, Wait: wait}, &out)
 	return out, err
 }
 
-// Input types raw keys by hand, under a lease.
+// Input types raw keys by hand, under a lease. It returns ENotFound, EBusy without the
+// lease, EExited without a live session, or EUnavailable if the host agent cannot be
+// asked. It returns EUnproven if the arm gets no permit before ctx ends.
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -231,22 +261,28 @@ func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) 
 	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: lease, Data: data}, nil)
 }
 
-// Resize gives an arm's terminal another size, in cells, under a lease.
+// Resize changes the size of an arm's terminal, in cells, under a lease. Errors:
+// ENotFound, EBusy without the lease, EExited without a live session, EUnavailable if the
+// host agent cannot be asked.
 func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows int) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err
 	}
-	return b.ask(ctx, arm, bus.OpResize, bus.DefaultTimeout, bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
+	return b.ask(ctx, arm, bus.OpResize, bus.DefaultTimeout,
+		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Lease takes, renews or gives back the right to type by hand.
+// Lease takes, renews or releases the right to type by hand. Errors: ENotFound, EBusy
+// while somebody else has the lease, EExited if the arm has never run, EUnavailable if
+// the host agent cannot be asked.
 func (b *Brain) Lease(ctx context.Context, idOrName string, q coleo.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return l, err
 	}
-	err = b.ask(ctx, arm, bus.OpLease, bus.DefaultTimeout, bus.LeaseOrder{Arm: arm.ID, ID: q.ID, Holder: q.Holder, Release: q.Release}, &l)
+	err = b.ask(ctx, arm, bus.OpLease, bus.DefaultTimeout,
+		bus.LeaseOrder{Arm: arm.ID, ID: q.ID, Holder: q.Holder, Release: q.Release}, &l)
 	return l, err
 }

@@ -1,6 +1,6 @@
-// Package brain decides for all hosts: it follows their logs into the store,
-// starts arms where they can run, carries out remedies, and passes commands on
-// to the host agent that holds the arm.
+// Package brain makes the decisions for all hosts. It follows the hosts' logs into the
+// store, starts arms where they can run, and carries out remedies. It also passes
+// commands to the host agent that has the arm.
 //
-// It types nothing and reads no screen: host agents do.
+// It types nothing and reads no screen. Host agents do that.
 package brain

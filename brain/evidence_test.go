@@ -17,11 +17,11 @@ import (
 	"coleo.dev/store"
 )
 
-// patience bounds every wait of these tests; they end when the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
 const patience = 60 * time.Second
 
-// scripted is a host agent that answers what a test says, on a real bus, and the
-// brain that asks it.
+// scripted is a host agent on a real bus that answers as a test says, and the brain that
+// asks it.
 type scripted struct {
 	t     *testing.T
 	brain *Brain
@@ -76,14 +76,14 @@ func (s *scripted) carryOut(ctx context.Context, op bus.Op, data json.RawMessage
 	return answer(ctx, data)
 }
 
-// does has the host agent answer an op by a function.
+// does makes the host agent answer an op with a function.
 func (s *scripted) does(op bus.Op, answer func(context.Context, json.RawMessage) (any, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[op] = answer
 }
 
-// says has the host agent answer an op always the same.
+// says makes the host agent always give the same answer to an op.
 func (s *scripted) says(op bus.Op, v any) {
 	s.does(op, func(context.Context, json.RawMessage) (any, error) { return v, nil })
 }
@@ -111,7 +111,7 @@ func (s *scripted) spawnUnanswered(name string) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
 	s.does(bus.OpSpawn, func(ctx context.Context, _ json.RawMessage) (any, error) {
-		cancel() // whoever asked does not wait any more
+		cancel() // the caller does not wait any more
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
@@ -121,8 +121,8 @@ func (s *scripted) spawnUnanswered(name string) {
 	}
 }
 
-// TestAnOrderWhoseAnswerDidNotComeChangesNoRow: what became of it, the host
-// agent's next pulse says, and its log.
+// TestAnOrderWhoseAnswerDidNotComeChangesNoRow: the host agent's next pulse and its log
+// decide what became of the order.
 func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -146,7 +146,8 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	id := s.row("ada").ID
 	handle, err := json.Marshal(coleo.Handle{Harness: "aider", Arm: id, Generation: 1, Workdir: "/w"})
 	check(t, err)
-	change, err := json.Marshal(coleo.Change{Kind: coleo.ChangeState, Reading: coleo.Reading{State: coleo.Idle, Known: true}})
+	change, err := json.Marshal(coleo.Change{Kind: coleo.ChangeState,
+		Reading: coleo.Reading{State: coleo.Idle, Known: true}})
 	check(t, err)
 	list := []coleo.Event{{Kind: coleo.EventSpawned, Payload: handle}, {Kind: coleo.EventState, Payload: change}}
 	for i := range list {
@@ -157,22 +158,23 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 		err := json.Unmarshal(data, &o)
 		return bus.Events{Epoch: "e", Head: 2, List: list[min(o.After, 2):], Checked: true}, err
 	})
-	s.says(bus.OpPulse, bus.Pulse{Epoch: "e", Head: 2, Arms: []bus.ArmPulse{{ID: id, Generation: 1, Attached: true, Process: bus.ProcessAlive}}})
+	s.says(bus.OpPulse, bus.Pulse{Epoch: "e", Head: 2,
+		Arms: []bus.ArmPulse{{ID: id, Generation: 1, Attached: true, Process: bus.ProcessAlive}}})
 	s.beat()
 	s.until("the row is idle", func() bool { row := s.row("ada"); return row.State == coleo.Idle && !row.Runtime.Stale })
-	// Even a row that is wrong is put right by what the host agent says.
+	// A report of the host agent corrects even a row that is wrong.
 	_, err = s.db.UpdateArm(t.Context(), id, func(row *coleo.Arm) error {
 		row.Status, row.State = coleo.StatusStopped, coleo.Dead
 		return nil
 	})
 	check(t, err)
-	s.says(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven, Process: bus.ProcessAlive, Reading: coleo.Reading{State: coleo.Idle, Known: true}})
+	s.says(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven, Process: bus.ProcessAlive,
+		Reading: coleo.Reading{State: coleo.Idle, Known: true}})
 	s.beat()
 	s.until("the wrong row is idle", func() bool { return s.row("ada").State == coleo.Idle })
 }
 
-// TestAGenerationIsOrderedOnce: a start whose answer never came has used up its
-// number.
+// TestAGenerationIsOrderedOnce: a start whose answer never came has used up its number.
 func TestAGenerationIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -184,16 +186,18 @@ func TestAGenerationIsOrderedOnce(t *testing.T) {
 	}
 }
 
-// TestAnEventKeepsNoFieldOfAnother: the log of a host that has lost the first one
-// is read anew, and its events are its own.
+// TestAnEventKeepsNoFieldOfAnother: the log of a host that has lost its first log is read
+// again, and its events have only their own fields.
 func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	event := func(epoch string, seq uint64, run string) coleo.Event {
-		return coleo.Event{Host: scriptedHost, Epoch: epoch, Seq: seq, Run: run, Turn: int(seq) * len(run), Kind: coleo.EventWitness, Time: time.Now()}
+		return coleo.Event{Host: scriptedHost, Epoch: epoch, Seq: seq, Run: run, Turn: int(seq) * len(run),
+			Kind: coleo.EventWitness, Time: time.Now()}
 	}
 	check(t, s.db.Project(t.Context(), []coleo.Event{event("lost", 1, "r0")}))
-	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) { // as an older host agent answers
+	// An older host agent answers like this.
+	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
 		list := []coleo.Event{event("new", 1, ""), event("new", 2, "r2")}
@@ -208,8 +212,9 @@ func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 	}
 }
 
-// TestAnArmIsStartedElsewhereOnProofAlone: while its host agent is away it may run
-// there, unless its log says that it has ended, or a person wants it anyway.
+// TestAnArmIsStartedElsewhereOnProofAlone: while its host agent is away, an arm may still
+// run there. It may start elsewhere only if the log shows its end, or if the user forces
+// it.
 func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -221,14 +226,16 @@ func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 		return bus.ArmReport{}, err
 	})
 	was := coleo.Arm{
-		ID: "a", Name: "ada", Harness: "aider", Status: coleo.StatusBusy, State: coleo.Processing, AgentID: "gone", Host: "there", Generation: 4, Workdir: "/w",
+		ID: "a", Name: "ada", Harness: "aider", Status: coleo.StatusBusy, State: coleo.Processing, AgentID: "gone",
+		Host: "there", Generation: 4, Workdir: "/w",
 	}
 	check(t, s.db.CreateArm(t.Context(), was))
 	_, err := s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{})
 	if coleo.ErrorCode(err) != coleo.EUnavailable || !strings.Contains(err.Error(), "--force") {
 		t.Fatalf("recover = %v, want a refusal that names --force", err)
 	}
-	if row := s.row("ada"); len(orders) > 0 || row.Status != was.Status || row.State != was.State || row.AgentID != was.AgentID {
+	if row := s.row("ada"); len(orders) > 0 || row.Status != was.Status || row.State != was.State ||
+		row.AgentID != was.AgentID {
 		t.Fatalf("%d orders to start it, and its row is %s/%s on %s", len(orders), row.Status, row.State, row.AgentID)
 	}
 	_, err = s.brain.Recover(t.Context(), "ada", coleo.RecoverRequest{Force: true})

@@ -9,11 +9,10 @@ import (
 	"coleo.dev/store"
 )
 
-// followRetry is how long a host whose log cannot be read is left alone, unless
-// it says something.
+// followRetry is the pause after an error in reading a host's log.
 const followRetry = 2 * time.Second
 
-// followHost brings the store up to date whenever a host's log has grown.
+// followHost updates the store whenever a host's log has grown.
 func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
@@ -31,7 +30,7 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 				}
 			}
 			if store.NoRoom(err) && ctx.Err() == nil {
-				continue // nobody says when there is room again
+				continue // nobody announces that there is room again
 			}
 			if err != nil || !more {
 				break
@@ -40,9 +39,9 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 	}
 }
 
-// pull reads one piece of a host's log behind the cursor into the store, and
-// tells whether there is more. It may be called from several goroutines: one of
-// them reads at a time.
+// pull reads one piece of a host's log after the cursor into the store, and reports
+// whether there is more. Several goroutines may call it. Only one of them reads at a
+// time.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	m := b.member(id)
 	m.pulling.Lock()
@@ -57,18 +56,22 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
-		return false, nil // an event was written while an older host agent answered: it tells of it once more
+		// An older host agent may write an event while it answers. It announces that
+		// event once more.
+		return false, nil
 	}
 	if len(piece.List) > 0 {
-		gap, _ := b.DB.Gap(ctx, id) // of an unreadable store project says so
+		gap, _ := b.DB.Gap(ctx, id) // project returns the error of an unreadable store
 		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
 			b.mu.Lock()
-			m.head = position{} // the store knows how far it has the log
+			m.head = position{} // readTo takes the position from the store again
 			b.mu.Unlock()
 			return false, err
 		}
 		if now, err := b.DB.Gap(ctx, id); err == nil && now > gap {
-			b.Log.Warn("the beginning of a host's log is gone: its host agent had deleted old events before this serve read them", "host", id, "up_to", now)
+			b.Log.Warn(
+				"the beginning of a host's log is gone: its host agent had deleted old events before this serve read them",
+				"host", id, "up_to", now)
 		}
 		last := piece.List[len(piece.List)-1]
 		to = position{epoch: last.Epoch, seq: last.Seq}
@@ -82,8 +85,8 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	return to.seq < piece.Head, nil
 }
 
-// readTo returns how far a host's log has been read: at first, as far as the
-// store has its events.
+// readTo returns the position up to which a host's log has been read. At first that is
+// the position of the newest event in the store.
 func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, error) {
 	b.mu.Lock()
 	at := m.head
@@ -95,22 +98,23 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// piece asks a host for the events behind a position. A host that has lost
-// that position, or its whole log, begins at the beginning; the store knows the
-// events that it has already. Each answer gets a value of its own: decoding into
-// a used one would leave old fields in new events.
+// piece asks a host for the events after a position. If the host has lost that position
+// or its whole log, the answer starts at the beginning. The store skips events that it
+// has already. Each answer is decoded into a new value. Decoding into a used value would
+// leave old fields in new events.
 func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
-	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{After: from.seq, Epoch: from.epoch}, &piece)
+	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,
+		bus.EventsOrder{After: from.seq, Epoch: from.epoch}, &piece)
 	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
 		return piece, err
 	}
-	var whole bus.Events // of a host agent that is too old to look for the position itself
+	var whole bus.Events // for an older host agent, which does not look for the position itself
 	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
 }
 
-// tell publishes an event, and the arm's row as it stands now.
+// tell publishes an event and the arm's present row.
 func (b *Brain) tell(ctx context.Context, e coleo.Event) {
 	b.updates.publish(coleo.Update{Event: &e})
 	if e.Kind == coleo.EventRemoved {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestAnEventThatWasMissedIsReadLater: an older host agent may name a head behind an
-// event that its answer lacks. Serve reads that event, and those behind it.
+// TestAnEventThatWasMissedIsReadLater: an older host agent may return a head after an
+// event that its answer lacks. Serve still reads that event and the later ones.
 func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 	t.Parallel()
 	for what, early := range map[string]bus.Events{
@@ -44,10 +44,11 @@ func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 	}
 }
 
-// logOf is the log of a host, whose events have these epochs.
+// logOf returns the log of a host, with events of the given epochs.
 func logOf(epochs ...string) (list []coleo.Event) {
 	for i, epoch := range epochs {
-		list = append(list, coleo.Event{Host: scriptedHost, Epoch: epoch, Seq: uint64(i + 1), Kind: coleo.EventWitness, Time: time.Now()})
+		list = append(list, coleo.Event{Host: scriptedHost, Epoch: epoch, Seq: uint64(i + 1), Kind: coleo.EventWitness,
+			Time: time.Now()})
 	}
 	return list
 }

@@ -15,7 +15,8 @@ func TestTheEndOfARunOfManyEventsIsFoundLater(t *testing.T) {
 	const long = 2500 // several pages
 	var events []coleo.Event
 	for i := range uint64(long) {
-		events = append(events, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: i + 1, Arm: "a", Run: "r", Kind: coleo.EventState})
+		events = append(events, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: i + 1, Arm: "a", Run: "r",
+			Kind: coleo.EventState})
 	}
 	events[0].Kind = coleo.EventRunStart
 	events[long-1].Kind, events[long-1].Payload = coleo.EventRunEnd, []byte(`{"status":"idle","answer":"42"}`)

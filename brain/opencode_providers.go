@@ -12,13 +12,12 @@ import (
 )
 
 const (
-	// providersFresh is how long a catalogue is served from memory: prices and
-	// models change by the day.
+	// providersFresh is how long a catalogue is served from memory. Prices and models
+	// change from day to day.
 	providersFresh = 10 * time.Minute
-	// providersTimeout bounds how long a host may take: it starts an agent CLI
-	// for it.
+	// providersTimeout bounds a host's answer. The host starts an agent CLI to get it.
 	providersTimeout = 90 * time.Second
-	// providersKey is where the last catalogue is kept over restarts.
+	// providersKey is the store's key of the last catalogue, which survives a restart.
 	providersKey = "opencode.providers"
 )
 
@@ -29,15 +28,17 @@ type providerCache struct {
 	at   time.Time
 }
 
-// cachedProviders is the catalogue as it is kept.
+// cachedProviders is the stored form of a catalogue.
 type cachedProviders struct {
 	At   time.Time       `json:"at"`
 	Body json.RawMessage `json:"body"`
 }
 
-// Providers returns what the published route answers: the providers with their
-// models, and which of them are connected, as OpenCode on one of the hosts
-// says. When no host can say, the last answer is returned, marked as cached.
+// Providers returns the providers with their models, and which of them are connected, as
+// OpenCode on one of the hosts reports them. This is the body that the API route returns.
+// When no host can answer, Providers returns the last answer, marked as cached. If there
+// is none either, it returns the error of the last host, or EUnavailable when no host
+// agent runs.
 func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
 	c := &b.providers
 	c.mu.Lock()
@@ -83,7 +84,7 @@ func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// marked adds where an answer comes from.
+// marked adds the source and the age of an answer to it.
 func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -99,9 +100,9 @@ func marked(body json.RawMessage, source string, at time.Time, problem string) (
 	return json.Marshal(fields)
 }
 
-// resolve replaces a model that the catalogue does not have, for harnesses
-// that use it. It returns why, "" when the model is the one asked for. Without
-// a catalogue the request stands.
+// resolve replaces a model that the catalogue does not have. It does so only for
+// harnesses that use the catalogue. It returns the reason, or "" if the model is the
+// requested one. Without a catalogue it keeps the requested model.
 func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig) (string, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -121,7 +122,8 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 	}
 	r := modelresolver.Resolve(catalog, c.Provider, c.Model)
 	if r.Fallback {
-		b.Log.Info("another model than the one asked for", "arm", arm.Name, "reason", r.Reason, "provider", r.ProviderID, "model", r.ModelID)
+		b.Log.Info("another model than the one asked for", "arm", arm.Name, "reason", r.Reason, "provider", r.ProviderID,
+			"model", r.ModelID)
 	}
 	c.Provider, c.Model, arm.Provider, arm.Model = r.ProviderID, r.ModelID, r.ProviderID, r.ModelID
 	return r.Reason, nil

@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// permitTime is how long one permit lets an arm be typed into. A host agent
-	// that is cut off freezes its arms within this time, and a start of the arm
-	// elsewhere takes no keys before it has passed.
+	// permitTime is how long one permit allows typing into an arm. A host agent that is
+	// cut off freezes its arms within this time. A start of such an arm elsewhere takes
+	// no keys before this time has passed.
 	permitTime = 10 * time.Second
-	// permitEvery is how often permits are renewed: three renewals may get lost.
+	// permitEvery is the time between two renewals. Three renewals may get lost.
 	permitEvery = 2500 * time.Millisecond
-	// clockDrift is by how much the clocks of two machines may part in permitTime.
+	// clockDrift is how far the clocks of two machines may drift apart within permitTime.
 	clockDrift = time.Second
 )
 
-// Arbiter decides which start of an arm may be typed into. At most one may at
-// any time.
+// Arbiter decides which start of an arm may be typed into. At most one start may be typed
+// into at any time.
 type Arbiter interface {
-	// Grant permits the start of an arm on a host for permitTime from now on. It
-	// returns for how long another host's permit may still hold; then nothing is
-	// granted. 0 means that the permit is granted.
+	// Grant permits the arm's start on a host for permitTime from now on, and returns 0.
+	// If another host's permit may still hold, it grants nothing. It then returns how
+	// long that permit may still hold.
 	Grant(arm, host string) time.Duration
 }
 
-// soleArbiter is the Arbiter of a fleet with one serve. It keeps no record: the
-// permits of the serve before it have all lapsed permitTime after its own start.
+// soleArbiter is the Arbiter of a fleet with one serve. It stores nothing. The permits of
+// an earlier serve have all lapsed permitTime after this one's start.
 type soleArbiter struct {
 	began time.Time
 
@@ -47,8 +47,8 @@ type grant struct {
 
 func newArbiter() *soleArbiter { return &soleArbiter{began: time.Now(), last: map[string]grant{}} }
 
-// Grant implements Arbiter. It reads the machine's own steady clock, which the
-// user cannot set; while the machine sleeps it stands still, which only waits longer.
+// Grant implements Arbiter. It uses the machine's monotonic clock, which the user cannot
+// set. That clock stops while the machine sleeps, which only makes the wait longer.
 func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +63,14 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	return 0
 }
 
-// freezes tells whether an arm may be typed into only under a permit.
+// freezes reports whether an arm may be typed into only under a permit.
 func freezes(arm coleo.Arm) bool {
 	var c coleo.SpawnConfig
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// renewPermits renews the permits of a host's arms, and returns how long it is
-// until an arm that was left out can have one.
+// renewPermits renews the permits of a host's arms. If some arm could not get one, it
+// returns how long to wait until it can.
 func (b *Brain) renewPermits(ctx context.Context, host string) (time.Duration, error) {
 	var clock bus.Clock
 	if err := b.Bus.Ask(ctx, host, bus.OpPermit, bus.PermitOrder{}, &clock); err != nil {
@@ -97,7 +97,7 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (time.Duration, e
 	return wait, b.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
 }
 
-// keepPermits renews a host's permits while it says that arms of it need them.
+// keepPermits renews a host's permits while the host reports arms that need them.
 func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
 	tick := time.NewTicker(permitEvery)
 	defer tick.Stop()
@@ -119,7 +119,7 @@ func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
 	}
 }
 
-// needsPermits tells whether the host's last pulse names an arm that needs a permit.
+// needsPermits reports whether the host's last pulse has an arm that needs a permit.
 func (m *member) needsPermits(b *Brain) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,7 +131,8 @@ func (m *member) needsPermits(b *Brain) bool {
 	return false
 }
 
-// permit waits until an arm may be typed into. Arms without a freeze always may.
+// permit waits until an arm may be typed into. An arm that does not freeze may always be
+// typed into. permit returns EUnproven if ctx ends first.
 func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !freezes(arm) {
 		return nil
@@ -146,7 +147,8 @@ func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return coleo.Errorf(coleo.EUnproven, "nothing was typed: another start of arm %s may still take keys for %s", arm.Name, wait.Round(time.Second))
+			return coleo.Errorf(coleo.EUnproven, "nothing was typed: another start of arm %s may still take keys for %s",
+				arm.Name, wait.Round(time.Second))
 		}
 	}
 }

@@ -15,19 +15,20 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestNoTwoHostsArePermittedAtOnce asks for permits at random moments on a clock
-// of its own, and looks whether two ever hold.
+// TestNoTwoHostsArePermittedAtOnce asks for permits at random moments on its own clock,
+// and checks that two never hold at once.
 func TestNoTwoHostsArePermittedAtOnce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		until := map[string]time.Time{"before": time.Now().Add(permitTime)} // by the serve before this one
+		// The serve before this one may have given a permit.
+		until := map[string]time.Time{"before": time.Now().Add(permitTime)}
 		a := newArbiter()
 		granted := 0
 		for range 5000 {
 			host := []string{"a", "b", "c"}[r.IntN(3)]
-			clock := time.Now() // the host's, before serve asks the arbiter
+			clock := time.Now() // the host's clock, before serve asks the arbiter
 			time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
 			left := a.Grant("arm", host)
 			if left < 0 || left > permitTime+clockDrift {
@@ -54,13 +55,13 @@ func TestNoTwoHostsArePermittedAtOnce(t *testing.T) {
 	})
 }
 
-// permits are the orders of permits that a scripted host agent has had.
+// permits collects the permit orders that a scripted host agent has received.
 type permits struct {
 	mu   sync.Mutex
 	list []bus.PermitOrder
 }
 
-// clockOf has the host agent carry out orders of permits, on a clock that stands.
+// clockOf makes the host agent carry out permit orders, on a clock that stands still.
 func (s *scripted) clockOf(id string, now time.Duration) *permits {
 	p := &permits{}
 	s.does(bus.OpPermit, func(_ context.Context, data json.RawMessage) (any, error) {
@@ -89,11 +90,11 @@ func (p *permits) of(arm string) (n int) {
 	return n
 }
 
-// TestAFreezingArmIsPermittedBeforeItIsTypedInto: the permit comes before the
-// prompt, on the host agent's clock, and only for arms that freeze.
+// TestAFreezingArmIsPermittedBeforeItIsTypedInto: the permit comes before the prompt, on
+// the host agent's clock, and only for arms that freeze.
 func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	s := newScripted(t)
-	s.brain.Arbiter = &soleArbiter{last: map[string]grant{}} // serve has run for long
+	s.brain.Arbiter = &soleArbiter{last: map[string]grant{}} // serve has run for a long time
 	p := s.clockOf("clock-1", time.Hour)
 	work := filepath.Join(t.TempDir(), "w")
 	for name, on := range map[string]coleo.OnPartition{"freezing": coleo.PartitionFreeze, "other": ""} {
@@ -114,7 +115,8 @@ func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	if before != 1 {
 		t.Errorf("there were %d permits before the prompt, want 1", before)
 	}
-	want := bus.PermitOrder{Clock: "clock-1", Until: time.Hour + permitTime, Arms: []bus.ArmOrder{{Arm: "id-freezing", Generation: 3}}}
+	want := bus.PermitOrder{Clock: "clock-1", Until: time.Hour + permitTime,
+		Arms: []bus.ArmOrder{{Arm: "id-freezing", Generation: 3}}}
 	if got := p.list[0]; got.Clock != want.Clock || got.Until != want.Until || !slices.Equal(got.Arms, want.Arms) {
 		t.Errorf("the permit was %+v, want %+v", got, want)
 	}
@@ -125,7 +127,7 @@ func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	}
 }
 
-// TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem: nobody has to type for that.
+// TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem: the renewal needs no typing.
 func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 	s := newScripted(t)
 	s.brain.Arbiter = &soleArbiter{last: map[string]grant{}}
@@ -133,8 +135,10 @@ func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 	config, err := json.Marshal(coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze})
 	check(t, err)
 	check(t, s.db.CreateArm(t.Context(), coleo.Arm{
-		ID: "a", Name: "a", Harness: "aider", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle, State: coleo.Idle, Config: config,
+		ID: "a", Name: "a", Harness: "aider", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle,
+		State: coleo.Idle, Config: config,
 	}))
-	s.says(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive, NeedsPermit: true}}})
+	s.says(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive,
+		NeedsPermit: true}}})
 	s.until("the permit has been renewed", func() bool { return p.of("a") >= 2 })
 }

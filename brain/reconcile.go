@@ -8,15 +8,15 @@ import (
 	"coleo.dev/bus"
 )
 
-// The rules of rows that no event of a host's log has written.
+// These rules mark rows that were not written from an event of a host's log.
 const (
-	ruleOrdered    = "ordered"     // a host agent has been told to start the arm, and nothing more is known
-	ruleNotStarted = "not started" // and it says now that it has not
+	ruleOrdered    = "ordered"     // a host agent was told to start the arm, and nothing more is known
+	ruleNotStarted = "not started" // the host agent reports that it has not started the arm
 )
 
-// reconcile corrects rows that a host agent's pulse contradicts. It looks only
-// when the log has been read as far as the pulse goes: what the log says later
-// is newer.
+// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if
+// the log has been read as far as the pulse goes. Later events in the log are newer than
+// the pulse.
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
@@ -54,9 +54,9 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	b.mu.Unlock()
 }
 
-// learnName gives an arm the name that its host agent knows, and tells whether it had
-// none: a row that was made of the log alone has the arm's id for a name. Such a row
-// does not say how to start the arm either, so that is learnt too.
+// learnName gives an arm the name that its host agent knows. It reports whether the arm
+// had no name. A row that was made from the log alone has the arm's id as its name. Such
+// a row has no start configuration either, so learnName stores that too.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -81,8 +81,8 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// correct writes what a host agent says of an arm into its row, unless the row,
-// or the host's log, has changed since that was said.
+// correct writes a host agent's reading of an arm into the arm's row. It does nothing if
+// the row or the host's log has changed since that reading.
 func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]
@@ -92,7 +92,8 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 		return
 	}
 	arm, err := b.DB.UpdateArm(ctx, was.ID, func(row *coleo.Arm) error {
-		if row.Status != was.Status || row.Rule != was.Rule || row.Generation != was.Generation || !row.UpdatedAt.Equal(was.UpdatedAt) {
+		if row.Status != was.Status || row.Rule != was.Rule || row.Generation != was.Generation ||
+			!row.UpdatedAt.Equal(was.UpdatedAt) {
 			return coleo.Errorf(coleo.EConflict, "the row of arm %s has changed", row.Name)
 		}
 		row.Status, row.State, row.Rule, row.Dialog = coleo.StatusOf(r.State), r.State, r.Rule, r.Dialog
@@ -100,9 +101,10 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 		return nil
 	})
 	if err != nil {
-		return // the next pulse looks again
+		return // the next pulse tries again
 	}
-	b.Log.Warn("the row of an arm was wrong: its host agent knows better", "arm", arm.Name, "was", was.State, "is", arm.State)
+	b.Log.Warn("the row of an arm was wrong: its host agent knows better",
+		"arm", arm.Name, "was", was.State, "is", arm.State)
 	b.summarise(&arm)
 	b.updates.publish(coleo.Update{Arm: &arm})
 }

@@ -9,9 +9,10 @@ import (
 	"coleo.dev/recovery"
 )
 
-// Recover brings an arm back: it gathers evidence, lets package recovery
-// decide, and carries the remedy out. It says reattached only when the session
-// has proven itself, and is held, after it.
+// Recover brings an arm back. It gathers evidence, lets package recovery decide, and
+// carries out the remedy. It reports a reattach only after the session has proven itself
+// and is attached. Errors: ENotFound, EUnavailable with the reason if nothing can be
+// done, EUnproven if the session cannot prove itself, or the host agent's own error.
 func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -48,16 +49,18 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 	return reply, err
 }
 
-// evidence looks at everything that a decision rests on, now.
+// evidence gathers everything that the decision depends on, as it is now.
 func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest) (recovery.Evidence, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
 		return recovery.Evidence{}, err
 	}
 	e := recovery.Evidence{
-		Harness: recovery.Harness{Name: arm.Harness, DaemonManaged: h.Info().DaemonManaged, Resumes: h.Info().Capabilities.Resume},
+		Harness: recovery.Harness{Name: arm.Harness, DaemonManaged: h.Info().DaemonManaged,
+			Resumes: h.Info().Capabilities.Resume},
 		Arm: recovery.Arm{
-			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir), HasHandle: arm.Generation > 0 || arm.Rule == ruleOrdered,
+			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir),
+			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 		},
 		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly, Force: q.Force,
@@ -75,16 +78,16 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 	return e, nil
 }
 
-// ended tells whether an arm's row is proof that nothing of its last start runs:
-// rows become stopped by a host agent's word alone, and that names what it could
-// not prove.
+// ended reports whether an arm's row proves that nothing of its last start still runs.
+// Only a host agent's report makes a row stopped. The rule of the row names what the host
+// agent could not prove.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// find asks the host agent that has the arm for it. What nobody could look for
-// is the zero finding. A host agent that does not know the arm has looked through
-// its folders: the arm is gone.
+// find asks the arm's host agent for the arm. It returns the zero Finding if the host
+// agent could not look. A host agent that does not know the arm has searched its folders,
+// so the arm is gone.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -95,24 +98,26 @@ func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 		return recovery.Finding{}
 	}
 	return recovery.Finding{
-		Host: arm.AgentID, Proof: recovery.Proof(report.Proof), Process: recovery.Process(report.Process), State: report.Reading.State,
+		Host: arm.AgentID, Proof: recovery.Proof(report.Proof), Process: recovery.Process(report.Process),
+		State: report.Reading.State,
 	}
 }
 
-// reattach has the host agent take the session up, and checks that it has.
+// reattach tells the host agent to attach to the session, and checks that it did.
 func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	var report bus.ArmReport
 	if err := b.ask(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
 		return err
 	}
 	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
-		return coleo.Errorf(coleo.EUnproven, "arm %s could not be taken up: its session is %s, its process %s", arm.Name, report.Proof, report.Process)
+		return coleo.Errorf(coleo.EUnproven, "arm %s could not be taken up: its session is %s, its process %s",
+			arm.Name, report.Proof, report.Process)
 	}
 	b.takePulse(ctx, arm.AgentID)
 	return nil
 }
 
-// restart starts the arm's next generation with what it had before.
+// restart starts the arm's next generation with its previous configuration.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest, r recovery.Remedy) error {
 	var c coleo.SpawnConfig
 	if len(arm.Config) > 0 {
@@ -120,12 +125,13 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q coleo.RecoverReque
 			return coleo.Errorf(coleo.EInternal, "read the configuration of arm %s: %v", arm.Name, err)
 		}
 	}
-	c.Workdir, c.Provider, c.Model = first(q.Workdir, c.Workdir, arm.Workdir), first(q.Provider, c.Provider), first(q.Model, c.Model)
+	c.Workdir, c.Provider, c.Model = first(q.Workdir, c.Workdir, arm.Workdir), first(q.Provider, c.Provider),
+		first(q.Model, c.Model)
 	c.Conversation = arm.SessionID
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = first(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.RecoveryRequestedAt = b.Now().UTC() // all else is for the host agent's events to say
+		row.RecoveryRequestedAt = b.Now().UTC() // the host agent's events report everything else
 		return nil
 	})
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"coleo.dev/bus"
 )
 
-// Rename gives an arm another name, first on its host, then here. Somebody who is
-// cut off in between repeats it: the host takes the name that it has already.
-// Errors: EInvalid, EConflict when another arm has the name, EUnavailable when its
-// host agent cannot be asked. Then nothing is renamed.
+// Rename gives an arm another name, first on its host, then in the store. After an
+// interruption in between, the caller can repeat it: the host accepts the name that the
+// arm already has. Errors: ENotFound, EInvalid for a bad name, EConflict when another arm
+// has the name, EUnavailable when the host agent cannot be asked. After any of these
+// errors nothing is renamed.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, err

@@ -10,11 +10,11 @@ import (
 	"coleo.dev/store"
 )
 
-// tidyEvery is between two looks after the database: whether it has its reserve, and what of it
-// is old.
+// tidyEvery is the time between two checks of the database. A check restores the reserve
+// and deletes old rows.
 const tidyEvery = 30 * time.Second
 
-// tidy looks after the database until ctx ends.
+// tidy maintains the database until ctx ends.
 func (b *Brain) tidy(ctx context.Context) {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
@@ -34,12 +34,12 @@ func (b *Brain) tidy(ctx context.Context) {
 	}
 }
 
-// thinMost is how many transactions delete old events and commands in one look: with
-// 500 rows in each, some 200 ms.
+// thinMost bounds the transactions of one check that delete old events and commands. With
+// 500 rows each, they take about 200 ms.
 const thinMost = 20
 
-// thin deletes old events of the arms behind one, by id, and old commands. It returns
-// the arm to go on from.
+// thin deletes old events of the arms whose ids follow arm, and old commands. It returns
+// the arm to continue with.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {
@@ -49,7 +49,7 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = b.DB.Thin(ctx, arm, b.Now(), events); n == 0 && err == nil {
-			arm = next // else there may be more of it
+			arm = next // otherwise there may be more of the same arm
 		}
 		if deleted += n; next == "" {
 			break
@@ -61,8 +61,8 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, b.DB.Vacuum(ctx)
 }
 
-// project writes events into the store. On a full disk those that end or remove an
-// arm may use the reserve.
+// project writes events into the store. On a full disk it may use the reserve for events
+// that end or remove an arm.
 func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	err := b.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -86,13 +86,14 @@ func (b *Brain) forget(ctx context.Context, id string) error {
 	return err
 }
 
-// isOver tells whether an arm has stopped: by its row, or by its host agent's word,
-// which a full disk may have kept out of the row.
+// isOver reports whether an arm has stopped, according to its row or to its host agent. A
+// full disk may have kept the host agent's report out of the row.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped
 	}
 	var r bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &r)
-	return err == nil && !r.Attached && r.Proof == bus.Gone && r.Process == bus.ProcessDead && r.Generation >= arm.Generation
+	return err == nil && !r.Attached && r.Proof == bus.Gone && r.Process == bus.ProcessDead &&
+		r.Generation >= arm.Generation
 }

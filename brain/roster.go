@@ -10,45 +10,45 @@ import (
 	"coleo.dev/bus"
 )
 
-// member is a host agent that has been heard of since this serve started.
+// member is a host agent that this serve has heard of since its start.
 type member struct {
 	beat   bus.Beat
 	seen   time.Time
-	grown  chan struct{} // room for one: the log is to be read
-	beaten chan struct{} // room for one: it has beaten, so its pulse has changed
+	grown  chan struct{} // holds one signal: the log has new events
+	beaten chan struct{} // holds one signal: a beat came, so the pulse has changed
 
 	lost  string    // why it cannot be asked now; "" when it can
-	heard time.Time // its last sign of life
+	heard time.Time // the time of its last sign of life
 
 	pulse     bus.Pulse
-	asked     int       // how many pulses it was asked for
-	answered  int       // which of them was answered last
-	pulsed    time.Time // when that pulse was asked for; zero: there is none
+	asked     int       // the number of pulse requests
+	answered  int       // the number of the request that was answered last
+	pulsed    time.Time // the time of that request; zero if there is no pulse
 	arms      map[string]bus.ArmPulse
-	parts     map[string]partPulse // of arms of which something was said since that pulse
+	parts     map[string]partPulse // newer reports of single arms since that pulse
 	settled   bool                 // no row contradicts that pulse
-	confirmed map[string]time.Time // when each arm's state was vouched for last
+	confirmed map[string]time.Time // the time when each arm's state was confirmed last
 
-	told map[string]coleo.Health // of its arms, as it was published with a beat
+	told map[string]coleo.Health // the health of each arm that was published last with a beat
 
-	pulling sync.Mutex // one piece of its log at a time
-	head    position   // how far its log has been read
+	pulling sync.Mutex // held while a piece of its log is read
+	head    position   // the position up to which its log has been read
 }
 
-// position is a place in a host's log.
+// position is a position in a host's log.
 type position struct {
 	epoch string
 	seq   uint64
 }
 
-// takeBeat notes a host agent's sign of life.
+// takeBeat handles a heartbeat of a host agent.
 func (b *Brain) takeBeat(beat bus.Beat) {
 	now := b.Now().UTC()
 	m := b.member(beat.ID)
 	b.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
-		if m.beat.PID == 0 { // a whole one is on its way
+		if m.beat.PID == 0 { // a beat with all arms is on its way
 			b.mu.Unlock()
 			return
 		}
@@ -58,7 +58,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
 	ctx := b.ctx
-	if !part { // else only what is the arm's has changed
+	if !part { // otherwise only the one arm has changed
 		b.putHost(ctx, beat, now)
 	}
 	b.takeArms(ctx, m, beat.ID, news, now)
@@ -73,7 +73,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	b.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
 }
 
-// putHost writes down what a host agent says of itself.
+// putHost stores a host agent's description of itself.
 func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	host := coleo.Host{
 		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
@@ -84,8 +84,8 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// merged is the last beat with what a beat about one arm says. The caller holds
-// the brain's mu.
+// merged returns the last beat, updated from a beat about one arm. The caller holds the
+// brain's mu.
 func (m *member) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -93,8 +93,8 @@ func (m *member) merged(part bus.Beat) bus.Beat {
 	return part
 }
 
-// takeArms writes down which arms a host agent vouches for, and when they last
-// wrote something. Those of which people see something new are published.
+// takeArms stores which arms a host agent vouches for, and when they last wrote output.
+// It publishes the arms for which users see a change.
 func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
 	outputs := make(map[string]time.Time, len(beats))
 	for _, a := range beats {
@@ -121,7 +121,8 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 	}
 }
 
-// rows reads the rows of the arms of a beat, by id: one for a beat about one arm.
+// rows returns the rows of the arms of a beat, by id. For a beat about one arm it reads
+// one row.
 func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo.Arm, error) {
 	var list []coleo.Arm
 	var err error
@@ -144,21 +145,22 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// tells notes the health of an arm that is about to be published, and tells
-// whether it is another one than the last time. Only beats call it, one at a time.
+// tells stores the health of an arm that is about to be published, and reports whether it
+// differs from the last one. Only the beat handler calls it, one call at a time.
 func (m *member) tells(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
 }
 
-// endOutrun has a host agent that was away end an arm that runs elsewhere by now,
-// in a newer generation: what the older one does nobody follows any more.
+// endOutrun tells a host agent that was away to end an arm that now runs elsewhere in a
+// newer generation. Nobody follows the older generation any more.
 func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
 	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
 		return
 	}
-	b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", host, "generation", a.Generation, "newer", row.Generation)
+	b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", host, "generation",
+		a.Generation, "newer", row.Generation)
 	b.following.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, killTimeout)
 		defer cancel()
@@ -168,7 +170,7 @@ func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row c
 	})
 }
 
-// takeGrowth notes that a host's log has grown.
+// takeGrowth handles the news that a host's log has grown.
 func (b *Brain) takeGrowth(g bus.Grown) { wake(b.member(g.Host).grown) }
 
 func wake(c chan struct{}) {
@@ -178,14 +180,16 @@ func wake(c chan struct{}) {
 	}
 }
 
-// member returns the entry of a host, and follows its log from its first
-// sight on.
+// member returns the entry of a host. On the first call for a host it starts to follow
+// the host's log.
 func (b *Brain) member(id string) *member {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, ok := b.hosts[id]
 	if !ok {
-		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1), confirmed: map[string]time.Time{}, parts: map[string]partPulse{}, arms: map[string]bus.ArmPulse{}, told: map[string]coleo.Health{}}
+		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1),
+			confirmed: map[string]time.Time{}, parts: map[string]partPulse{}, arms: map[string]bus.ArmPulse{},
+			told: map[string]coleo.Health{}}
 		b.hosts[id] = m
 		ctx := b.ctx
 		b.following.Go(func() { b.followHost(ctx, id, m.grown) })
@@ -195,7 +199,8 @@ func (b *Brain) member(id string) *member {
 	return m
 }
 
-// live returns the beats of the host agents that can be asked now.
+// live returns the last beats of the host agents that can be asked now, fewest arms
+// first.
 func (b *Brain) live() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,7 +214,7 @@ func (b *Brain) live() []bus.Beat {
 	return out
 }
 
-// Hosts returns every host agent ever seen.
+// Hosts returns every host agent that was ever seen.
 func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	known, err := b.DB.Hosts(ctx)
 	if err != nil {

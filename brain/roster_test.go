@@ -14,8 +14,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestAnOlderGenerationElsewhereIsEnded: a host agent that comes back is told to
-// end the arm that was started on another host since, and only that one.
+// TestAnOlderGenerationElsewhereIsEnded: a host agent that comes back is told to end the
+// arm that was started on another host meanwhile, and no other arm.
 func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	t.Parallel()
 	testBus := bustest.New(t)
@@ -52,7 +52,8 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b.ctx = ctx
 	b.takeBeat(bus.Beat{ID: "old", Arms: []bus.ArmBeat{
-		{ID: "here", Generation: 3}, {ID: "newest", Generation: 3}, {ID: "unknown", Generation: 1}, {ID: "moved"}, {ID: "moved", Generation: 3},
+		{ID: "here", Generation: 3}, {ID: "newest", Generation: 3}, {ID: "unknown", Generation: 1}, {ID: "moved"},
+		{ID: "moved", Generation: 3},
 	}})
 	select {
 	case id := <-killed:
@@ -71,8 +72,8 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	}
 }
 
-// TestABeatThatSaysNothingNewIsQuiet: of arms that stand still nothing is
-// published at each beat, and a beat about one arm leaves the others as they are.
+// TestABeatThatSaysNothingNewIsQuiet: a beat publishes no arm that has not changed. A
+// beat about one arm leaves the other arms as they are.
 func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -96,7 +97,7 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 		beat.Arms[3].LastOutput = now
 		return publishes() == 1
 	})
-	s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"}) // it has ended
+	s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"}) // the arm has ended
 	s.brain.mu.Lock()
 	defer s.brain.mu.Unlock()
 	if n := len(s.brain.hosts[scriptedHost].beat.Arms); n != 19 {

@@ -15,11 +15,15 @@ import (
 	"coleo.dev/bus"
 )
 
-// initialPromptTimeout bounds how long a new arm may take to become idle before
-// its first prompt is given up.
+// initialPromptTimeout bounds the wait until a new arm is idle. After it, its first
+// prompt is given up.
 const initialPromptTimeout = 5 * time.Minute
 
-// Spawn starts a new arm, or a stopped one again.
+// Spawn starts a new arm, or starts a stopped arm again. Errors: EInvalid for a bad
+// request, EConflict if the arm runs or may still run, or if the hosts are full. It
+// returns EUnavailable without a host agent, ENotInstalled without the agent CLI, or the
+// host agent's own error. If the host agent's answer does not come, the arm's row stays,
+// and the host's log decides.
 func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	arm, known, err := b.named(ctx, q.Name)
 	if err != nil {
@@ -34,7 +38,8 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 		return coleo.SpawnReply{}, err
 	}
 	if known && host.ID != arm.AgentID && !ended(arm) {
-		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict, "what arm %s started on host agent %s could not be proven to have ended: nothing was started; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
+		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict,
+			"what arm %s started on host agent %s could not be proven to have ended: nothing was started; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
 	}
 	fallback, err := b.resolve(ctx, &arm, &config)
 	if err != nil {
@@ -52,7 +57,8 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 		return coleo.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{
-		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script, Drawn: !known,
+		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script,
+		Drawn: !known,
 	}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
@@ -71,7 +77,8 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	return reply, nil
 }
 
-// named returns the stopped arm of that name, or a new one.
+// named returns the stopped arm with that name, or a new arm. It returns EConflict if the
+// arm has not stopped.
 func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, false, err
@@ -83,13 +90,14 @@ func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error)
 	case err != nil:
 		return coleo.Arm{}, false, err
 	case arm.Status != coleo.StatusStopped:
-		return coleo.Arm{}, false, coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", arm.Name, arm.Status)
+		return coleo.Arm{}, false, coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s",
+			arm.Name, arm.Status)
 	}
 	return arm, true, nil
 }
 
-// configure fills in what the request leaves out: from the stopped arm, then
-// from the defaults.
+// configure fills in what the request leaves out, from the stopped arm and then from the
+// defaults.
 func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
 	var c coleo.SpawnConfig
 	if known && len(arm.Config) > 0 {
@@ -136,7 +144,8 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
 	}
 	if q.Terminal != "" {
-		return c, coleo.Errorf(coleo.EUnsupported, "arms in a terminal window of their own are not there yet: leave out the terminal, and use 'coleo arm attach'")
+		return c, coleo.Errorf(coleo.EUnsupported,
+			"arms in a terminal window of their own are not there yet: leave out the terminal, and use 'coleo arm attach'")
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
 	return c, nil
@@ -151,9 +160,9 @@ func first(values ...string) string {
 	return ""
 }
 
-// harness returns the harness to use: the one asked for, the arm's own, the
-// configured one, the preferred one where it is installed, or the only one
-// that is.
+// harness returns the harness to use. It takes the first of these: the requested one, the
+// arm's own, the configured default, the preferred one if installed, the only installed
+// one.
 func (b *Brain) harness(asked, own string) (string, error) {
 	if name := first(asked, own, b.Defaults.Harness); name != "" {
 		_, err := b.Registry.Get(name)
@@ -174,13 +183,14 @@ func (b *Brain) harness(asked, own string) (string, error) {
 	case len(installed) == 1:
 		return installed[0], nil
 	case len(installed) == 0:
-		return "", coleo.Errorf(coleo.ENotInstalled, "no agent CLI is installed on any host: 'coleo harness list' tells how to install one")
+		return "", coleo.Errorf(coleo.ENotInstalled,
+			"no agent CLI is installed on any host: 'coleo harness list' tells how to install one")
 	}
 	return "", coleo.Errorf(coleo.EInvalid, "which agent CLI? name one with --harness: %s", strings.Join(installed, ", "))
 }
 
-// place picks the host agent for a harness: the one asked for, the one that
-// had the arm, else the one with the fewest arms.
+// place chooses the host agent for a harness. It takes the requested one, or else the one
+// that had the arm, or else the one with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat
@@ -192,7 +202,7 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	if asked != "" {
 		for _, beat := range live {
 			if beat.ID == asked {
-				return beat, nil // it says itself what is wrong
+				return beat, nil // it reports itself what is wrong
 			}
 		}
 		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "the host agent %s is not there", asked)
@@ -206,19 +216,24 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 		return able[0], nil
 	}
 	if len(live) == 0 {
-		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", harness)
+		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
+			"No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", harness)
 	}
 	h, err := b.Registry.Get(harness)
 	if err != nil {
 		return bus.Beat{}, err
 	}
 	if slices.ContainsFunc(live, func(beat bus.Beat) bool { return slices.Contains(beat.Capabilities, harness) }) {
-		return bus.Beat{}, coleo.Errorf(coleo.EConflict, "every host with %s is at its number of arms: stop one, or start the host agent with a larger --max-arms", h.Info().Title)
+		return bus.Beat{}, coleo.Errorf(coleo.EConflict,
+			"every host with %s is at its number of arms: stop one, or start the host agent with a larger --max-arms",
+			h.Info().Title)
 	}
-	return bus.Beat{}, coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q on any host; install it with: %s", h.Info().Title, h.Info().Command, h.Info().Install)
+	return bus.Beat{}, coleo.Errorf(coleo.ENotInstalled,
+		"%s is not installed: no program %q on any host; install it with: %s",
+		h.Info().Title, h.Info().Command, h.Info().Install)
 }
 
-// shared warns of another live arm in the same work folder.
+// shared returns a warning if another live arm uses the same work folder.
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	other, err := b.DB.Beside(ctx, arm.ID, arm.Workdir)
 	if err != nil || other == "" {
@@ -227,8 +242,8 @@ func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	return fmt.Sprintf("arm %s works in the same folder (%s)", other, arm.Workdir)
 }
 
-// enter writes the arm's row before anything is started, and returns the row
-// that was there, which has no id for a new arm.
+// enter writes the arm's row before anything is started. It returns the previous row. For
+// a new arm the previous row has no id.
 func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
 	var was coleo.Arm
 	if !known {
@@ -246,9 +261,9 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 	return was, err
 }
 
-// takeOut undoes enter when the host agent has said that it started nothing: a
-// new arm's row goes, and an old one's is as it was, unless the host's log has
-// changed it since.
+// takeOut undoes enter after the host agent has reported that it started nothing. It
+// deletes a new arm's row and restores an old arm's row. It leaves the row alone if the
+// host's log has changed it since.
 func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
@@ -266,9 +281,8 @@ func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	})
 }
 
-// ordered notes that an order to start an arm is open until the function that it
-// returns is called: what its host agent says meanwhile proves nothing of the
-// start.
+// ordered notes that an order to start an arm is open, until the returned function is
+// called. Meanwhile a host agent's pulse proves nothing about the start.
 func (b *Brain) ordered(id string) func() {
 	add := func(n int) {
 		b.mu.Lock()
@@ -283,13 +297,13 @@ func (b *Brain) ordered(id string) func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, m := range b.hosts {
-			m.settled = false // an answer that did not come is for the next pulse
+			m.settled = false // if the answer did not come, the next pulse decides
 		}
 	}
 }
 
-// order has the host agent start the arm's next generation. It changes no row:
-// how the arm is then, the host's log says.
+// order tells the host agent to start the arm's next generation. It changes no row. The
+// host's log reports the arm's state afterwards.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.understood(arm.AgentID, o)
 	if err != nil {
@@ -304,7 +318,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	if err == nil {
 		b.takePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.renewPermits(ctx, arm.AgentID) // or keepPermits does
+			_, _ = b.renewPermits(ctx, arm.AgentID) // otherwise keepPermits renews them
 		}
 	}
 	return err
@@ -312,9 +326,9 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 
 func generationKey(arm string) string { return "generation." + arm }
 
-// nextGeneration returns a number that no order to start the arm has had, also
-// when it was sent to another host agent and its answer never came. It is
-// written down before it is used.
+// nextGeneration returns a number that no earlier order to start the arm has used. That
+// includes orders to other host agents whose answers never came. It stores the number
+// before the number is used.
 func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
 	b.numbering.Lock()
 	defer b.numbering.Unlock()
@@ -339,7 +353,7 @@ func (b *Brain) reply(ctx context.Context, id string) (coleo.SpawnReply, error) 
 	}, nil
 }
 
-// sendFirst sends a new arm's first prompt as soon as it takes input.
+// sendFirst sends a new arm's first prompt as soon as the arm takes input.
 func (b *Brain) sendFirst(life context.Context, id, prompt string) {
 	ctx, cancel := context.WithTimeout(life, initialPromptTimeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// withHosts is a brain that has heard of these hosts, each so long ago.
+// withHosts returns a brain that heard of these hosts the given times ago.
 func withHosts(t *testing.T, heard map[time.Duration]bus.Beat) *Brain {
 	t.Helper()
 	reg, err := registry.New("", []string{"none"})
@@ -37,16 +37,25 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		code        coleo.Code
 		words       string
 	}{
-		"nobody is there":               {nil, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
-		"the only one has gone silent":  {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9, "aider")}, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
-		"the one with the fewest arms":  {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "aider")}, "", "", "h2", "", ""},
-		"the one that had it":           {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "aider")}, "", "h1", "h1", "", ""},
-		"not the one that lacks it":     {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "opencode")}, "", "h2", "h1", "", ""},
-		"not the one that is full":      {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 1, "aider")}, "", "h2", "h1", "", ""},
-		"all are full":                  {map[time.Duration]bus.Beat{1: beat("h1", 1, 1, "aider")}, "", "", "", coleo.EConflict, "number of arms"},
-		"it is installed nowhere":       {map[time.Duration]bus.Beat{1: beat("h1", 0, 9, "opencode")}, "", "", "", coleo.ENotInstalled, "install it with: pipx install aider-chat"},
-		"the one that was asked for":    {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"), 2: beat("h2", 1, 9, "aider")}, "h1", "h2", "h1", "", ""},
-		"who was asked for is not here": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider")}, "h9", "", "", coleo.EUnavailable, "h9 is not there"},
+		"nobody is there": {nil, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
+		"the only one has gone silent": {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9, "aider")},
+			"", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
+		"the one with the fewest arms": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
+			2: beat("h2", 1, 9, "aider")}, "", "", "h2", "", ""},
+		"the one that had it": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
+			2: beat("h2", 1, 9, "aider")}, "", "h1", "h1", "", ""},
+		"not the one that lacks it": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
+			2: beat("h2", 1, 9, "opencode")}, "", "h2", "h1", "", ""},
+		"not the one that is full": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
+			2: beat("h2", 1, 1, "aider")}, "", "h2", "h1", "", ""},
+		"all are full": {map[time.Duration]bus.Beat{1: beat("h1", 1, 1, "aider")}, "", "", "",
+			coleo.EConflict, "number of arms"},
+		"it is installed nowhere": {map[time.Duration]bus.Beat{1: beat("h1", 0, 9, "opencode")}, "", "", "",
+			coleo.ENotInstalled, "install it with: pipx install aider-chat"},
+		"the one that was asked for": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
+			2: beat("h2", 1, 9, "aider")}, "h1", "h2", "h1", "", ""},
+		"who was asked for is not here": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider")}, "h9", "", "",
+			coleo.EUnavailable, "h9 is not there"},
 	} {
 		got, err := withHosts(t, c.heard).place("aider", c.asked, c.last)
 		if got.ID != c.want || coleo.ErrorCode(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {
@@ -93,7 +102,8 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 			t.Errorf("%s: %v, want no error from a host agent of now", what, err)
 		}
 		err := b.understood("old", o)
-		if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") || strings.Contains(err.Error(), "hunter2") {
+		if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want an error that names the version", what, err)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 	"coleo.dev/store"
 )
 
-// updateRoom is how far a subscriber may fall behind before it is cut off: it
-// then subscribes anew and reads what it missed from the store.
+// updateRoom is how many updates a subscriber may fall behind before it is cut off. It
+// then subscribes again and reads from the store what it missed.
 const updateRoom = 512
 
-// updates hands every change to who listens. Nobody slows it down.
+// updates sends every change to all subscribers. A slow subscriber does not slow down the
+// sender.
 type updates struct {
 	mu     sync.Mutex
 	subs   map[chan coleo.Update]bool
@@ -65,8 +66,8 @@ func (u *updates) end() {
 	}
 }
 
-// Subscribe yields what changes from now on, until ctx ends or the reader
-// falls too far behind.
+// Subscribe returns the changes from now on. The sequence ends when ctx ends, or when the
+// reader falls too far behind.
 func (b *Brain) Subscribe(ctx context.Context) iter.Seq[coleo.Update] {
 	c := b.updates.subscribe()
 	return func(yield func(coleo.Update) bool) {
@@ -84,11 +85,12 @@ func (b *Brain) Subscribe(ctx context.Context) iter.Seq[coleo.Update] {
 	}
 }
 
-// WaitArm returns the arm as soon as its state is one of those. In
-// waiting_approval its dialog is there too. Errors: ETimeout when ctx ends,
-// EExited when the arm stops and that is not waited for.
+// WaitArm waits until the arm is in one of the states, and returns it. For
+// waiting_approval it also waits for the dialog. It returns ENotFound if there is no such
+// arm or the arm is removed. It returns ETimeout when ctx ends, and EExited when the arm
+// stops although states does not include that.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := b.Subscribe(ctx) // before the first look, so that nothing is missed
+	news := b.Subscribe(ctx) // subscribes before the first look, so that nothing is missed
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return arm, err
@@ -117,17 +119,18 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 		}
 	}
 	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // cut off for being slow
+		return b.WaitArm(ctx, idOrName, states) // this subscriber was cut off because it was slow
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
 
 func stopped(arm coleo.Arm) error {
-	return coleo.Errorf(coleo.EExited, "arm %s has stopped: %s; 'coleo arm recover %s' starts it again", arm.Name, arm.Rule, arm.Name)
+	return coleo.Errorf(coleo.EExited, "arm %s has stopped: %s; 'coleo arm recover %s' starts it again",
+		arm.Name, arm.Rule, arm.Name)
 }
 
-// WaitRun returns the end of a run. Errors: ETimeout when ctx ends first,
-// ENotFound for a run that nobody has begun.
+// WaitRun waits for the end of a run and returns it. It returns ETimeout when ctx ends
+// first, and ENotFound for an unknown run.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.Subscribe(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})
@@ -155,8 +158,8 @@ func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
 }
 
-// Events returns events of the fleet behind an opaque cursor, and the next
-// cursor.
+// Events returns the events of all hosts after an opaque cursor, and the next cursor. It
+// returns EInvalid for a bad cursor, and ENotFound if the filter names an unknown arm.
 func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
 	var after uint64
 	if f.After != "" {

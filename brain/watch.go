@@ -9,8 +9,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// watchHost asks a host agent for its pulse again and again, and at once after
-// each beat, until Run ends.
+// watchHost asks a host agent for its pulse every PulseEvery and after each beat, until
+// Run ends.
 func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 	tick := time.NewTicker(bus.PulseEvery)
 	defer tick.Stop()
@@ -29,17 +29,17 @@ func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 				b.takePulse(ctx, id)
 				<-asking
 			})
-		default: // enough questions are open
+		default: // enough requests are open
 		}
 	}
 }
 
-// pulsesAtOnce bounds the open questions to one host agent: those of one
-// SilentAfter.
+// pulsesAtOnce bounds the open requests to one host agent. It is the number of pulses
+// within SilentAfter.
 const pulsesAtOnce = 3
 
-// takePulse asks a host agent for its pulse and notes what it says. A host
-// agent that is older than pulses is alive, and says nothing of its arms.
+// takePulse asks a host agent for its pulse and stores the answer. A host agent that is
+// too old for pulses counts as alive, but reports nothing about its arms.
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -58,7 +58,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		b.lose(ctx, id, notConnected(id))
 		return
 	case bus.Unanswered(err):
-		return // noteSilence counts the time
+		return // noteSilence measures the time
 	}
 	b.mu.Lock()
 	back := m.lost != ""
@@ -67,14 +67,14 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		m.seen = b.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > m.answered { // an older answer may come later
+	if err == nil && number > m.answered { // an older answer may arrive after a newer one
 		m.answered = number
 		changed = m.note(pulse, asked)
 	}
 	settled := m.settled && !back
 	b.mu.Unlock()
 	if back {
-		_ = b.Bus.RollCall() // its next beat may be far, and says what it has started
+		_ = b.Bus.RollCall() // its next beat may be far off, and reports what it has started
 		b.publishArmsOf(ctx, id)
 	} else {
 		b.publishArms(ctx, changed)
@@ -84,25 +84,25 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	}
 }
 
-// takePulseOf is takePulse of one arm. Its row is not compared with what the host
-// agent says: the next pulse of all does that.
+// takePulseOf is takePulse for one arm. It does not compare the arm's row with the
+// answer. The next pulse of all arms does that.
 func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
 	asked := b.Now()
 	var pulse bus.Pulse
 	if err := b.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Arm: arm}, &pulse); err != nil {
-		return // the next pulse of all says why
+		return // the next pulse of all arms shows the reason
 	}
 	for _, a := range pulse.Arms {
-		if a.ID == arm { // an older host agent tells of all
+		if a.ID == arm { // an older host agent returns all arms
 			b.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
 		}
 	}
 }
 
-// notePart takes over what a host agent says of one arm, and publishes it when it
-// is other than before.
+// notePart stores a host agent's report of one arm, and publishes the arm if the report
+// differs from the last one.
 func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
 	m := b.member(id)
 	b.mu.Lock()
@@ -113,15 +113,14 @@ func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as posi
 	}
 }
 
-// partPulse is what a host agent has said of one arm since its last pulse of all.
+// partPulse is a host agent's report of one arm since its last pulse of all arms.
 type partPulse struct {
 	bus.ArmPulse
-	as position // where the host's log ended before it looked at the arm
+	as position // the end of the host's log before the host agent looked at the arm
 }
 
-// notePart takes over what was said of one arm and tells whether it is other than
-// before. What is older than the last pulse is passed over. The caller holds the
-// brain's mu.
+// notePart stores a report of one arm and returns whether it differs from the last one.
+// It ignores a report that is older than the last pulse. The caller holds the brain's mu.
 func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[a.ID]; ok {
@@ -139,9 +138,8 @@ func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// note takes over a pulse and returns which arms are watched or frozen other than
-// before. What was said of one arm alone, and later, stands. The caller holds the
-// brain's mu.
+// note stores a pulse. It returns the arms whose report differs from the last one. Later
+// reports of single arms stay in force. The caller holds the brain's mu.
 func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
@@ -163,7 +161,7 @@ func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	return changed
 }
 
-// differing returns the arms of which two pulses say different things.
+// differing returns the arms whose reports differ between two pulses.
 func differing(before, now map[string]bus.ArmPulse) (out []string) {
 	for id, a := range now {
 		if was, known := before[id]; !known || was != a {
@@ -178,23 +176,26 @@ func differing(before, now map[string]bus.ArmPulse) (out []string) {
 	return out
 }
 
-// noteSilence notes that a host agent has not answered for SilentAfter.
+// noteSilence marks a host agent as away if it has not answered for SilentAfter.
 func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 	b.mu.Lock()
 	silent := m.lost == "" && !m.heard.IsZero() && b.Now().Sub(m.heard) > bus.SilentAfter
 	pid := m.beat.PID
 	b.mu.Unlock()
 	if silent {
-		b.lose(ctx, id, fmt.Sprintf("its host agent %s (process %d) does not answer: if it is stopped, 'kill -CONT %d' on its machine has it go on", id, pid, pid))
+		b.lose(ctx, id,
+			fmt.Sprintf(
+				"its host agent %s (process %d) does not answer: if it is stopped, 'kill -CONT %d' on its machine has it go on",
+				id, pid, pid))
 	}
 }
 
 func notConnected(id string) string {
-	return fmt.Sprintf("its host agent %s is not connected: 'coleo up' or 'coleo agent start' on its machine starts it", id)
+	return fmt.Sprintf("its host agent %s is not connected: 'coleo up' or 'coleo agent start' on its machine starts it",
+		id)
 }
 
-// lose notes why a host agent cannot be asked. Its next sign of life brings it
-// back.
+// lose stores why a host agent cannot be asked. The next sign of life clears that.
 func (b *Brain) lose(ctx context.Context, id, why string) {
 	b.mu.Lock()
 	m, ok := b.hosts[id]
@@ -209,7 +210,7 @@ func (b *Brain) lose(ctx context.Context, id, why string) {
 	}
 }
 
-// away returns why a host agent cannot be asked now, "" when it can.
+// away returns why a host agent cannot be asked now, or "" when it can.
 func (b *Brain) away(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +220,7 @@ func (b *Brain) away(id string) string {
 	return ""
 }
 
-// watchOf says who watches an arm, by what its host agent said last.
+// watchOf returns who watches an arm, according to its host agent's last report.
 func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	if arm.AgentID == "" {
 		return coleo.Watch{}
@@ -236,7 +237,8 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 		w.AsOf = at
 	}
 	w.Missing = m.lost
-	if a, known := m.arms[arm.ID]; known && a.Attached && a.Generation == arm.Generation && a.Process != bus.ProcessStopped {
+	if a, known := m.arms[arm.ID]; known && a.Attached && a.Generation == arm.Generation &&
+		a.Process != bus.ProcessStopped {
 		w.Blocked = a.Blocked
 	}
 	if a, known := m.arms[arm.ID]; known && a.Process == bus.ProcessStopped && a.Generation == arm.Generation {
@@ -248,7 +250,7 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	return w
 }
 
-// upToDate tells whether what the host agent said last of an arm is no older than
+// upToDate reports whether the host agent's last report of an arm is at least as new as
 // what has been read of its log. The caller holds the brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
@@ -258,7 +260,8 @@ func (m *member) upToDate(arm string) bool {
 	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
-// unheld says that the host agent holds no session of an arm, "" when it does.
+// unheld returns a message if the host agent has no session of an arm, and "" if it has
+// one.
 func (m *member) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {
@@ -267,13 +270,15 @@ func (m *member) unheld(arm coleo.Arm) string {
 	case a.Attached || a.Starting || a.Generation > arm.Generation:
 		return ""
 	}
-	return fmt.Sprintf("its host agent %s holds no session of it: 'coleo arm recover %s' takes it up again", arm.AgentID, arm.Name)
+	return fmt.Sprintf("its host agent %s holds no session of it: 'coleo arm recover %s' takes it up again",
+		arm.AgentID, arm.Name)
 }
 
 // publishArms publishes the rows of some arms with their health.
 func (b *Brain) publishArms(ctx context.Context, ids []string) {
 	for _, id := range ids {
-		if arm, err := b.Arm(ctx, id); err == nil { // else its followers are told of its end
+		// A missing row means that the arm was removed, which is published elsewhere.
+		if arm, err := b.Arm(ctx, id); err == nil {
 			b.updates.publish(coleo.Update{Arm: &arm})
 		}
 	}
@@ -283,7 +288,7 @@ func (b *Brain) publishArms(ctx context.Context, ids []string) {
 func (b *Brain) publishArmsOf(ctx context.Context, id string) {
 	list, err := b.DB.Arms(ctx, true)
 	if err != nil {
-		return // its followers read the rows anew when they subscribe
+		return // subscribers read the rows again when they subscribe
 	}
 	for _, arm := range list {
 		if arm.AgentID == id {

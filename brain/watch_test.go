@@ -17,14 +17,15 @@ func (s *scripted) rowsOf(n int) (pulses []bus.ArmPulse) {
 	s.t.Helper()
 	for i := range n {
 		id := "arm-" + strconv.Itoa(i)
-		check(s.t, s.db.CreateArm(s.t.Context(), coleo.Arm{ID: id, Name: id + "x", Harness: "h", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle, State: coleo.Idle}))
+		check(s.t, s.db.CreateArm(s.t.Context(), coleo.Arm{ID: id, Name: id + "x", Harness: "h", AgentID: scriptedHost,
+			Generation: 1, Status: coleo.StatusIdle, State: coleo.Idle}))
 		pulses = append(pulses, bus.ArmPulse{ID: id, Generation: 1, Attached: true, Process: bus.ProcessAlive})
 	}
 	return pulses
 }
 
-// TestAStartAsksOfItsArmAlone: what a start and an end cost does not grow with the
-// arms that the host agent has.
+// TestAStartAsksOfItsArmAlone: the cost of a start and of an end does not grow with the
+// number of the host agent's arms.
 func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -37,22 +38,25 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 			return bus.Pulse{}, err
 		}
 		ofOne.Add(1)
-		return bus.Pulse{Of: o.Arm, Arms: []bus.ArmPulse{{ID: o.Arm, Generation: 1, Attached: true, Process: bus.ProcessAlive}}}, err
+		return bus.Pulse{Of: o.Arm,
+			Arms: []bus.ArmPulse{{ID: o.Arm, Generation: 1, Attached: true, Process: bus.ProcessAlive}}}, err
 	})
 	drawn := make(chan bool, 1)
 	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
 		drawn <- o.Drawn
-		// as a host agent does when the start is written down
-		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID, Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
+		// A host agent sends this beat when the start is written down.
+		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID,
+			Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
 		return bus.ArmReport{}, err
 	})
 	s.until("its pulse was taken", func() bool { return ofAll.Load() > 0 })
 	const starts = 30
 	began, before := time.Now(), ofAll.Load()
 	for i := range starts {
-		_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "arm-" + strconv.Itoa(i), Harness: "aider", Workdir: "/w"})
+		_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "arm-" + strconv.Itoa(i), Harness: "aider",
+			Workdir: "/w"})
 		check(t, err)
 		if !<-drawn {
 			t.Error("the host agent is not told that the arm's id is new")
@@ -78,7 +82,8 @@ func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 		drawn <- o.Drawn
 		return bus.ArmReport{}, err
 	})
-	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost, Status: coleo.StatusStopped, State: coleo.Dead}))
+	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost,
+		Status: coleo.StatusStopped, State: coleo.Dead}))
 	_, err := s.brain.Spawn(t.Context(), coleo.SpawnRequest{Name: "ada", Workdir: "/w"})
 	check(t, err)
 	if <-drawn {
@@ -86,9 +91,9 @@ func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	}
 }
 
-// TestOneArmsNewsArePublishedAlone: of a pulse of all arms, and of what is said of
-// one. The brain takes pulses of its own beside the test's, and publishes the first
-// one late perhaps: one round in which no other arm is published is enough.
+// TestOneArmsNewsArePublishedAlone: this holds for a pulse of all arms and for a report
+// of one arm. The brain takes pulses of its own beside the test's, and may publish the
+// first one late. One round in which no other arm is published is therefore enough.
 func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -119,8 +124,8 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds, told)
 }
 
-// TestTheLaterWordOnAnArmStands: a pulse of all arms may come behind what was said
-// later of one.
+// TestTheLaterWordOnAnArmStands: a pulse of all arms may arrive after a later report of
+// one arm.
 func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -128,7 +133,8 @@ func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	dead := bus.ArmPulse{ID: "a", Generation: 1, Process: bus.ProcessDead}
 	other := bus.ArmPulse{ID: "b", Generation: 1, Attached: true, Process: bus.ProcessAlive}
 	fresh := func() *member {
-		m := &member{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{}, head: position{"e", 6}}
+		m := &member{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{},
+			head: position{"e", 6}}
 		m.note(bus.Pulse{Epoch: "e", Head: 5, Arms: []bus.ArmPulse{alive, other}}, now)
 		return m
 	}
@@ -161,8 +167,8 @@ func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	}
 }
 
-// TestASamePulseVouchesForAllArms: it leaves out what serve knows, and is evidence
-// of a later moment all the same.
+// TestASamePulseVouchesForAllArms: such a pulse leaves out what serve knows, and is still
+// evidence of a later moment.
 func TestASamePulseVouchesForAllArms(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

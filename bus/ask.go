@@ -15,30 +15,35 @@ import (
 )
 
 const (
-	// watchEvery is between two looks whether a host agent that works on a
-	// command is still there.
+	// watchEvery is the time between two checks that a host agent is still working on a
+	// command.
 	watchEvery = time.Second
-	// goneAfter is how long nobody may listen for a host agent's commands until
-	// it counts as gone: much longer than it takes to connect again.
+	// goneAfter is how long nobody may listen for a host agent's commands before it
+	// counts as gone. It is much longer than a reconnect takes.
 	goneAfter = 3 * time.Second
-	// silentAfter is how long a host agent that listens may leave every question
-	// for a sign of life unanswered until a command to it is given up. It answers
-	// within a millisecond; one on a loaded machine gets much longer. The host
-	// agent is told that limit, so it types nothing for a command that was given up.
+	// silentAfter is how long a listening host agent may leave every alive request
+	// unanswered. After that, a command to it is given up. A host agent answers within a
+	// millisecond, and one on a loaded machine gets much longer. The host agent knows
+	// this limit, so it types nothing for a command that was given up.
 	silentAfter = 10 * time.Second
-	// answerTime is how much earlier a host agent's time is up than that of who asks
-	// it: its own error, which says what was done, comes in time then. It is a tenth
-	// of shorter times.
+	// answerTime is how much earlier the host agent's time ends than the caller's. The
+	// host agent's own error, which says what was done, then arrives in time. For short
+	// times it is a tenth of the time.
 	answerTime = 2 * time.Second
 )
 
-// opAlive asks a host agent for how long it has listened; package bus answers
-// it. An older one answers that it does not know it: it is alive.
+// opAlive asks a host agent how long it has listened. Package bus answers it. An older
+// host agent answers that it does not know the op, so it is alive too.
 const opAlive Op = "alive"
 
-// Ask sends a command to a host agent and waits for its report, which it
-// decodes into out unless that is nil. Without a host agent that listens the
-// error is EUnavailable.
+// Ask sends a command to a host agent and waits for its report. It decodes the report
+// into out unless out is nil. Without a deadline on ctx it waits for DefaultTimeout.
+//
+// Ask returns EUnavailable if no host agent listens, and EInvalid if the command is too
+// large. If the deadline passes, it returns ETimeout. If ctx is cancelled, or the host agent
+// ends or falls silent, it returns EUnavailable. For the errors of the last two sentences
+// Unanswered reports true, because the command may have been carried out. Any other
+// coleo.Error is the host agent's own report.
 func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -66,13 +71,17 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	}
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return unreachable{because: coleo.Errorf(coleo.EUnavailable, "the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)}
+		return unreachable{because: coleo.Errorf(coleo.EUnavailable,
+			"the host agent %s does not answer: start it with 'coleo up' or 'coleo agent start'", host)}
 	case errors.Is(err, nats.ErrMaxPayload):
-		return coleo.Errorf(coleo.EInvalid, "nothing was done: %q is too large for the bus: %d bytes of at most %d", op, len(payload), c.nc.MaxPayload())
+		return coleo.Errorf(coleo.EInvalid, "nothing was done: %q is too large for the bus: %d bytes of at most %d",
+			op, len(payload), c.nc.MaxPayload())
 	case errors.Is(err, context.DeadlineExceeded):
-		return unanswered{coleo.Errorf(coleo.ETimeout, "the host agent %s did not answer %q in time: whether that was done is not known", host, op)}
+		return unanswered{coleo.Errorf(coleo.ETimeout,
+			"the host agent %s did not answer %q in time: whether that was done is not known", host, op)}
 	case err != nil:
-		return unanswered{coleo.Errorf(coleo.EUnavailable, "ask the host agent %s to %s: %v: whether that was done is not known", host, op, err)}
+		return unanswered{coleo.Errorf(coleo.EUnavailable,
+			"ask the host agent %s to %s: %v: whether that was done is not known", host, op, err)}
 	}
 	var r report
 	if err := json.Unmarshal(msg.Data, &r); err != nil {
@@ -87,12 +96,12 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// watch ends the wait for a report that cannot come any more: of a host agent
-// that has gone, or that was started after the command was sent.
+// watch stops the wait for a report that can no longer come. The host agent has gone,
+// falls silent, or was started after the command was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
-	var silent time.Time             // since when nobody listens; zero: somebody does
-	heard := o.Waiting - silentAfter // when it last gave a sign of life
+	var silent time.Time             // the time since nobody listens; zero while somebody does
+	heard := o.Waiting - silentAfter // the time of its last sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -112,7 +121,8 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 		if err == nil {
 			heard = asked
 		}
-		because := coleo.Errorf(coleo.EUnavailable, "the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
+		because := coleo.Errorf(coleo.EUnavailable,
+			"the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
 		switch {
 		case err == nil && age < elapsed:
 			gone(unanswered{because})
@@ -121,14 +131,15 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 			gone(unreachable{because: because, sent: true})
 			return
 		case boottime.Now()-heard > silentAfter:
-			gone(unanswered{coleo.Errorf(coleo.EUnavailable, "the host agent %s gives no sign of life: whether %q was done is not known", host, op)})
+			gone(unanswered{coleo.Errorf(coleo.EUnavailable,
+				"the host agent %s gives no sign of life: whether %q was done is not known", host, op)})
 			return
 		}
 	}
 }
 
-// age returns for how long a host agent has listened for commands; for ever if
-// it does not say. It tells the host agent until when a command is waited for.
+// age returns how long a host agent has listened for commands, or forever if it does not
+// say. It also tells the host agent how long the caller is sure to wait for the command.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -149,45 +160,45 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that nobody can ask. What a host
-// agent itself cannot reach is another matter, with the same code.
+// unreachable is the error for a host agent that nobody can ask. A host agent that cannot
+// reach something itself returns the same code but not this type.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // somebody got the command, and has gone since
+	sent    bool // a host agent got the command and has gone since
 }
 
-// Error says that it cannot be asked.
+// Error returns the message, which says that the host agent cannot be asked.
 func (u unreachable) Error() string { return u.because.Message }
 
-// Unwrap returns the error with its code.
+// Unwrap returns the coleo.Error with its code.
 func (u unreachable) Unwrap() error { return u.because }
 
-// unanswered is the error for a command that was sent and whose report did not
-// come: it may have been carried out, and may still be.
+// unanswered is the error for a command that was sent but whose report did not come. The
+// command may have been carried out, or may still be.
 type unanswered struct{ because *coleo.Error }
 
-// Error says that the report did not come.
+// Error returns the message, which says that the report did not come.
 func (u unanswered) Error() string { return u.because.Message }
 
-// Unwrap returns the error with its code.
+// Unwrap returns the coleo.Error with its code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered tells whether an error leaves open what became of a command. Any
-// other error is the host agent's own report, or says that nobody got the
-// command.
+// Unanswered reports whether err leaves open what became of a command. Any other error is
+// the host agent's own report, or means that nobody got the command.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
 }
 
-// Unreachable tells whether an error says that no host agent listens.
+// Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve answers the commands to a host with handle, each in a goroutine of its
-// own, until ctx ends.
-func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
+// Serve answers the commands to a host with handle until ctx ends. It calls handle in a
+// new goroutine for each command. Serve itself returns as soon as it listens.
+func (c *Conn) Serve(ctx context.Context, host string,
+	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
-	// The queue has one taker for each command, should two host agents have one id.
+	// The queue delivers each command once, even if two host agents have the same id.
 	sub, err := c.nc.QueueSubscribe(commandSubject(host), "host", func(msg *nats.Msg) {
 		go func() {
 			var o order
@@ -210,8 +221,8 @@ func (c *Conn) Serve(ctx context.Context, host string, handle func(ctx context.C
 	return c.nc.Flush()
 }
 
-// answer sends the report of a command. In place of one that cannot be sent it
-// sends an error, which says that the command was carried out.
+// answer sends the report of a command. If the report cannot be sent, it sends an error
+// instead, which says that the command was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {
@@ -226,8 +237,9 @@ func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	if c.Unsent != nil {
 		c.Unsent(op, err)
 	}
-	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v", op, err)}
+	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v",
+		op, err)}
 	if payload, err = json.Marshal(instead); err == nil {
-		_ = msg.Respond(payload) // Unsent was told why
+		_ = msg.Respond(payload) // Unsent has reported the reason
 	}
 }

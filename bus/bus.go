@@ -12,42 +12,43 @@ import (
 	"coleo.dev"
 )
 
-// Conn is a connection to the bus. It reconnects by itself until it is closed,
-// or until the server refuses its key.
+// Conn is a connection to the bus. It reconnects by itself until it is closed, or until
+// the server refuses its key.
 type Conn struct {
-	// Unsent is told of each answer to a command that could not be sent, and why.
-	// It may be nil. It is set before Serve.
+	// Unsent is called for each answer to a command that could not be sent, with the
+	// reason. It may be nil. Set it before Serve.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn
-	lost chan struct{} // room for one: the connection has broken
-	back chan struct{} // room for one: it stands again
-	over chan struct{} // closed when it will not be tried again
+	lost chan struct{} // holds one signal: the connection has broken
+	back chan struct{} // holds one signal: the connection is up again
+	over chan struct{} // closed when there will be no more reconnects
 
-	leases leases // of the commands that are carried out here
+	leases leases // of the commands that this process is carrying out
 }
 
 // DefaultTimeout bounds a command whose context has no deadline.
 const DefaultTimeout = 30 * time.Second
 
-// maxWait bounds how long a host agent works on one command. The longest is a
-// prompt of 1 MiB, which is what serve takes at most: package brain gives it 90 s,
-// and 6 s for each 1,000 bytes.
+// maxWait bounds how long a host agent works on one command. The longest command is a
+// prompt of 1 MiB, which is the largest that serve accepts. Package brain gives such a
+// prompt 90 s, and 6 s more for each 1,000 bytes.
 const maxWait = 2 * time.Hour
 
-// Dial connects a host agent to the bus behind the unix socket at path. name
-// says who it is, to the server's log. Errors: EUnavailable when nobody listens
-// there, when the key is not the server's, or when another user listens.
+// Dial connects a host agent to the bus at the unix socket path. The server's log shows
+// name. Dial returns EUnavailable when nobody listens there, when the server refuses the
+// key, or when another user listens.
 func Dial(path string, key Key, name string) (*Conn, error) {
-	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup(), nats.CustomInboxPrefix(hostInbox))
+	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup(),
+		nats.CustomInboxPrefix(hostInbox))
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// placeholderURL stands where the NATS client wants an address. Nothing dials
-// it: the connection is made by other means.
+// placeholderURL is the address for the NATS client, which requires one. Nothing dials
+// it: each connection has its own dialer.
 const placeholderURL = "nats://bus.invalid"
 
 func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
@@ -63,10 +64,10 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 	return c, err
 }
 
-// reconnectWait is between two tries to reach a bus that has gone.
+// reconnectWait is the time between two attempts to reconnect.
 const reconnectWait = 250 * time.Millisecond
 
-// tell leaves a word where there is room for one.
+// tell sends a signal unless one is already waiting.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -74,35 +75,35 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Lost receives when the connection has broken; Connected tells whether it
-// stands again.
+// Lost receives a signal when the connection has broken. Connected reports whether it is
+// up again.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
 
-// Back receives when the connection stands again. Whoever is at the other end
-// may be new and know nothing of this one.
+// Back receives a signal when the connection is up again. The process at the other end
+// may be new and may know nothing of this one.
 func (c *Conn) Back() <-chan struct{} { return c.back }
 
-// Over is closed when the connection has ended for good: Close was called, or
-// the server has refused the key twice.
+// Over is closed when the connection has ended for good. Either Close was called, or the
+// server has refused the key twice.
 func (c *Conn) Over() <-chan struct{} { return c.over }
 
-// Connected tells whether the connection stands now.
+// Connected reports whether the connection is up now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
 
-// Close ends the connection after what was published has been sent.
+// Close sends what was published, waiting at most a second, and then ends the connection.
 func (c *Conn) Close() {
 	_ = c.nc.FlushTimeout(time.Second)
 	c.nc.Close()
 }
 
-// order and report are what goes over the bus.
+// order is a command as it goes over the bus.
 type order struct {
-	ID      string          `json:"id,omitempty"` // of the command; of opAlive: the command that is renewed
+	ID      string          `json:"id,omitempty"` // of the command; for opAlive, of the command to renew
 	Op      Op              `json:"op"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	Timeout time.Duration   `json:"timeout"`              // to work on it, from when it arrives
-	End     time.Duration   `json:"end_at,omitempty"`     // of that time, on package boottime's clock
-	Waiting time.Duration   `json:"waiting_to,omitempty"` // up to when the sender is sure to wait, on that clock
+	Timeout time.Duration   `json:"timeout"`              // time to work on the command, from its arrival
+	End     time.Duration   `json:"end_at,omitempty"`     // the end of that time, on package boottime's clock
+	Waiting time.Duration   `json:"waiting_to,omitempty"` // the sender is sure to wait until then, on that clock
 }
 
 type report struct {
@@ -110,7 +111,7 @@ type report struct {
 	Data  json.RawMessage `json:"data,omitempty"`
 }
 
-// token makes a host's id fit for a subject.
+// token returns a host's id in a form that fits into a subject.
 func token(id string) string {
 	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_").Replace(id)
 }
@@ -120,40 +121,43 @@ func commandSubject(host string) string { return "coleo.host." + token(host) + "
 const (
 	everyCommand = "coleo.host.*.command"
 	everyClaim   = "coleo.host.*.claim"
-	hostInbox    = "coleo.inbox" // answers to host agents; those to serve are elsewhere
+	hostInbox    = "coleo.inbox" // answers to host agents; answers to serve go elsewhere
 
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"
 	rollSubject = "coleo.roll"
 )
 
-// Beat publishes a host agent's sign of life.
+// Beat publishes a host agent's heartbeat. It does not wait for delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats calls take for each beat until ctx ends. RollCall asks for one at once.
+// Beats calls take for each heartbeat until ctx ends. It returns as soon as it listens.
+// Use RollCall to get heartbeats at once.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
 
-// RollCall asks every host agent to beat now.
+// RollCall asks every host agent to send a heartbeat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls calls beat for each roll call until ctx ends.
+// RollCalls calls beat for each roll call until ctx ends. It returns as soon as it
+// listens.
 func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
 }
 
-// Grown says that a host's log has grown.
+// Grown is the news that a host's log has grown.
 type Grown struct {
 	Host  string `json:"host"`
 	Epoch string `json:"epoch"`
 	Head  uint64 `json:"head"`
 }
 
-// Grew publishes that a host's log has grown.
+// Grew publishes that a host's log has grown. It does not wait for delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth calls take whenever a host's log has grown, until ctx ends.
+// Growth calls take whenever a host's log has grown, until ctx ends. It returns as soon
+// as it listens.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

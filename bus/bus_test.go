@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// socket returns the path of a bus in a folder of its own.
+// socket returns the path for a bus in a new folder.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func newKey(t *testing.T) Key {
 	return key
 }
 
-// pair returns serve's connection and a host agent's.
+// pair returns serve's connection and a host agent's connection.
 func pair(t *testing.T) (serve, host *Conn) {
 	t.Helper()
 	path, key := socket(t), newKey(t)
@@ -67,7 +67,8 @@ func TestACommandIsAnsweredWithItsReportOrItsError(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got ArmReport
-	if err := serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "a"}, &got); err != nil || got.ID != "a" || got.Desired != "kill" {
+	if err := serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "a"}, &got); err != nil || got.ID != "a" ||
+		got.Desired != "kill" {
 		t.Fatalf("report = %+v, %v", got, err)
 	}
 	err = serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "blocked"}, &got)
@@ -103,7 +104,7 @@ func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				<-t.Context().Done() // the dead do not report
+				<-t.Context().Done() // a dead process sends no report
 				return nil, nil
 			})
 			if err != nil {

@@ -11,14 +11,15 @@ import (
 	"coleo.dev/boottime"
 )
 
-// leases says up to when the sender of each command that is carried out here is
-// sure to wait for it, on package boottime's clock. The zero value is ready.
+// leases holds, for each command that this process is carrying out, the time until which
+// the sender is sure to wait. The times are on package boottime's clock. The zero value
+// is ready to use.
 type leases struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// take notes a command. Done forgets it.
+// take adds a command. The function done removes it.
 func (l *leases) take(id string, end time.Duration) (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +34,7 @@ func (l *leases) take(id string, end time.Duration) (done func()) {
 	}
 }
 
-// renew says that the sender waits until then. Renewals may overtake one another.
+// renew extends the time until which the sender waits. Renewals may arrive out of order.
 func (l *leases) renew(id string, end time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,11 +49,11 @@ func (l *leases) end(id string) time.Duration {
 	return l.ends[id]
 }
 
-// carryOut carries out a command while its sender waits for it, and refuses one
-// that comes later than that. The sender is on this machine, and has the same
-// clock.
-func (c *Conn) carryOut(ctx context.Context, o order, handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	if o.Waiting != 0 { // else the sender is older than this
+// carryOut carries out a command while its sender waits for it. It refuses a command that
+// arrives later than that. The sender is on this machine, so both have the same clock.
+func (c *Conn) carryOut(ctx context.Context, o order,
+	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
+	if o.Waiting != 0 { // otherwise the sender has an older version
 		defer c.leases.take(o.ID, o.Waiting)()
 		ctx = coleo.WithLeft(ctx, func() time.Duration { return boottime.Until(c.leases.end(o.ID)) })
 	}
@@ -62,7 +63,8 @@ func (c *Conn) carryOut(ctx context.Context, o order, handle func(context.Contex
 		defer cancel()
 	}
 	if coleo.Wanted(ctx) != nil {
-		return report{Error: coleo.Errorf(coleo.ETimeout, "the order to %s came when nobody waited for it any longer: nothing was done", o.Op)}
+		return report{Error: coleo.Errorf(coleo.ETimeout,
+			"the order to %s came when nobody waited for it any longer: nothing was done", o.Op)}
 	}
 	return carryOut(ctx, o, handle)
 }

@@ -10,13 +10,15 @@ import (
 	"coleo.dev/boottime"
 )
 
-// An order that has waited in a queue until its sender gave it up is refused.
+// An order is refused if it waited in a queue until its sender gave it up.
 func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	now := boottime.Now()
 	for name, o := range map[string]order{
-		"its time was up":       {ID: "1", Op: OpPrompt, Timeout: time.Minute, End: now - time.Millisecond, Waiting: now + time.Minute},
-		"its sender gave it up": {ID: "2", Op: OpPrompt, Timeout: time.Minute, End: now + time.Minute, Waiting: now - time.Millisecond},
+		"its time was up": {ID: "1", Op: OpPrompt, Timeout: time.Minute, End: now - time.Millisecond,
+			Waiting: now + time.Minute},
+		"its sender gave it up": {ID: "2", Op: OpPrompt, Timeout: time.Minute, End: now + time.Minute,
+			Waiting: now - time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(Conn).carryOut(t.Context(), o, func(context.Context, Op, json.RawMessage) (any, error) {
@@ -30,8 +32,8 @@ func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// What a long prompt takes is not cut off by the bus, and the host agent's time
-// is up before that of who waits for its answer.
+// The bus does not cut off a long prompt. The host agent's time ends before the time of
+// the caller who waits for the answer.
 func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	t.Parallel()
 	serve, host := pair(t)

@@ -13,23 +13,26 @@ import (
 )
 
 const (
-	// claimTime bounds how long a host agent waits for its own claim to come back
-	// over the bus, which takes about a millisecond.
+	// claimTime bounds how long a host agent waits for its own claim to come back over
+	// the bus. That takes about a millisecond.
 	claimTime = 2 * time.Second
-	// claimQuiet is how long it listens for others behind that: they got the
-	// question at the same moment. Who is slower than this is heard next time.
+	// claimQuiet is how long the host agent waits for other claims after its own has come
+	// back. All of them got the question at the same moment. A slower one is heard the
+	// next time.
 	claimQuiet = 100 * time.Millisecond
 )
 
-// Claim is what a host agent says of itself to others with its id.
+// Claim is a host agent's claim to its id. Other host agents with the same id receive it.
 type Claim struct {
-	Instance string        `json:"instance"` // random, of this run of the host agent
-	Hostname string        `json:"hostname"`
-	PID      int           `json:"pid"`
-	Age      time.Duration `json:"age"` // how long it has had the id: by its own clock, which may be wrong otherwise
+	Instance string `json:"instance"` // random, for each run of the host agent
+	Hostname string `json:"hostname"`
+	PID      int    `json:"pid"`
+	// Age is how long this run has had the id. Only this duration is compared, because
+	// the clocks themselves may be wrong.
+	Age time.Duration `json:"age"`
 }
 
-// before tells whether a claim goes before another one: the older one does.
+// before reports whether c wins against other. The older claim wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
@@ -39,7 +42,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims has others with this host's id get this claim, until ctx ends.
+// Claims answers the questions for claims to this host's id with mine, until ctx ends. It
+// returns as soon as it listens.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {
@@ -53,8 +57,9 @@ func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error
 	return c.nc.Flush()
 }
 
-// Contest asks whether another live host agent has this host's id. When one has
-// had it for longer the error is EConflict and says which.
+// Contest checks whether another live host agent has this host's id. It returns
+// EConflict, which names the other one, if that one has had the id for longer. It takes
+// at most 2 s.
 func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
@@ -80,7 +85,8 @@ func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 			continue
 		}
 		if other.before(mine) {
-			return coleo.Errorf(coleo.EConflict, "another host agent (process %d on %s) has the id %s: end it, or give this one another id with 'coleo agent start --id'", other.PID, other.Hostname, host)
+			return coleo.Errorf(coleo.EConflict,
+				"another host agent (process %d on %s) has the id %s: end it, or give this one another id with 'coleo agent start --id'", other.PID, other.Hostname, host)
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) {

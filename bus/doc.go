@@ -1,8 +1,6 @@
-// Package bus carries commands, heartbeats and word of new events between
-// host agents and serve, over NATS: one embedded in serve on loopback, or a
-// cluster of the user's own.
+// Package bus carries commands, heartbeats and news of events between host agents and
+// serve. It uses a NATS server that is embedded in serve and listens on a unix socket.
 //
-// Nothing is kept on the bus. What must not be lost is in the host agents'
-// logs, which serve follows by cursor; a message that gets lost is noticed by
-// the next one.
+// The bus stores nothing. What must not be lost is in the host agents' logs, which serve
+// follows by cursor. If a message is lost, the next one makes up for it.
 package bus

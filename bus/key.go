@@ -14,15 +14,14 @@ import (
 	"coleo.dev"
 )
 
-// Key is the private key of a client of the bus. A client proves that it has
-// the key by a signature over a random word of the server's. The key itself is
-// never sent.
+// Key is the private key of a client of the bus. A client proves that it has the key by
+// signing a random challenge of the server. The key itself is never sent.
 type Key struct {
 	pair   nkeys.KeyPair
 	public string
 }
 
-// NewKey draws a key at random.
+// NewKey returns a new random key.
 func NewKey() (Key, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -39,9 +38,9 @@ func keyOf(pair nkeys.KeyPair) (Key, error) {
 	return Key{pair: pair, public: public}, nil
 }
 
-// KeyFile reads the key in a file that only its owner can read (0600). It makes
-// the file with a new key when it is missing. Errors: EForbidden when other
-// users can read or write the file, EInvalid when it holds no key.
+// KeyFile reads the key from a file that only its owner can read (mode 0600). If the file
+// is missing, KeyFile creates it with a new key. It returns EForbidden when other users
+// can read or write the file, and EInvalid when the file holds no key.
 func KeyFile(path string) (Key, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +50,9 @@ func KeyFile(path string) (Key, error) {
 		return Key{}, fmt.Errorf("read the bus's key: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return Key{}, coleo.Errorf(coleo.EForbidden, "the bus's key %s is open to other users (mode %v): delete it, then run 'coleo down' and 'coleo up'", path, info.Mode())
+		return Key{}, coleo.Errorf(coleo.EForbidden,
+			"the bus's key %s is open to other users (mode %v): delete it, then run 'coleo down' and 'coleo up'",
+			path, info.Mode())
 	}
 	seed, err := os.ReadFile(path)
 	if err != nil {
@@ -64,8 +65,8 @@ func KeyFile(path string) (Key, error) {
 	return keyOf(pair)
 }
 
-// makeKeyFile writes a new key. When another process writes one at the same
-// time, the first one stays.
+// makeKeyFile creates the file with a new key. If another process creates it at the same
+// time, the first key stays.
 func makeKeyFile(path string) (Key, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -92,5 +93,5 @@ func makeKeyFile(path string) (Key, error) {
 	return key, nil
 }
 
-// sign is the option by which a client shows that it has the key.
+// sign returns the option by which a client proves that it has the key.
 func (k Key) sign() nats.Option { return nats.Nkey(k.public, k.pair.Sign) }

@@ -6,16 +6,16 @@ import (
 	"coleo.dev"
 )
 
-// Op names a command to a host agent. The types of its order and its report
-// are named beside it.
+// Op names a command to a host agent. The comment of each op has the types of its order
+// and its report.
 type Op string
 
 // The commands.
 const (
 	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start an arm, or its next generation
-	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: take up a session again, on proof
+	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: attach to a session again, on proof
 	OpKill      Op = "kill"      // ArmOrder -> ArmReport
-	OpRemove    Op = "remove"    // ArmOrder -> nothing: forget a stopped arm and its journal
+	OpRemove    Op = "remove"    // ArmOrder -> nothing: forget a stopped arm and delete its files
 	OpRename    Op = "rename"    // RenameOrder -> nothing
 	OpList      Op = "list"      // nothing -> []ArmReport
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
@@ -32,75 +32,80 @@ const (
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
-	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap, asked every PulseEvery
-	OpPermit    Op = "permit"    // PermitOrder -> Clock: let arms be typed into that need it
+	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap, sent every PulseEvery
+	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need it
 )
 
-// Types tells whether the command types into the arm's terminal.
+// Types reports whether the command types into the arm's terminal.
 func (o Op) Types() bool {
 	return o == OpPrompt || o == OpRespond || o == OpInterrupt || o == OpInput
 }
 
-// SpawnOrder starts an arm. Config.Dir, Nonce and Environ are the host agent's to
-// fill in, and so is Generation, which must be newer than any that it had here:
-// Config.Generation is newer than any that serve knows of, on whatever host.
+// SpawnOrder starts an arm. The host agent fills in Config.Dir, Nonce and Environ. It
+// also sets the final Generation, which is newer than any generation of the arm on this
+// host. Config.Generation in the order is newer than any that serve knows of on any host.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
 	Harness string            `json:"harness"`
 	Config  coleo.SpawnConfig `json:"config"`
-	Resume  bool              `json:"resume,omitempty"` // take up the arm's last conversation
-	// Env is the environment that is given for the arm, with its values. This is
-	// the only place where they are sent. Empty: what was given before holds.
+	Resume  bool              `json:"resume,omitempty"` // resume the arm's last conversation
+	// Env is the environment given for the arm, with its values. The values are sent in
+	// no other place. If Env is empty, the stored environment applies.
 	Env map[string]string `json:"env,omitempty"`
-	// Script is what the scripted model answers, as JSON. Empty: what was given
-	// before holds.
+	// Script is what the scripted model answers, as JSON. If it is empty, the stored
+	// script applies.
 	Script string `json:"script,omitempty"`
 
-	// Drawn says that ID was drawn at random for this very order. Then no process
-	// can carry the arm's mark, and nothing of an earlier start can be there.
+	// Drawn means that ID was drawn at random for this very order. No process can then
+	// carry the arm's mark, and nothing of an earlier start can exist.
 	Drawn bool `json:"drawn,omitempty"`
 }
 
-// ArmOrder is about one arm.
+// ArmOrder is an order about one arm.
 type ArmOrder struct {
-	Arm        string `json:"arm"`
-	Generation int    `json:"generation,omitempty"` // of OpKill: end the arm only if this is its last start; 0: whichever is
+	Arm string `json:"arm"`
+	// Generation is for OpKill, which ends the arm only if this is its last start. 0
+	// means any start.
+	Generation int `json:"generation,omitempty"`
 }
 
-// ArmReport is what a host agent knows of an arm, looked up when it is asked.
+// ArmReport is what a host agent knows of an arm. The host agent looks it up for each
+// request.
 type ArmReport struct {
-	ID           string        `json:"id"`
-	Name         string        `json:"name"`
-	Harness      string        `json:"harness"`
-	Generation   int           `json:"generation"`
-	Desired      coleo.Desired `json:"desired"`
-	Handle       *coleo.Handle `json:"handle,omitempty"`
-	Reading      coleo.Reading `json:"reading"`
-	Attached     bool          `json:"attached"` // the host agent holds a live session
-	Proof        Proof         `json:"proof"`
-	Process      ProcessState  `json:"process"`
-	Blocked      string        `json:"blocked,omitempty"` // why the arm's journal cannot be written: its agent CLI stands still
-	LastOutput   time.Time     `json:"last_output,omitzero"`
-	LastActivity time.Time     `json:"last_activity,omitzero"`
-	Lease        coleo.Lease   `json:"lease,omitzero"`
-	// Config is how the arm was started last, without what proves its session.
-	// A serve that has lost its database learns it here.
+	ID         string        `json:"id"`
+	Name       string        `json:"name"`
+	Harness    string        `json:"harness"`
+	Generation int           `json:"generation"`
+	Desired    coleo.Desired `json:"desired"`
+	Handle     *coleo.Handle `json:"handle,omitempty"`
+	Reading    coleo.Reading `json:"reading"`
+	Attached   bool          `json:"attached"` // the host agent has a live session
+	Proof      Proof         `json:"proof"`
+	Process    ProcessState  `json:"process"`
+	// Blocked is why the arm cannot go on, for example because its journal cannot be
+	// written. Its agent CLI then stands still.
+	Blocked      string      `json:"blocked,omitempty"`
+	LastOutput   time.Time   `json:"last_output,omitzero"`
+	LastActivity time.Time   `json:"last_activity,omitzero"`
+	Lease        coleo.Lease `json:"lease,omitzero"`
+	// Config is the configuration of the arm's last start, without the secrets that prove
+	// its session. A serve that has lost its database learns it here.
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof says whether a holder is the one that an arm's handle names.
+// Proof tells whether a holder is the one that an arm's handle names.
 type Proof string
 
 // The outcomes of a proof.
 const (
 	Proven   Proof = "proven"
-	Unproven Proof = "unproven" // something is there, and it is not the arm's
-	Silent   Proof = "silent"   // its holder is there and does not answer
+	Unproven Proof = "unproven" // something is there, but it is not the arm's
+	Silent   Proof = "silent"   // its holder is there but does not answer
 	Gone     Proof = "gone"     // nothing is there
 )
 
-// ProcessState says how the agent CLI's process is.
+// ProcessState is the state of the agent CLI's process.
 type ProcessState string
 
 // The states of a process.
@@ -110,44 +115,48 @@ const (
 	ProcessDead    ProcessState = "dead"
 )
 
-// PulseOrder asks for a pulse: of one arm, or of all.
+// PulseOrder asks for a pulse, of one arm or of all arms.
 type PulseOrder struct {
-	Arm   string `json:"arm,omitempty"`   // id; "": all. An older host agent tells of all.
-	Known string `json:"known,omitempty"` // the Mark of a pulse that the sender has; "": none
+	Arm   string `json:"arm,omitempty"`   // id; "" means all; an older host agent returns all
+	Known string `json:"known,omitempty"` // the Mark of a pulse that the sender has; "" means none
 }
 
-// Pulse is what a host agent knows of its arms without asking their holders. It
-// is evidence of this moment: serve believes it for SilentAfter, no longer.
+// Pulse is what a host agent knows of its arms without asking their holders. It is
+// evidence of this moment. Serve believes it for SilentAfter, and no longer.
 type Pulse struct {
 	PID   int        `json:"pid"`
-	Epoch string     `json:"epoch"` // of the log, with Head: where it ended before the arms were looked at
+	Epoch string     `json:"epoch"` // of the log; with Head, its end before the host agent looked at the arms
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
-	Of    string     `json:"of,omitempty"` // id: the pulse is about this arm alone; "": about all
+	Of    string     `json:"of,omitempty"` // id of the only arm in this pulse; "" means all arms
 
-	// Mark names what Arms says of all arms: whatever differs has another mark. Same
-	// says that it is the mark that the sender knows, and that Arms is left out.
+	// Mark names the contents of Arms for all arms. Different contents have different
+	// marks. Same means that the mark is the sender's Known, and that Arms is left out.
 	Mark string `json:"mark,omitempty"`
 	Same bool   `json:"same,omitempty"`
 }
 
 // ArmPulse is one arm's part of a pulse.
 type ArmPulse struct {
-	ID         string       `json:"id"`
-	Generation int          `json:"generation"`
-	Attached   bool         `json:"attached"`           // the host agent holds a live session and reads its screen
-	Starting   bool         `json:"starting,omitempty"` // an order to start, end or take up the arm is being carried out
-	Process    ProcessState `json:"process"`
-	PID        int          `json:"pid,omitempty"`     // of the agent CLI
-	Blocked    string       `json:"blocked,omitempty"` // why the arm stands still, as it was noted last
+	ID         string `json:"id"`
+	Generation int    `json:"generation"`
+	Attached   bool   `json:"attached"` // the host agent has a live session and reads its screen
+	// Starting means that an order to start, end or attach to the arm is being carried
+	// out.
+	Starting bool         `json:"starting,omitempty"`
+	Process  ProcessState `json:"process"`
+	PID      int          `json:"pid,omitempty"`     // of the agent CLI
+	Blocked  string       `json:"blocked,omitempty"` // why the arm stands still, as last noted
 
-	NeedsPermit bool `json:"needs_permit,omitempty"` // it is typed into only under a permit
+	NeedsPermit bool `json:"needs_permit,omitempty"` // typing needs a permit
 }
 
-// PulseEvery is how often serve asks each host agent for its pulse: a request
-// and one look at each process, some 100 µs. SilentAfter is after how long
-// without an answer serve says that nobody watches the arms. It is looked at with
-// each pulse, so people learn of it within 5 s, and one pulse may get lost.
+// PulseEvery is the time between two pulse requests of serve to each host agent. A pulse
+// costs a request and one look at each process, some 100 µs.
+//
+// SilentAfter is the time without an answer after which serve reports that nobody watches
+// the arms. Serve checks it with each pulse, so users see it within 5 s. One pulse may
+// get lost.
 const (
 	PulseEvery  = 1500 * time.Millisecond
 	SilentAfter = 3500 * time.Millisecond
@@ -157,19 +166,19 @@ const (
 type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
-	Lease  string       `json:"lease,omitempty"` // of who sends it, when it holds one
+	Lease  string       `json:"lease,omitempty"` // of the sender, if it has one
 }
 
-// PermitOrder lets arms be typed into that need a permit. It is not carried out
-// unless Clock names the clock that Until is on. An order without a clock asks for it.
+// PermitOrder permits typing into arms that need a permit. The host agent carries it out
+// only if Clock names the clock of Until. An order without Clock asks for the clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
 	Arms  []ArmOrder    `json:"arms,omitempty"`
 }
 
-// Clock is a host agent's clock: the time since its machine was started, sleep
-// included. ID names the run of the host agent that read it.
+// Clock is a host agent's clock. Now is the time since its machine was started, including
+// sleep. ID names the run of the host agent that read the clock.
 type Clock struct {
 	ID  string        `json:"id"`
 	Now time.Duration `json:"now"`
@@ -181,8 +190,7 @@ type RenameOrder struct {
 	Name string `json:"name"`
 }
 
-// RespondOrder answers a dialog. Without a fingerprint it answers the one that
-// is open.
+// RespondOrder answers a dialog. Without a fingerprint it answers the open dialog.
 type RespondOrder struct {
 	Arm      string            `json:"arm"`
 	Dialog   coleo.Fingerprint `json:"dialog,omitempty"`
@@ -190,24 +198,24 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
-// ScreenOrder asks for an arm's screen, as it stands or as it stood at a time.
+// ScreenOrder asks for an arm's screen, as it is now or as it was at a time.
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
 
-	History int `json:"history,omitempty"` // how many lines that have scrolled away come with it, at most
+	History int `json:"history,omitempty"` // the maximum number of lines that have scrolled away
 }
 
-// RecordOrder asks for the piece of an arm's recording from an offset on, of its
-// last generation when it names none.
+// RecordOrder asks for a piece of an arm's recording, starting at an offset. Generation 0
+// means the last one.
 type RecordOrder struct {
 	Arm        string `json:"arm"`
 	Generation int    `json:"generation,omitempty"`
 	From       int64  `json:"from"`
 }
 
-// OutputOrder asks for terminal output from an offset on. It waits for some up
-// to Wait. An offset below 0 is counted from the end.
+// OutputOrder asks for terminal output, starting at an offset. It waits for output for up
+// to Wait. A negative offset counts from the end.
 type OutputOrder struct {
 	Arm  string        `json:"arm"`
 	From int64         `json:"from"`
@@ -221,7 +229,7 @@ type InputOrder struct {
 	Data  []byte `json:"data"`
 }
 
-// ResizeOrder gives a terminal another size under a lease, in cells.
+// ResizeOrder changes the size of a terminal under a lease, in cells.
 type ResizeOrder struct {
 	Arm   string `json:"arm"`
 	Lease string `json:"lease"`
@@ -229,8 +237,8 @@ type ResizeOrder struct {
 	Rows  int    `json:"rows"`
 }
 
-// LeaseOrder takes, renews or gives back the right to type by hand. Holder
-// tells others who has it.
+// LeaseOrder takes, renews or releases the right to type by hand. Holder tells others who
+// has it.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
 	ID      string `json:"id,omitempty"` // empty: take a new one
@@ -238,12 +246,12 @@ type LeaseOrder struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for events behind a position: a sequence number and the epoch
-// of the event that has it. Where the log has no such event its answer begins
-// with the first event.
+// EventsOrder asks for the events after a position. A position is a sequence number and
+// the epoch of the event with that number. If the log has no such event, the answer
+// starts with the first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
-	Epoch string `json:"epoch,omitempty"` // "": whatever the epoch
+	Epoch string `json:"epoch,omitempty"` // "" means any epoch
 	Limit int    `json:"limit"`
 }
 
@@ -251,13 +259,13 @@ type EventsOrder struct {
 type Events struct {
 	Epoch   string        `json:"epoch"` // of the newest event
 	List    []coleo.Event `json:"list"`
-	Head    uint64        `json:"head"`              // newest sequence number there is
-	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the position that was asked for
-	Deleted uint64        `json:"deleted,omitempty"` // up to this number old events may have been deleted
+	Head    uint64        `json:"head"`              // the newest sequence number
+	Checked bool          `json:"checked,omitempty"` // the host agent has checked that it has the requested position
+	Deleted uint64        `json:"deleted,omitempty"` // old events up to this number may have been deleted
 }
 
-// Beat is a host agent's sign of life, sent every BeatEvery and after each
-// start.
+// Beat is a host agent's heartbeat. It is sent every BeatEvery, and after each start and
+// end of an arm.
 type Beat struct {
 	ID           string    `json:"id"`
 	Hostname     string    `json:"hostname"`
@@ -267,14 +275,20 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	Arms         []ArmBeat `json:"arms"`            // whose identity is proven, whose process is not stopped and whose reader lives
-	Of           string    `json:"of,omitempty"`    // the beat is about this arm alone, and all else is as before; "": about all
-	Pulse        *ArmPulse `json:"pulse,omitempty"` // of that arm, as of Epoch and Head; nil from an older host agent
-	Epoch        string    `json:"epoch"`
-	Head         uint64    `json:"head"`
-	// TakesGiven says that the host agent heeds Env and Script of a SpawnOrder, and
-	// knows the scripted model and OnPartition. Older ones would start the arm
-	// without them.
+	// Arms are the arms with a session, whose identity is proven, and whose process is alive
+	// and not stopped.
+	Arms []ArmBeat `json:"arms"`
+	// Of is the id of the only arm in this beat. Everything else is then unchanged. ""
+	// means that the beat is about all arms.
+	Of string `json:"of,omitempty"`
+	// Pulse is the pulse of that arm, as of Epoch and Head. An older host agent sends
+	// nil.
+	Pulse *ArmPulse `json:"pulse,omitempty"`
+	Epoch string    `json:"epoch"`
+	Head  uint64    `json:"head"`
+	// TakesGiven means that the host agent uses Env and Script of a SpawnOrder, and knows
+	// the scripted model and OnPartition. An older host agent would start the arm without
+	// them.
 	TakesGiven bool `json:"takes_given,omitempty"`
 }
 
@@ -285,8 +299,8 @@ type ArmBeat struct {
 	LastOutput time.Time `json:"last_output,omitzero"`
 }
 
-// BeatEvery is how often a host agent beats, and HostStale after how long
-// without a beat it counts as gone (spec section 5).
+// BeatEvery is the time between two heartbeats of a host agent. A host agent without a
+// heartbeat for HostStale counts as gone.
 const (
 	BeatEvery = 30 * time.Second
 	HostStale = 90 * time.Second

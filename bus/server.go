@@ -14,31 +14,30 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// readyTimeout bounds the start of the embedded server. It took 38 ms when it
-// was measured.
+// readyTimeout bounds the start of the embedded server. The start was measured at 38 ms.
 const readyTimeout = 10 * time.Second
 
-// maxPayload bounds one message, in bytes: a prompt of 100 kB and a piece of
-// output fit many times.
+// maxPayload bounds one message, in bytes. It is many times a prompt of 100 kB or a piece
+// of output.
 const maxPayload = 4 << 20
 
-// acceptRetry is the pause after a connection could not be accepted, for
-// example because the process has too many open files.
+// acceptRetry is the pause after a failed accept, for example because the process has too
+// many open files.
 const acceptRetry = 100 * time.Millisecond
 
-// Server is a NATS server inside this process. It has no TCP port: clients
-// reach it over a unix socket of the same user.
+// Server is a NATS server inside this process. It has no TCP port. Clients of the same
+// user reach it over a unix socket.
 type Server struct {
 	ns     *natsserver.Server
-	own    Key // of this process, drawn at each start and kept in memory alone
+	own    Key // this process's key, new at each start and kept only in memory
 	socket *localsocket.Listener
 	joined sync.WaitGroup
 }
 
-// Listen starts a server behind the unix socket at path. Host agents get in
-// with their key, unless admit refuses their process; nil admits all of this
-// user. They may do there what host agents do: they cannot give orders. Errors:
-// those of localsocket.Listen.
+// Listen starts a server at the unix socket path. Host agents connect with the key hosts,
+// unless admit refuses their process. A nil admit accepts every process of this user. A
+// connection with that key cannot give orders. Listen returns the errors of
+// localsocket.Listen.
 func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {
@@ -69,8 +68,8 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 	return s, nil
 }
 
-// hostPermissions lets a host agent hear its orders, answer them, and tell how
-// it is.
+// hostPermissions allows a host agent to receive orders, answer them, and publish
+// heartbeats, claims and news of its log.
 func hostPermissions() *natsserver.Permissions {
 	return &natsserver.Permissions{
 		Publish:   &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
@@ -98,7 +97,7 @@ func (s *Server) accept() {
 func (s *Server) join(conn net.Conn) {
 	defer conn.Close()
 	inner, err := s.ns.InProcessConn()
-	if err != nil { // the server is ending
+	if err != nil { // the server is shutting down
 		return
 	}
 	var copying sync.WaitGroup
@@ -112,12 +111,12 @@ func (s *Server) join(conn net.Conn) {
 	copying.Wait()
 }
 
-// Dial connects this process itself to the bus. It alone may give orders.
+// Dial connects this process to the bus. Only such a connection may give orders.
 func (s *Server) Dial(name string) (*Conn, error) {
 	return dial(s.own, name, nats.InProcessServer(s.ns))
 }
 
-// Close ends the server and its connections.
+// Close shuts the server down, closes its connections and waits for both.
 func (s *Server) Close() {
 	_ = s.socket.Close()
 	s.ns.Shutdown()
@@ -125,9 +124,8 @@ func (s *Server) Close() {
 	s.joined.Wait()
 }
 
-// socketDialer connects a NATS client to a unix socket, whatever address the
-// client wants.
+// socketDialer connects a NATS client to a unix socket, whatever the client's address is.
 type socketDialer struct{ path string }
 
-// Dial connects to the socket.
+// Dial connects to the socket. It ignores its arguments.
 func (d socketDialer) Dial(string, string) (net.Conn, error) { return localsocket.Dial(d.path) }

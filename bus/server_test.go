@@ -28,8 +28,8 @@ func TestOnlyTheRightKeyEntersTheBus(t *testing.T) {
 	}
 }
 
-// A process that has read the host agents' key can be a host agent. It must not
-// be able to order one about: an arm's agent CLI can read that file.
+// An arm's agent CLI can read the host agents' key, so any process that has this key can
+// act as a host agent. It must not be able to give orders to one.
 func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	t.Parallel()
 	path, key := socket(t), newKey(t)
@@ -71,8 +71,8 @@ func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	}
 }
 
-// Whoever answers in serve's place, before any word is said, gets a signature of
-// the word that it chose, and no secret.
+// A process that answers in serve's place gets only a signature of a challenge that it
+// chose. It gets no secret.
 func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 	t.Parallel()
 	path, key := socket(t), newKey(t)
@@ -88,7 +88,8 @@ func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		_, _ = io.WriteString(conn, `INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","auth_required":true,"max_payload":1048576}`+"\r\n")
+		_, _ = io.WriteString(conn,
+			`INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","auth_required":true,"max_payload":1048576}`+"\r\n")
 		line, _ := bufio.NewReader(conn).ReadString('\n')
 		said <- line
 	}()

@@ -11,9 +11,9 @@ import (
 	"coleo.dev"
 )
 
-// Line returns the 1-based line of data in which a key stands, by its path, such
-// as "rule[2].when[0].where": elements of lists count from 0. For a key that is
-// not there it is the line of what would hold it, and 1 without that.
+// Line returns the line of data that has a key, counted from 1. The key is given by its
+// path, such as "rule[2].when[0].where". Elements of lists count from 0. If the key is
+// missing, Line returns the line of the nearest existing parent, or 1 if there is none.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)
@@ -23,20 +23,19 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf makes an EInvalid error for the line of data in which the key with
-// that path stands.
+// Errorf returns an EInvalid error for the line of data that has the key with that path.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }
 
-// finder walks through a file and keeps the place of the key that is nearest to
-// a path: the path itself or the longest beginning of it.
+// finder walks through a file and remembers the position of the key that is nearest to a
+// path. That is the path itself or its longest existing prefix.
 type finder struct {
 	parser unstable.Parser
 	path   string
-	table  string         // that the keys belong to
-	lists  map[string]int // tables in lists so far, by path
-	best   int            // length of the beginning
+	table  string         // the table of the current keys
+	lists  map[string]int // the number of tables so far in each list of tables, by path
+	best   int            // the length of the best prefix
 	at     int            // its offset
 }
 
@@ -61,7 +60,8 @@ func (f *finder) expression(n *unstable.Node) {
 	f.found(f.table, last)
 }
 
-// below is the path of a key in a table; of a list of tables, its last one.
+// below returns the path of a key in a table. For a list of tables it returns the path of
+// the last table.
 func (f *finder) below(table, key string) string {
 	path := key
 	if table != "" {
@@ -100,7 +100,7 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found compares a path that is there with the one that is looked for.
+// found compares an existing path with the path that the finder looks for.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

@@ -11,11 +11,11 @@ import (
 	"coleo.dev"
 )
 
-// ReadOwn reads a file that can make Coleo run commands. It refuses a file that
-// somebody else could have written: the file must be regular, the user or root
-// must own it, and neither group nor world may write to it or to its folder.
-// Links are followed. Errors: EForbidden with the command that mends it, and
-// those of opening the file.
+// ReadOwn reads a file that can make Coleo run commands. It refuses a file that somebody
+// else could have written. The file must be regular, and the user or root must own it and
+// its folder. Neither group nor world may write to either. ReadOwn follows links. It
+// returns EForbidden with the command that repairs the file, or the error of opening the
+// file.
 func ReadOwn(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
@@ -48,14 +48,16 @@ func ReadOwn(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// checkOwn refuses what another user could change.
+// checkOwn returns EForbidden for a file or folder that another user could change.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {
-		return coleo.Errorf(coleo.EForbidden, "%s belongs to user %d, who could make Coleo run commands: 'chown %d %s'", name, s.Uid, os.Geteuid(), name)
+		return coleo.Errorf(coleo.EForbidden, "%s belongs to user %d, who could make Coleo run commands: 'chown %d %s'",
+			name, s.Uid, os.Geteuid(), name)
 	}
 	if mode := info.Mode().Perm(); mode&groupOrWorld != 0 {
-		return coleo.Errorf(coleo.EForbidden, "others can write to %s (mode %04o) and could make Coleo run commands: 'chmod go-w %s'", name, mode, name)
+		return coleo.Errorf(coleo.EForbidden,
+			"others can write to %s (mode %04o) and could make Coleo run commands: 'chmod go-w %s'", name, mode, name)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// owned writes a settings file in a folder of its own.
+// owned writes a settings file in a new folder.
 func owned(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "config")
@@ -51,7 +51,8 @@ func TestSettingsThatOthersCanWriteAreRefused(t *testing.T) {
 			if coleo.ErrorCode(err) != c.want {
 				t.Fatalf("ReadSettings = %v, want code %q", err, c.want)
 			}
-			if err != nil && (!strings.Contains(err.Error(), "chmod go-w") || strings.Contains(err.Error(), "\n") || s.Notify != "") {
+			if err != nil && (!strings.Contains(err.Error(), "chmod go-w") || strings.Contains(err.Error(), "\n") ||
+				s.Notify != "") {
 				t.Errorf("ReadSettings = %+v, %v", s, err)
 			}
 		})

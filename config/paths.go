@@ -6,22 +6,24 @@ import (
 	"path/filepath"
 )
 
-// Paths says where Coleo's own files are. The folders are made by Ensure.
+// Paths has the folders of Coleo's own files.
 type Paths struct {
-	State  string // arms, databases, logs, sockets
+	State  string // arms, databases, logs, sockets; created by Ensure
 	Config string // config.toml, harnesses/*.toml
 	Data   string // agent CLIs that Coleo installed
 }
 
-// FindPaths works the folders out from the environment, as getenv reads it.
-// COLEO_DIR puts all of them into one folder: two of them never meet.
+// FindPaths returns the folders according to the environment, which it reads by getenv.
+// COLEO_DIR puts all of them into one folder, so that two instances of Coleo share no
+// files. FindPaths returns an error if neither COLEO_DIR nor HOME is set.
 func FindPaths(getenv func(string) string) (Paths, error) {
 	if dir := getenv("COLEO_DIR"); dir != "" {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
 			return Paths{}, fmt.Errorf("COLEO_DIR: %w", err)
 		}
-		return Paths{State: filepath.Join(dir, "state"), Config: filepath.Join(dir, "config"), Data: filepath.Join(dir, "data")}, nil
+		return Paths{State: filepath.Join(dir, "state"), Config: filepath.Join(dir, "config"),
+			Data: filepath.Join(dir, "data")}, nil
 	}
 	home := getenv("HOME")
 	if home == "" {
@@ -40,8 +42,8 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure makes the folders for state, for their owner alone. It closes a folder
-// that others can list or write to.
+// Ensure creates the folders for state, for their owner alone. If others can use such a
+// folder, Ensure removes their permissions.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -68,44 +70,45 @@ func closeToOthers(dir string) error {
 	return nil
 }
 
-// Harnesses is where the user's own harnesses are.
+// Harnesses returns the folder of the user's own harnesses.
 func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") }
 
-// File is the user's configuration.
+// File returns the file of the user's configuration.
 func (p Paths) File() string { return filepath.Join(p.Config, "config.toml") }
 
-// Logs is where the background processes write their logs.
+// Logs returns the folder of the background processes' logs.
 func (p Paths) Logs() string { return filepath.Join(p.State, "logs") }
 
-// Socket is where serve listens for the CLI of the same user.
+// Socket returns the socket on which serve listens for the CLI of the same user.
 func (p Paths) Socket() string { return filepath.Join(p.State, "serve.sock") }
 
-// BusSocket is where serve listens for the host agent of the same user.
+// BusSocket returns the socket on which serve listens for the host agent of the same
+// user.
 func (p Paths) BusSocket() string { return filepath.Join(p.State, "bus.sock") }
 
-// BusKey is the file with the key by which host agents enter the bus.
+// BusKey returns the file of the key by which host agents connect to the bus.
 func (p Paths) BusKey() string { return filepath.Join(p.State, "bus.key") }
 
-// OldBusFiles are what earlier versions, whose bus had a TCP port, left behind.
+// OldBusFiles returns the files of earlier versions, whose bus had a TCP port.
 func (p Paths) OldBusFiles() []string {
 	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
 }
 
-// Port is the file with the address that serve took in place of the default one.
+// Port returns the file with the address that serve uses in place of the default one.
 func (p Paths) Port() string { return filepath.Join(p.State, "serve.addr") }
 
-// Token is the file with the API's token.
+// Token returns the file of the API's token.
 func (p Paths) Token() string { return filepath.Join(p.State, "token") }
 
-// Browsers is the file that keeps which browsers are signed in.
+// Browsers returns the file of the browsers that are signed in.
 func (p Paths) Browsers() string { return filepath.Join(p.State, "browsers.json") }
 
-// HostDB is the host agent's database.
+// HostDB returns the file of the host agent's database.
 func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 
-// ServeDB is the fleet's database.
+// ServeDB returns the file of serve's database.
 func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 
-// Agents is where Coleo keeps the agent CLIs that it installed, if any: one
-// folder below it for each way of installing.
+// Agents returns the folder of the agent CLIs that Coleo has installed. It has one folder
+// for each way of installing.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }

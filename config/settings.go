@@ -8,52 +8,56 @@ import (
 	"coleo.dev"
 )
 
-// Settings is config.toml. Everything may be left out.
+// Settings is the content of config.toml. Every key may be left out.
 type Settings struct {
 	Version int `toml:"version"`
 
-	// Arms says what an arm gets when nobody says otherwise.
+	// Arms has the defaults for new arms.
 	Arms struct {
 		Harness  string `toml:"harness"`
 		Provider string `toml:"provider"`
 		Model    string `toml:"model"`
-		MaxArms  int    `toml:"max_arms"` // per host; 10
-		Keep     int64  `toml:"keep_mib"` // of each arm's output, at least; 256
-		// AllowSudo lets agent CLIs use sudo where that lets them type into
-		// their own terminal too: see docs/security.md.
+		MaxArms  int    `toml:"max_arms"` // per host; default 10
+		Keep     int64  `toml:"keep_mib"` // MiB of output to keep per arm, at least; default 256
+		// AllowSudo allows agent CLIs to use sudo, where that also lets them type into
+		// their own terminal. See docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
-		// OnPartition says what becomes of an arm that serve cannot reach; run.
+		// OnPartition is what happens to an arm that serve cannot reach. The default is
+		// run.
 		OnPartition coleo.OnPartition `toml:"on_partition"`
 	} `toml:"arms"`
 
-	// Serve says where the API listens.
+	// Serve has the settings of serve.
 	Serve struct {
-		Addr string `toml:"addr"` // DefaultAddr where nobody names one
+		Addr string `toml:"addr"` // address of the API; default DefaultAddr
 	} `toml:"serve"`
 
-	// Agents says where agent CLIs are looked for before PATH.
+	// Agents has the folders in which agent CLIs are looked up before PATH.
 	Agents struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
-	// Notify is run, by the shell, when an arm asks something, and when a turn has
-	// finished, failed or died. The environment says what has happened: docs/cli.md.
+	// Notify is a shell command. It runs when an arm asks something, and when a turn has
+	// finished, failed or died. The environment describes what has happened, see
+	// docs/cli.md.
 	Notify string `toml:"notify"`
 }
 
-// Bounds of arms.keep_mib, in MiB: a segment of a journal is 4 MiB, and a
-// terabyte is a slip.
+// These limits apply to arms.keep_mib, in MiB. A segment of a journal is 4 MiB. A
+// terabyte is probably a typing error.
 const (
 	minKeep     = 4
 	defaultKeep = 256
 	maxKeep     = 1 << 20
 )
 
-// DefaultAddr is where the API listens when nobody names an address. Another
-// program may have it: then serve takes a free port.
+// DefaultAddr is the default address of the API. If another program uses it, serve takes
+// a free port.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ReadSettings reads config.toml; a file that is not there says nothing.
+// ReadSettings reads config.toml. A missing file means that all settings have their
+// defaults. It returns EForbidden for an unsafe file (see ReadOwn), and EInvalid for a
+// bad one.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)
@@ -67,7 +71,8 @@ func ReadSettings(path string) (Settings, error) {
 		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
 	}
 	if !s.Arms.OnPartition.Valid() {
-		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q", s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
+		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q",
+			s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
 	}
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep

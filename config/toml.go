@@ -1,6 +1,6 @@
-// Package config reads the files that people write: harness descriptions and
-// config.toml, strictly, with the file and the line in every error; and knows
-// where Coleo keeps its own files.
+// Package config reads the files that users write: harness descriptions and config.toml.
+// It is strict, and each error has the file and the line. The package also knows where
+// Coleo keeps its own files.
 package config
 
 import (
@@ -12,9 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Decode fills v from TOML. A key that v does not have, a value of the wrong
-// type and a slip in the syntax are EInvalid errors that begin with
-// name:line:column.
+// Decode decodes TOML into v. It returns an EInvalid error for an unknown key, a value of
+// the wrong type or a syntax error. The error starts with name:line:column.
 func Decode(name string, data []byte, v any) error {
 	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
 	if err == nil {
@@ -34,10 +33,9 @@ func Decode(name string, data []byte, v any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
 }
 
-// Strings returns a list of texts in TOML that somebody else's program reads,
-// by its key at the top; other keys are not looked at. It is nil where the key
-// is not there. Errors: EInvalid for another kind of value, and for a text that
-// is no TOML.
+// Strings returns the list of strings with the given top-level key, from a TOML file of
+// another program. It ignores other keys, and returns nil if the key is missing. It
+// returns EInvalid for another type of value, and for data that is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// Then stands in the hook program's arguments before the command line of another
-// one, which is told the same payload.
+// Then separates the hook program's own arguments from the command line of another
+// program. That program gets the same payload.
 const Then = "--then"
 
-// Run is the hook program: it appends one report to the file args[0]. The
-// payload is the last argument, or what comes on stdin. It prints nothing,
-// returns no error and ends within two seconds: an agent CLI must not suffer
-// from being watched. Between file and payload there may be Then and the command
-// line of a program of the user's: that is started with the payload as its last
-// argument, whatever became of the report, and not waited for.
+// Run is the hook program. It appends one report to the file args[0]. The payload is the
+// last argument, or stdin if there is only one argument. Run prints nothing, returns no
+// error and ends within two seconds, because an agent CLI must not suffer from the hook.
+//
+// Between the file and the payload, the arguments may have Then and the command line of a
+// user's program. Run starts that program with the payload as its last argument, even if
+// the report failed, and does not wait for it.
 func Run(args []string, stdin io.Reader) {
 	if len(args) == 0 {
 		return
@@ -46,8 +47,8 @@ func Run(args []string, stdin io.Reader) {
 	}
 }
 
-// Append writes a report of a payload, a JSON object, with one write to the end
-// of the file, and wakes who reads it. The folder must be there.
+// Append appends a report of a payload, a JSON object, to the file at path, and wakes the
+// reader. It uses a single write. The folder must exist.
 func Append(path string, payload io.Reader, now time.Time) error {
 	line, err := newLine(payload, now)
 	if err != nil {
@@ -74,7 +75,8 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 	for _, v := range l.Payload {
 		size += len(v)
 	}
-	bySize := slices.SortedFunc(maps.Keys(l.Payload), func(a, b string) int { return len(l.Payload[b]) - len(l.Payload[a]) })
+	bySize := slices.SortedFunc(maps.Keys(l.Payload),
+		func(a, b string) int { return len(l.Payload[b]) - len(l.Payload[a]) })
 	for _, key := range bySize {
 		if n := len(l.Payload[key]); n > maxValue || size > maxLine {
 			l.Cut, size = append(l.Cut, key), size-n
@@ -85,8 +87,8 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// openToAppend opens the file, locked until it is closed, and starts a new one
-// when it is full.
+// openToAppend opens the file and locks it until it is closed. If the file is full, it
+// starts a new one.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -97,7 +99,7 @@ func openToAppend(path string) (*os.File, error) {
 		switch info, err := file.Stat(); {
 		case err != nil:
 			return nil, errors.Join(err, file.Close())
-		case !isAt(info, path): // it has become the old one meanwhile
+		case !isAt(info, path): // it has been renamed meanwhile
 		case info.Size() < maxFile:
 			return file, nil
 		default:
@@ -115,8 +117,9 @@ func isAt(info os.FileInfo, path string) bool {
 	return err == nil && os.SameFile(info, there)
 }
 
-// lock waits until no other hook program appends. One that stands still does
-// not keep this one from it for ever: a line is one write.
+// lock waits until no other hook program appends. After a bounded time it goes on without
+// the lock, because a stopped program could hold the lock forever. A line is a single
+// write anyway.
 func lock(file *os.File) {
 	for range lockTries {
 		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
@@ -126,7 +129,7 @@ func lock(file *os.File) {
 	}
 }
 
-// wake writes a byte into the reader's pipe, if somebody reads it.
+// wake writes a byte into the reader's pipe, if there is a reader.
 func wake(path string) {
 	pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

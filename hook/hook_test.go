@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// start opens a reader in a folder whose name would trouble a shell.
+// start opens a reader in a folder whose name would be a problem for a shell.
 func start(t *testing.T) (*Reader, string) {
 	t.Helper()
 	path := Path(filepath.Join(t.TempDir(), `it's "a" $folder`))
@@ -54,13 +54,14 @@ func TestReportsAreReadOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramIsToldTheSamePayload: where an agent CLI tells one program
-// alone, ours starts the user's.
+// TestAnotherProgramIsToldTheSamePayload: if an agent CLI notifies only one program, the
+// hook program starts the user's program.
 func TestAnotherProgramIsToldTheSamePayload(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
 	told := filepath.Join(t.TempDir(), "told")
-	Run([]string{path, Then, "sh", "-c", `printf %s "$*" >"$0.part" && mv "$0.part" "$0"`, told, "mine", `{"n":"both"}`}, nil)
+	Run([]string{path, Then, "sh", "-c", `printf %s "$*" >"$0.part" && mv "$0.part" "$0"`,
+		told, "mine", `{"n":"both"}`}, nil)
 	if got := texts(r.Lines()); got != "both" {
 		t.Errorf("ours was told %q", got)
 	}
@@ -108,7 +109,8 @@ func TestWhatIsNoReportIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	fmt.Fprintf(file, "garbage\n{}\n%s\n{\"payload\":{\"n\":\"forged\"}}\n{\"payload\":{\"n\":", strings.Repeat("x", 3*maxLine))
+	fmt.Fprintf(file, "garbage\n{}\n%s\n{\"payload\":{\"n\":\"forged\"}}\n{\"payload\":{\"n\":",
+		strings.Repeat("x", 3*maxLine))
 	if got := texts(r.Lines()); got != "good forged" {
 		t.Errorf("%q", got)
 	}
@@ -129,7 +131,8 @@ func TestLargeValuesAreLeftOutByName(t *testing.T) {
 	}
 	Run([]string{path, `{"n":"also"` + many.String() + `}`}, nil)
 	got := r.Lines()
-	if len(got) != 2 || texts(got) != "kept also" || fmt.Sprint(got[0].Cut) != "[huge]" || fmt.Sprint(got[1].Cut) != "[v4 v3]" {
+	if len(got) != 2 || texts(got) != "kept also" || fmt.Sprint(got[0].Cut) != "[huge]" ||
+		fmt.Sprint(got[1].Cut) != "[v4 v3]" {
 		t.Errorf("%q, cut %v and %v", texts(got), got[0].Cut, got[1].Cut)
 	}
 	info, err := os.Stat(path)
@@ -138,8 +141,8 @@ func TestLargeValuesAreLeftOutByName(t *testing.T) {
 	}
 }
 
-// Many hook programs at once fill several files; a reader gets no line twice,
-// and the disk holds two files at most.
+// Many hook programs at once fill several files. A reader gets no line twice, and the
+// disk never holds more than two files.
 func TestTheFileIsBounded(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
@@ -151,7 +154,8 @@ func TestTheFileIsBounded(t *testing.T) {
 	for w := range writers {
 		wait.Go(func() {
 			for i := range each {
-				if err := Append(path, strings.NewReader(fmt.Sprintf(`{"n":"%d.%d","filler":"%s"}`, w, i, filler)), time.Now()); err != nil {
+				if err := Append(path, strings.NewReader(fmt.Sprintf(`{"n":"%d.%d","filler":"%s"}`, w, i, filler)),
+					time.Now()); err != nil {
 					t.Error(err)
 				}
 			}

@@ -11,19 +11,19 @@ import (
 	"syscall"
 )
 
-// Reader follows a file of reports. Lines and Wait may be called at the same
-// time; Lines by one goroutine at a time.
+// Reader follows a file of reports. Lines and Wait may be called at the same time. Only
+// one goroutine at a time may call Lines.
 type Reader struct {
 	path string
 	pipe *os.File
 	file *os.File
-	rest []byte // of a line whose end has not come
-	skip bool   // that line is too long, and left out
+	rest []byte // the start of a line whose end has not arrived yet
+	skip bool   // that line is too long and is left out
 }
 
-// Open follows the reports in a file from the oldest that is kept. It makes the
-// file's folder if that is missing, 0700, and in it the pipe by which hook
-// programs wake it.
+// Open follows the reports in a file, starting with the oldest one that is kept. It
+// creates the file's folder (mode 0700) if it is missing, and in it the pipe by which
+// hook programs wake the reader.
 func Open(path string) (*Reader, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the hook's reports: %w", err)
@@ -31,7 +31,7 @@ func Open(path string) (*Reader, error) {
 	if err := syscall.Mkfifo(wakePath(path), 0o600); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("make a pipe for the hook: %w", err)
 	}
-	// Opened for writing too, it never ends.
+	// The pipe is also opened for writing, so that reads never see its end.
 	pipe, err := os.OpenFile(wakePath(path), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the hook's pipe: %w", err)
@@ -40,20 +40,20 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(fmt.Errorf("%s is no pipe", wakePath(path)), err, pipe.Close())
 	}
 	r := &Reader{path: path, pipe: pipe}
-	r.file, _ = os.Open(oldPath(path)) // most often there is none
+	r.file, _ = os.Open(oldPath(path)) // usually there is none
 	return r, nil
 }
 
-// Wait returns when a report may have come since the last call; with an error
-// once the reader is closed.
+// Wait returns nil when a report may have arrived since the last call. It returns an
+// error after Close.
 func (r *Reader) Wait() error {
 	var b [512]byte
 	_, err := r.pipe.Read(b[:])
 	return err
 }
 
-// Lines returns the reports that came since the last call. What is no report is
-// left out.
+// Lines returns the reports that arrived since the last call. It leaves out lines that
+// are not reports.
 func (r *Reader) Lines() []Line {
 	var out []Line
 	moved := false
@@ -69,7 +69,9 @@ func (r *Reader) Lines() []Line {
 			return out
 		case moved:
 			moved = false
-		default: // once it has moved nothing more comes, so what came before is read first
+		// Nothing is appended to a renamed file. Everything that was appended before is
+		// read first.
+		default:
 			info, err := r.file.Stat()
 			if moved = err == nil && !isAt(info, r.path); !moved {
 				return out
@@ -79,7 +81,7 @@ func (r *Reader) Lines() []Line {
 	return out
 }
 
-// advance goes on to the file that is at the path now.
+// advance opens the file that is at the path now.
 func (r *Reader) advance() bool {
 	next, err := os.Open(r.path)
 	if err != nil {
@@ -110,7 +112,7 @@ func (r *Reader) take(out []Line, p []byte) []Line {
 	return out
 }
 
-// Close ends Wait.
+// Close closes the reader, which ends Wait.
 func (r *Reader) Close() error {
 	if r.file != nil {
 		_ = r.file.Close()

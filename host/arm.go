@@ -14,53 +14,61 @@ import (
 	"coleo.dev/store"
 )
 
-// arm is one arm of this host and its live session, if it has one.
+// arm is an arm of this host, with its live session if it has one.
 type arm struct {
 	host *Host
 
-	starting sync.Mutex // one spawn, adopt or kill at a time
-	writing  sync.Mutex // one write of the record at a time, so that the last one written is the newest
+	// starting lets one spawn, adopt or kill run at a time.
+	starting sync.Mutex
+	// writing lets one write of the record run at a time. The last write is then the
+	// newest record.
+	writing sync.Mutex
 
 	mu      sync.Mutex
 	record  store.ArmRecord
-	session coleo.Session // nil: none is held
-	harness coleo.Harness // that the session goes by
-	rules   string        // what was told last of a change of it
+	session coleo.Session // nil when this host agent holds no session
+	harness coleo.Harness // the harness that started or attached the session
+	rules   string        // the last note about a change of the harness, see noteRules
 	reading coleo.Reading
-	calm    coleo.Cursor   // of the change into idle, error or dead that holds now; 0: it works
-	run     *coleo.Receipt // the open run; of several, the newest: those before it are in the record
+	// calm is the cursor of the change to idle, error or dead that still holds. It is 0
+	// while the agent CLI works.
+	calm coleo.Cursor
+	// run is the newest open run. The record has the older open runs.
+	run     *coleo.Receipt
 	lease   coleo.Lease
-	busy    bool          // it is being started, taken up or ended
-	blocked string        // what keeps the arm from going on
-	silent  bool          // its holder did not answer when the session was to be taken up
-	asleep  bool          // because a signal had stopped it
+	busy    bool          // a start, an attach or an end is under way
+	blocked string        // why the arm cannot go on, "" when it can
+	silent  bool          // its holder did not answer when the host agent tried to attach
+	asleep  bool          // a signal had stopped the holder then
 	dead    chan struct{} // closed when the session has ended
 
-	sight sync.Mutex    // of watch
-	watch *holder.Watch // the session's process; nil: it is not kept in sight
+	sight sync.Mutex    // guards watch
+	watch *holder.Watch // the session's process, nil when it is not watched
 }
 
-// live returns the session, or why there is none.
+// live returns the live session. Without one it returns EExited.
 func (a *arm) live() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == nil {
-		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' takes it up again", a.record.Name, a.record.Name)
+		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' takes it up again",
+			a.record.Name, a.record.Name)
 	}
 	return a.session, nil
 }
 
-// dir is where the holder of the arm's present generation lives.
+// dir returns the folder of the holder of the arm's present generation.
 func (a *arm) dir() string { return a.dirOf(a.record.Generation) }
 
 func (a *arm) dirOf(generation int) string {
 	return filepath.Join(a.root(), fmt.Sprintf("g%d", generation))
 }
 
-// root is where everything of the arm lives.
+// root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold takes a session that a harness began and follows it.
+// hold stores a session that the harness by has started or attached, and starts to follow
+// it.
 func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -73,7 +81,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes what happens in a session to the log, until the session ends.
+// follow writes the changes of a session to the event log until the session ends.
 func (a *arm) follow(ctx context.Context, s coleo.Session) {
 	for change, err := range s.Changes(ctx, 0) {
 		if err != nil {
@@ -90,7 +98,7 @@ func (a *arm) follow(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// kinds says as which event a change is written down.
+// kinds maps each kind of change to the kind of the event that records it.
 var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeState:        coleo.EventState,
 	coleo.ChangeUnrecognised: coleo.EventUnrecognised,
@@ -128,7 +136,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	return a.observe(ctx, s, c)
 }
 
-// observe keeps the arm's row near the truth; the log has it all.
+// observe updates the arm's row from a change. The event log holds every change. The row
+// holds only the last one.
 func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	a.mu.Lock()
 	a.record.Status, a.record.State, a.record.Rule = coleo.StatusOf(c.Reading.State), c.Reading.State, c.Reading.Rule
@@ -148,7 +157,7 @@ func outputOf(s coleo.Session) time.Time {
 	return time.Time{}
 }
 
-// keepHandle writes down a handle that has changed.
+// keepHandle saves the session's handle after the handle has changed.
 func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	handle := s.Handle()
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -161,15 +170,16 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	a.fileOrLog()
 }
 
-// change changes the arm's record by what has happened and writes it down, with
-// the events that led there, in one transaction. Changes reach the disk in their
-// order; on a full disk that is later. fn may look at the arm: its mu is held.
+// change applies fn to the arm's record, after something has happened. It writes the
+// record and the events that fn returns in one transaction. Changes reach the disk in
+// order, but on a full disk they reach it later. fn runs while the caller holds mu, so fn
+// may read the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, happened, fn)
 }
 
-// intend is change for what is about to be done. What could not be written down
-// is not done, and the record is as it was.
+// intend is like change, for something that is about to be done. If the write fails,
+// intend restores the record and returns EUnavailable, and the caller must not go on.
 func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, intended, fn)
 }
@@ -193,8 +203,8 @@ func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be written down: %w", err)
 }
 
-// undo puts the record back that a change began with. What was seen of the arm
-// since then stays.
+// undo restores the record was. It keeps the state and activity that observe has written
+// since then.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -205,7 +215,7 @@ func (a *arm) undo(was, changed store.ArmRecord) {
 	}
 }
 
-// ended lets go of a session whose agent CLI has ended.
+// ended releases a session whose agent CLI has ended.
 func (a *arm) ended(s coleo.Session) {
 	a.mu.Lock()
 	reading := a.reading
@@ -220,7 +230,7 @@ func (a *arm) ended(s coleo.Session) {
 	a.host.beatOf(a)
 }
 
-// letGo closes the session; the agent CLI runs on.
+// letGo closes the session. The agent CLI continues to run.
 func (a *arm) letGo() {
 	a.mu.Lock()
 	s := a.session
@@ -231,17 +241,18 @@ func (a *arm) letGo() {
 	}
 }
 
-// report looks at the arm now. It changes nothing.
+// report returns the arm's condition now. It changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is report with a way to prove who holds the arm.
+// reportBy is report with the given way to prove who holds the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
 		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
 		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
 		Proof: bus.Gone, Process: bus.ProcessDead,
-		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease, Config: startedAs(a.record.Spec),
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
+		Config: startedAs(a.record.Spec),
 	}
 	if a.session != nil {
 		r.LastOutput = outputOf(a.session)
@@ -262,8 +273,8 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	return r
 }
 
-// prove asks whoever listens in the arm's folder who it is, and what keeps the
-// arm from going on, "" for nothing.
+// prove asks the process that listens in the arm's folder who it is. It also returns what
+// keeps the arm from going on, or "" for nothing.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if holder.Look(h.Holder) == holder.Stopped {
 		return bus.Silent, silence(h)
@@ -283,7 +294,7 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	return bus.Proven, s.Blocked
 }
 
-// unproved says what it means that nobody has answered as the arm's holder.
+// unproved returns the proof when nobody has answered as the arm's holder.
 func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	code := coleo.ErrorCode(err)
 	switch {
@@ -295,7 +306,7 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	return bus.Unproven, ""
 }
 
-// silence says what is the matter with a holder that does not answer.
+// silence explains why a holder does not answer.
 func silence(h coleo.Handle) string {
 	if holder.Look(h.Holder) == holder.Stopped {
 		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' has it go on", h.Holder.PID, h.Holder.PID)
@@ -303,8 +314,9 @@ func silence(h coleo.Handle) string {
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }
 
-// noteBlocked writes down when the arm cannot go on, because its journal cannot
-// be written or its holder does not answer, and when it can again.
+// noteBlocked records that the arm is blocked, or that it is free again. An arm is
+// blocked when its journal cannot be written or its holder does not answer. Only a change
+// of why is written.
 func (a *arm) noteBlocked(ctx context.Context, why string) {
 	a.mu.Lock()
 	same, id := a.blocked == why, a.record.ID
@@ -318,7 +330,7 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 	}
 }
 
-// removeFiles deletes journals and everything else of the arm.
+// removeFiles deletes all files of the arm, its journals included.
 func (a *arm) removeFiles() error {
 	if err := os.RemoveAll(a.root()); err != nil {
 		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)

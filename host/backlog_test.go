@@ -13,7 +13,7 @@ import (
 	"coleo.dev/store"
 )
 
-// kept is the payload of a test's event.
+// kept is the payload of an event in these tests.
 type kept struct {
 	Text string   `json:"text"`
 	List []string `json:"list,omitempty"`
@@ -36,9 +36,10 @@ func (s *stage) readLog() (all []coleo.Event, pieces int) {
 func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const events = 40 // of 200 kB: two messages of the bus, in far fewer than 500 events
+	const events = 40 // of 200 kB each: together two bus messages, and far fewer than 500 events
 	for i := range events {
-		s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
+		s.check(s.host.append(t.Context(),
+			event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
 	}
 	all, pieces := s.readLog()
 	if len(all) != events || pieces < 2 {
@@ -88,7 +89,7 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 		s.check(err)
 		return len(all)
 	}
-	all, _ := s.readLog() // from the beginning: that proves nothing of what was written down
+	all, _ := s.readLog() // from the beginning, which does not prove that serve has stored anything
 	s.host.read.Store(0)
 	if left := thin(); left != len(all) {
 		t.Fatalf("%d of %d events are left, want all that serve has not read", left, len(all))
@@ -104,8 +105,8 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 	}
 }
 
-// TestNoEventIsBetweenAPieceAndItsHead: serve takes an answer without events for the
-// end of the log, and goes on from the head that it names.
+// TestNoEventIsBetweenAPieceAndItsHead: serve takes an answer without events as the end
+// of the log, and continues from the head in that answer.
 func TestNoEventIsBetweenAPieceAndItsHead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -9,9 +9,11 @@ import (
 	"coleo.dev"
 )
 
-// providers asks an agent CLI that keeps a catalogue of models for it.
+// providers returns the model catalogue of the first installed agent CLI that has one and
+// answers.
 func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
-	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s", h.Hostname))
+	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
+		h.Hostname))
 	for _, name := range h.Registry.List() {
 		harness, getErr := h.Registry.Get(name)
 		if getErr != nil {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestAnIDIsOneHostAgentsAlone: a second one with the id of one that runs is
-// refused, and the first one keeps its arms.
+// TestAnIDIsOneHostAgentsAlone: a second host agent with the id of a running one is
+// refused. The first one keeps its arms.
 func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -24,7 +24,8 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	s.check(db.SetHost(t.Context(), hostID))
 	conn := s.bus.Host()
 	defer conn.Close()
-	second := New(Config{ID: hostID, Hostname: "there", Dir: t.TempDir(), MaxArms: 2, Registry: s.reg, DB: db, Bus: conn, Log: slog.New(slog.DiscardHandler)})
+	second := New(Config{ID: hostID, Hostname: "there", Dir: t.TempDir(), MaxArms: 2, Registry: s.reg, DB: db, Bus: conn,
+		Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -38,6 +39,6 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 		t.Error("the second host agent runs")
 	}
 	s.isThere(id, was)
-	s.again() // its own successor is no other
+	s.again() // its own successor is not another host agent
 	s.isThere(id, was)
 }

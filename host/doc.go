@@ -1,7 +1,7 @@
-// Package host is the host agent: the sessions, states and event log of the
-// arms of one machine.
+// Package host is the host agent. It has the sessions, states and event log of the arms
+// of one machine.
 //
-// It may be killed at any moment. When it starts it finds the holders of its
-// arms, takes up those that prove who they are, and goes on. It decides
-// nothing about arms that need a remedy: the brain does, and orders it.
+// The host agent may be killed at any moment. When it starts again, it finds the holders
+// of its arms, attaches to those that prove who they are, and goes on. It makes no
+// decision about an arm that needs a remedy: the brain decides and sends an order.
 package host

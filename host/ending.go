@@ -12,13 +12,15 @@ import (
 	"coleo.dev/store"
 )
 
-// failed writes down what became of a start that did not come about: its
-// processes are ended first, and those that could not be are named.
+// failed records that a start has failed. It first ends the processes of that start. The
+// event names processes that it could not end.
 func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
-	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(), Detail: cause.Error()}
+	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(),
+		Detail: cause.Error()}
 	if left := sweepStart(c.Arm, c.Nonce); len(left) > 0 {
-		reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left of a start that failed (%v)", left, cause)
+		reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left of a start that failed (%v)",
+			left, cause)
 	}
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		a.reading = reading
@@ -31,15 +33,16 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	a.fileOrLog()
 }
 
-// sweepStart ends what is left of one start of an arm.
+// sweepStart ends the processes that are left of one start of an arm. It returns the
+// processes that it could not end.
 func sweepStart(arm, nonce string) []int {
 	return holder.SweepStarts(arm, holder.OfStart(nonce))
 }
 
-// vacant makes sure that nobody holds an earlier start of the arm, whatever the
-// database says: a holder that proves itself must be killed by an order,
-// one that does not is left alone, and so is whatever lives in one of the arm's
-// folders. What dead ones left behind is for sweep.
+// vacant checks that no earlier start of the arm is still held, whatever the database
+// says. A holder that proves itself must be ended by a kill order first. vacant leaves
+// alone any other process that lives in one of the arm's folders, and returns EConflict.
+// Processes that a dead holder left behind are ended by sweep.
 func (a *arm) vacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
@@ -58,25 +61,30 @@ func (a *arm) vacant() error {
 			return err
 		}
 	}
-	if rule == ruleCopied { // only then: it looks at every process there is
+	// The check for copied arms looks at every process of the machine, so only copied
+	// arms pay for it.
+	if rule == ruleCopied {
 		if left := holder.Marked(a.record.ID); len(left) > 0 {
-			return coleo.Errorf(coleo.EConflict, "this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
+			return coleo.Errorf(coleo.EConflict,
+				"this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
 		}
 	}
 	return nil
 }
 
-// kill ends the arm's whole process tree and returns when it is gone. With a
-// generation it ends that one alone, and only while it is the arm's last.
+// kill ends the arm's whole process tree and returns when the tree is gone. If generation
+// is not 0, kill ends only that generation. It returns EStale if that generation is not
+// the arm's last.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.generation(); generation != 0 && generation != last {
-		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended", generation, a.name(), last)
+		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended",
+			generation, a.name(), last)
 	}
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
-	// A full disk must not keep the arm alive: without room this is written later.
+	// A full disk must not keep the arm alive. Without room this is written later.
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.dead
@@ -86,7 +94,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return err
 	}
 	if record.Handle != nil && holder.Look(record.Handle.Holder) == holder.Stopped {
-		holder.Wake(record.Handle.Holder) // it is who ends the arm
+		holder.Wake(record.Handle.Holder) // only a running holder can end the arm
 	}
 	a.fileOrLog()
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
@@ -113,7 +121,7 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 	return awaitHolder(ctx, s.Handle().Holder)
 }
 
-// awaitHolder returns when a holder whose program has ended has ended too.
+// awaitHolder waits until a holder has ended, after its agent CLI has ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for holder.Look(id) != holder.Dead {
@@ -136,7 +144,8 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	case bus.Silent:
 		return coleo.Errorf(coleo.ETimeout, "end arm %s: %s", record.Name, blocked)
 	case bus.Unproven:
-		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone", record.Name)
+		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone",
+			record.Name)
 	case bus.Proven:
 		client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
 		if err != nil {
@@ -158,11 +167,11 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	})
 }
 
-// killGrace is between hang-up and KILL for an arm that nobody holds.
+// killGrace is the time between hang-up and SIGKILL for an arm that nobody holds.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its journal. The journal goes first: it
-// makes the room in which the rest is written.
+// remove forgets a stopped arm and deletes its files. It deletes the files first, which
+// makes room on a full disk for the rest of the write.
 func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -184,8 +193,8 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	return nil, h.write(ctx, ending, gone)
 }
 
-// endOthers ends what lives in the folders of the arm's other starts: the
-// database may have lost them.
+// endOthers ends whatever runs in the folders of the arm's other starts. The database may
+// not know these starts any more.
 func (a *arm) endOthers() error {
 	var failed error
 	for _, n := range a.occupied() {
@@ -203,8 +212,8 @@ func (a *arm) endOthers() error {
 	return failed
 }
 
-// endProven ends a start whose holder says that it is that one. The holder is told
-// by a signal: only who has its nonce may ask it.
+// endProven ends a start if the holder reports the same arm and generation. It ends the
+// holder by a signal, because only a client with the holder's nonce may send it orders.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -212,7 +221,8 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return err
 	}
 	if s.Arm != arm || s.Generation != generation {
-		return coleo.Errorf(coleo.EUnproven, "its folder is held by start %d of arm %s: it is left alone", s.Generation, s.Arm)
+		return coleo.Errorf(coleo.EUnproven, "its folder is held by start %d of arm %s: it is left alone",
+			s.Generation, s.Arm)
 	}
-	return holder.Terminate(s.Holder) // its nonce may be lost
+	return holder.Terminate(s.Holder) // the nonce may be lost
 }

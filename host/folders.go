@@ -15,20 +15,22 @@ import (
 	"coleo.dev/store"
 )
 
-// ruleCopied is the rule of an arm whose record came with a copied database: its
-// sessions, if there are any, belong to the folder that was copied.
+// ruleCopied is the rule of an arm whose record came with a copied database. The sessions
+// of such an arm, if any, belong to the folder that was copied.
 const ruleCopied = "copied"
 
-// armFile is what an arm's folder says of it when the database is lost or older.
+// armFile holds a copy of the arm's record, for the case that the database is lost or
+// older.
 const armFile = "arm.json"
 
-// keptArm is what armFile holds.
+// keptArm is the content of armFile.
 type keptArm struct {
 	Host   string          `json:"host"` // id of the host agent
 	Record store.ArmRecord `json:"record"`
 }
 
-// keepFile writes the arm's record beside its generations, whole or not at all.
+// keepFile writes the arm's record to the arm's folder. It replaces the file whole or not
+// at all.
 func (a *arm) keepFile() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -53,15 +55,16 @@ func (a *arm) keepFile() error {
 	return nil
 }
 
-// fileOrLog is keepFile for what has been done already.
+// fileOrLog is keepFile for something that has already been done: it logs an error
+// instead of returning it.
 func (a *arm) fileOrLog() {
 	if err := a.keepFile(); err != nil {
 		a.host.Log.Error("keep the arm's file", "arm", a.name(), "error", err)
 	}
 }
 
-// LastID returns the id that the host agent of a state folder had, by what its
-// arms' folders say; "" when they say nothing.
+// LastID returns the id that the host agent of a state folder had, according to the arms'
+// folders. It returns "" when no folder has an id.
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host != "" {
@@ -101,8 +104,8 @@ func readKept(dir, id string) (keptArm, error) {
 	return kept, nil
 }
 
-// takeFolders brings the database up to what the arms' folders say: it may have
-// been lost, or put back from an older copy.
+// takeFolders updates the database from the arms' folders. The database may have been
+// lost, or restored from an older copy.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
@@ -134,8 +137,8 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	return nil
 }
 
-// tellNameless writes down what runs in the folder of an arm of which neither the
-// database nor the folder says what it is.
+// tellNameless records the processes that run in the folder of an arm that neither the
+// database nor the folder describes.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
 	if _, there := known[id]; there {
 		return
@@ -144,14 +147,15 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	for _, n := range a.occupied() {
 		client, err := holder.Dial(a.dirOf(n), "")
 		if err != nil {
-			continue // a guard, which ends
+			continue // a guard, which is about to end
 		}
 		s, err := client.Status()
 		_ = client.Close()
 		if err != nil {
 			continue
 		}
-		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to take it up: 'kill %d' ends it", n, id, s.Holder.PID)
+		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to take it up: 'kill %d' ends it",
+			n, id, s.Holder.PID)
 		h.Log.Warn("an orphan is left", "arm", id, "note", text)
 		if err := h.append(ctx, event(id, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
 			h.Log.Error("write down an orphan", "arm", id, "error", err)
@@ -159,7 +163,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	}
 }
 
-// takeFolder takes an arm's record from its folder if that is newer than the
+// takeFolder takes an arm's record from its folder, if that record is newer than the
 // database's.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
@@ -171,7 +175,7 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	}
 	err := h.DB.PutArm(ctx, kept)
 	if coleo.ErrorCode(err) == coleo.EConflict {
-		kept.Name = kept.ID // another arm has its name by now
+		kept.Name = kept.ID // another arm has the name now
 		err = h.DB.PutArm(ctx, kept)
 	}
 	if err == nil {
@@ -180,8 +184,8 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer tells whether an arm's folder knows of a later start than the database, or
-// of another one with the same number, which runs.
+// newer reports whether the arm's folder has a later start than the database. It also
+// returns true for a different start of the same generation, if that start still runs.
 func newer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
@@ -198,8 +202,8 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// found returns the handle of a start whose host agent did not live to write it
-// down; nil when nothing of it is there.
+// found returns the handle of a start whose host agent was killed before it wrote the
+// handle down. It returns nil when nothing of that start is there.
 func found(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
@@ -219,9 +223,10 @@ func found(r store.ArmRecord) *coleo.Handle {
 	}
 }
 
-// atHome returns a record whose folders are in this state folder. One that names
-// another folder came with a state folder that was moved, and is put right, or
-// that was copied: then its session is not this host agent's.
+// atHome returns the record with the folders of this state folder, and reports whether it
+// changed the record. A record that names another folder comes from a state folder that
+// was moved or copied. After a move, atHome corrects the path. After a copy, the session
+// belongs to the other host agent, and atHome removes it from the record.
 func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
@@ -243,7 +248,7 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	return r, true
 }
 
-// generations returns the numbers of the arm's starts whose folders are there.
+// generations returns the numbers of the arm's starts that still have a folder.
 func (a *arm) generations() []int {
 	entries, err := os.ReadDir(a.root())
 	if err != nil {
@@ -258,8 +263,8 @@ func (a *arm) generations() []int {
 	return out
 }
 
-// newest returns the number of the arm's last start, by the database or by its
-// folders, whichever is newer.
+// newest returns the number of the arm's last start. It is the highest number in the
+// database and in the folders.
 func (a *arm) newest() int {
 	n := a.generation()
 	for _, g := range a.generations() {
@@ -268,7 +273,7 @@ func (a *arm) newest() int {
 	return n
 }
 
-// occupied returns the starts in whose folders a holder or its guard lives.
+// occupied returns the starts whose folders are in use by a holder or its guard.
 func (a *arm) occupied() []int {
 	var out []int
 	for _, n := range a.generations() {
@@ -279,9 +284,9 @@ func (a *arm) occupied() []int {
 	return out
 }
 
-// vacated waits until nobody lives in the folder of a start, and returns who does
-// when it is no guard that ends. A holder whose program has ended is on its way
-// out.
+// vacated waits until a folder of a start is free. It waits only for a guard that is
+// about to end, and for a holder whose agent CLI has ended. Any other process in the
+// folder is an error, EConflict.
 func (a *arm) vacated(n int) error {
 	client, err := holder.Dial(a.dirOf(n), "")
 	switch coleo.ErrorCode(err) {
@@ -296,11 +301,11 @@ func (a *arm) vacated(n int) error {
 	if err != nil || holder.Look(s.Process) == holder.Dead {
 		return err
 	}
-	return coleo.Errorf(coleo.EConflict, "start %d of arm %s still runs (process %d): 'coleo arm kill %s' ends it", n, a.name(), s.Process.PID, a.name())
+	return coleo.Errorf(coleo.EConflict, "start %d of arm %s still runs (process %d): 'coleo arm kill %s' ends it",
+		n, a.name(), s.Process.PID, a.name())
 }
 
-// tellOrphans writes down which starts of the arm run beside the one that it is
-// known by.
+// tellOrphans records the starts of the arm that run beside its known start.
 func (a *arm) tellOrphans(ctx context.Context) {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -309,7 +314,8 @@ func (a *arm) tellOrphans(ctx context.Context) {
 		if handle != nil && handle.Generation == n || a.vacated(n) == nil {
 			continue
 		}
-		text := fmt.Sprintf("start %d of arm %s runs, and nobody follows it: 'coleo arm kill %s' ends it", n, a.name(), a.name())
+		text := fmt.Sprintf("start %d of arm %s runs, and nobody follows it: 'coleo arm kill %s' ends it",
+			n, a.name(), a.name())
 		a.host.Log.Warn("an orphan is left", "arm", a.name(), "note", text)
 		if err := a.host.append(ctx, event(a.record.ID, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
 			a.host.Log.Error("write down an orphan", "arm", a.name(), "error", err)

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// without carries out do while no host agent runs.
+// without calls do while no host agent runs.
 func (s *stage) without(do func()) {
 	s.t.Helper()
 	s.halt()
@@ -26,8 +26,8 @@ func (s *stage) loseDB() {
 	}
 }
 
-// copyDB returns the database as it is while no host agent runs, restoreDB puts
-// such a copy in its place.
+// copyDB returns a copy of the database while no host agent runs. restoreDB puts such a
+// copy back.
 func (s *stage) copyDB() []byte {
 	s.t.Helper()
 	raw, err := os.ReadFile(s.path("host.db"))
@@ -46,7 +46,7 @@ func (s *stage) report(id string) bus.ArmReport {
 	return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id})
 }
 
-// spawnOrder is an order to start the arm of that name again.
+// spawnOrder returns an order to start the arm of that name again.
 func (s *stage) spawnOrder(name string) bus.SpawnOrder {
 	return bus.SpawnOrder{
 		ID: filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name, Name: name, Harness: "fake",
@@ -57,7 +57,8 @@ func (s *stage) spawnOrder(name string) bus.SpawnOrder {
 func (s *stage) isThere(id string, want bus.ArmReport) {
 	s.t.Helper()
 	got := s.report(id)
-	if !got.Attached || got.Generation != want.Generation || got.Handle == nil || got.Handle.Process != want.Handle.Process {
+	if !got.Attached || got.Generation != want.Generation || got.Handle == nil ||
+		got.Handle.Process != want.Handle.Process {
 		s.t.Errorf("arm %s is %+v, want start %d with process %d", id, got, want.Generation, want.Handle.Process.PID)
 	}
 	if holder.Look(want.Handle.Process) != holder.Alive {
@@ -96,8 +97,8 @@ func TestAnArmIsTakenUpBehindAnOlderDatabase(t *testing.T) {
 	s.isThere(id, was)
 }
 
-// TestNothingIsStartedBesideWhatRunsInAnArmsFolder: also when neither the database
-// nor the folder says what it is.
+// TestNothingIsStartedBesideWhatRunsInAnArmsFolder: this holds even if neither the
+// database nor the folder describes what runs.
 func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -114,7 +115,7 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	if holder.Look(was.Handle.Process) != holder.Alive {
 		t.Error("what ran was ended")
 	}
-	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // it is known by the refused order
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // the refused order has made the arm known
 	if holder.Look(was.Handle.Process) != holder.Dead {
 		t.Error("what ran was not ended by kill")
 	}
@@ -124,8 +125,8 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	}
 }
 
-// TestWhatAKilledHostAgentStartedIsFound: it was killed between the start and the
-// moment at which it writes down what it started.
+// TestWhatAKilledHostAgentStartedIsFound: the host agent was killed between the start and
+// the write that records it.
 func TestWhatAKilledHostAgentStartedIsFound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -141,8 +142,8 @@ func TestWhatAKilledHostAgentStartedIsFound(t *testing.T) {
 	s.isThere(id, was)
 }
 
-// TestACopyOfTheFolderLeavesTheArmsToTheOther: it neither takes them up nor ends
-// them, nor starts them a second time.
+// TestACopyOfTheFolderLeavesTheArmsToTheOther: a host agent on a copied folder does not
+// attach to the arms, end them or start them again.
 func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	t.Parallel()
 	s, other := newStage(t), newStage(t)

@@ -7,18 +7,19 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is below how many free bytes holders are asked whether they can still
-// write: several times what one of them writes at once.
+// littleRoom is a number of free bytes. Below it, holders are asked whether they can
+// still write. It is several times the size of one holder's write.
 const littleRoom = 4 << 20
 
-// fullDisk looks for arms whose output cannot be kept.
+// fullDisk guards the search for arms whose output cannot be stored.
 type fullDisk struct {
 	mu      sync.Mutex
 	looking bool
 }
 
-// lookBlocked asks the holders, in the background, which arms stand still: while
-// the disk is almost full, and until none does any more. Otherwise each beat looks.
+// lookBlocked asks the holders in the background which arms are blocked. It asks while
+// the disk is almost full, and until no arm is blocked. At other times only each beat
+// asks.
 func (h *Host) lookBlocked() {
 	left, known := store.Room(h.Dir)
 	need := known && left < littleRoom
@@ -44,7 +45,7 @@ func (h *Host) lookBlocked() {
 	})
 }
 
-// standsStill says why the arm cannot go on, "" when it can.
+// standsStill returns why the arm cannot go on, or "" when it can.
 func (a *arm) standsStill() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 	"coleo.dev/bus"
 )
 
-// Files in the arm's own folder that hold what was given for the arm.
+// These files in the arm's own folder hold what the user gave for the arm.
 const (
-	// envFile holds the environment. It is the only file in which the values stand.
+	// envFile holds the environment. No other file holds the values.
 	envFile = "env.json"
-	// scriptFile holds what the scripted model answers.
+	// scriptFile holds the answers of the scripted model.
 	scriptFile = "script.json"
 )
 
-// takeGiven writes down what an order gives for the arm, so that each later start
-// has it too, and fills in the environment of this start. A start that does not
-// come about calls undo.
+// takeGiven stores what an order gives for the arm, so that each later start has it too.
+// It also fills in the environment of this start. The caller calls undo if the start
+// fails.
 func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
 	undoScript := func() error { return nil }
 	if o.Script != "" {
@@ -39,8 +39,8 @@ func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() err
 	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
 }
 
-// takeEnv fills in the environment of a start. Without one that is given, what
-// was given before holds.
+// takeEnv fills in the environment of a start. Without a given environment, the stored
+// one applies.
 func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
 	kept, err := a.keptEnv()
 	if err != nil {
@@ -58,15 +58,17 @@ func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func(
 		c.Env, c.EnvNames = given, coleo.EnvNames(given)
 		return undo, nil
 	}
-	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames), func(name string) bool { _, there := kept[name]; return there }); len(lost) > 0 {
-		return nil, coleo.Errorf(coleo.EConflict, "nothing was started: the arm needs the environment variables %s, and their values are not in %s: 'coleo arm spawn -n %s' with -e or --env-file gives them again",
+	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames),
+		func(name string) bool { _, there := kept[name]; return there }); len(lost) > 0 {
+		return nil, coleo.Errorf(coleo.EConflict,
+			"nothing was started: the arm needs the environment variables %s, and their values are not in %s: 'coleo arm spawn -n %s' with -e or --env-file gives them again",
 			strings.Join(lost, ", "), filepath.Join(a.root(), envFile), a.name())
 	}
 	c.Env, c.EnvNames = kept, coleo.EnvNames(kept)
 	return undo, nil
 }
 
-// keptEnv returns the environment that was given for the arm; nil for none.
+// keptEnv returns the arm's stored environment, or nil if there is none.
 func (a *arm) keptEnv() (map[string]string, error) {
 	path := filepath.Join(a.root(), envFile)
 	raw, err := os.ReadFile(path)
@@ -77,14 +79,16 @@ func (a *arm) keptEnv() (map[string]string, error) {
 		return nil, fmt.Errorf("read the environment of arm %s: %w", a.name(), err)
 	}
 	var env map[string]string
-	if json.Unmarshal(raw, &env) != nil { // whose error could quote a value
-		return nil, coleo.Errorf(coleo.EInternal, "%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again", path, a.name())
+	if json.Unmarshal(raw, &env) != nil { // the error of json could quote a value
+		return nil, coleo.Errorf(coleo.EInternal,
+			"%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again",
+			path, a.name())
 	}
 	return env, nil
 }
 
-// replace writes one of the arm's files, whole or not at all. undo puts back what
-// was there before.
+// replace writes one of the arm's files, whole or not at all. The function undo restores
+// the previous file.
 func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
 	path := filepath.Join(a.root(), name)
 	before, err := os.ReadFile(path)
@@ -103,7 +107,7 @@ func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
 	}, nil
 }
 
-// writeWhole writes a file for its owner alone, onto the disk.
+// writeWhole writes a file that only its owner can read, and syncs it to the disk.
 func writeWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -125,7 +129,7 @@ func writeWhole(path string, data []byte) error {
 	return err
 }
 
-// startedAs is what others may know of how an arm was started.
+// startedAs returns the part of an arm's start configuration that others may see.
 func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
 	c.Arm, c.Generation, c.Nonce, c.Dir, c.Env, c.Environ = "", 0, "", "", nil, nil
 	return &c

@@ -20,23 +20,23 @@ import (
 	"coleo.dev/store"
 )
 
-// Config is what a host agent runs with.
+// Config is the configuration of a host agent.
 type Config struct {
 	ID        string // unique among the hosts of one serve
 	Hostname  string
 	Platform  string
 	Version   string
-	Dir       string   // state folder; arms/ below it is this package's
-	Path      []string // folders in which agent CLIs are looked for first
-	Environ   []string // of the user, passed on by the harnesses' allow-lists
+	Dir       string   // state folder; this package owns arms/ below it
+	Path      []string // agent CLIs are looked up here first
+	Environ   []string // of the user; the harnesses' allow-lists pass it on
 	MaxArms   int
-	Keep      int64 // of each arm's output, in bytes; 0 means the holder's own bound
-	AllowSudo bool  // arms may gain rights: see coleo.SpawnConfig
-	// ScriptedModel is the command that starts the scripted model and then becomes
-	// the program behind it: --addr ADDR [--script FILE] -- PROGRAM [ARG...].
+	Keep      int64 // bytes of output to keep per arm; 0 means the holder's own bound
+	AllowSudo bool  // arms may gain privileges, see coleo.SpawnConfig
+	// ScriptedModel is the command that starts the scripted model. The command then
+	// becomes the program behind it: --addr ADDR [--script FILE] -- PROGRAM [ARG...].
 	ScriptedModel []string
 	StartedAt     time.Time
-	Now           func() time.Time // the time of day; nil: time.Now
+	Now           func() time.Time // the time of day; nil means time.Now
 	Registry      *registry.Registry
 	DB            *store.HostDB
 	Bus           *bus.Conn
@@ -50,7 +50,7 @@ type Host struct {
 	mu   sync.Mutex
 	arms map[string]*arm // by id
 	runs sync.WaitGroup  // the followers of sessions
-	ctx  context.Context // ends with Run
+	ctx  context.Context // ends when Run ends
 	end  context.CancelFunc
 
 	owed  owed
@@ -58,23 +58,25 @@ type Host struct {
 
 	marked marking
 	full   fullDisk
-	read   atomic.Uint64 // how far serve has the log
-	rules  rereader      // of Run alone
+	read   atomic.Uint64 // the position up to which serve has read the log
+	rules  rereader      // used by Run alone
 
-	instance string    // random: tells it from another host agent with the same id
-	began    time.Time // when it took the id
+	instance string    // random; it differs from another host agent with the same id
+	began    time.Time // the time when this process took the id
 }
 
-// New returns a host agent that does nothing yet.
+// New returns a host agent. Run starts it.
 func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: holder.Traces}, instance: rand.Text(), began: time.Now()}
+	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: holder.Traces}, instance: rand.Text(),
+		began: time.Now()}
 }
 
-// Run takes up the arms that are there and carries out commands until ctx
-// ends. The arms live on.
+// Run attaches to the existing arms and carries out orders until ctx ends. Then it closes
+// the sessions and returns nil. The arms continue to run. Run returns EConflict if
+// another live host agent has the same id.
 func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,7 +104,7 @@ func (h *Host) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			h.keepReserve()
-			h.rules.again = true // an arm may have begun by what was about to change
+			h.rules.again = true // an arm may have started with a description that was about to change
 			h.beat()
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)
@@ -110,7 +112,7 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-look.C:
 			h.reread(ctx)
 			h.adoptSilent()
-		case <-h.Bus.Back(): // to a serve that may have called the roll before
+		case <-h.Bus.Back(): // serve may be new and may have called the roll already
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)
 			}
@@ -122,8 +124,8 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// claim takes this host agent's id, unless another live one has it: two with one
-// id would follow, and start, the same arms.
+// claim takes this host agent's id, unless another live host agent has it. Two host
+// agents with one id would follow the same arms and start them twice.
 func (h *Host) claim(ctx context.Context) error {
 	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
 		return err
@@ -131,8 +133,8 @@ func (h *Host) claim(ctx context.Context) error {
 	return h.contest(ctx)
 }
 
-// contest looks whether another host agent has had the id for longer. That it
-// could not look is no reason to end.
+// contest checks whether another host agent has had the id for longer. If the check
+// itself fails, the host agent goes on.
 func (h *Host) contest(ctx context.Context) error {
 	err := h.Bus.Contest(ctx, h.ID, h.mine())
 	if coleo.ErrorCode(err) == coleo.EConflict {
@@ -145,22 +147,22 @@ func (h *Host) mine() bus.Claim {
 	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
 }
 
-// yield lets go of the arms because the id is another host agent's.
+// yield closes the sessions because the id belongs to another host agent.
 func (h *Host) yield(because error) error {
 	h.letGo()
 	return because
 }
 
-// letGo closes every session; the agent CLIs run on.
+// letGo closes every session. The agent CLIs continue to run.
 func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
 	}
-	h.end() // what runs beside the sessions ends too
+	h.end() // ends what runs beside the sessions
 	h.runs.Wait()
 }
 
-// adoptAll takes up every arm that should be running.
+// adoptAll attaches to every arm that should be running.
 func (h *Host) adoptAll(ctx context.Context) error {
 	if err := h.takeFolders(ctx); err != nil {
 		return err
@@ -178,12 +180,13 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // its end was ordered, and nobody saw it
+			case record.Desired != coleo.DesiredRunning: // its end was ordered, and nobody has seen it end
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
 			case record.Handle == nil:
-				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable, "the host agent ended while it started the arm, and nothing of that start is there"))
+				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable,
+					"the host agent ended while it started the arm, and nothing of that start is there"))
 			default:
 				if err := a.adopt(ctx); err != nil {
 					h.Log.Warn("take up arm", "arm", a.name(), "error", err)
@@ -196,7 +199,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	return nil
 }
 
-// arm returns an arm by id or name.
+// arm returns an arm by id or name. It returns ENotFound if there is none.
 func (h *Host) arm(key string) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -233,8 +236,8 @@ func (h *Host) all() []*arm {
 	return out
 }
 
-// reports looks at arms at the same time: a holder that does not answer takes
-// long to be given up.
+// reports returns the reports of all given arms. It asks the holders at the same time,
+// because a holder that does not answer costs a long wait.
 func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
 
 func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
@@ -247,7 +250,7 @@ func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	return out
 }
 
-// beat publishes a sign of life, with all arms.
+// beat publishes a heartbeat with all arms.
 func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
@@ -264,10 +267,10 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a sign of life with one arm, whose start or end has just been
-// written down. It asks the holder of that arm alone, and of an end nobody.
+// beatOf publishes a heartbeat with one arm, whose start or end has just been written. It
+// asks only that arm's holder. After an end it asks no holder.
 func (h *Host) beatOf(a *arm) {
-	b := h.newBeat() // its head comes before the looks at the arm
+	b := h.newBeat() // takes the head before it looks at the arm
 	p := a.pulse()
 	if b.Of, b.Pulse = p.ID, &p; p.Attached {
 		b.Arms = armBeat(a.vouch())
@@ -282,7 +285,7 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat is an arm's part of a beat, which only a live one has.
+// armBeat returns an arm's part of a heartbeat. Only a live arm has one.
 func armBeat(r bus.ArmReport) []bus.ArmBeat {
 	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
 		return nil
@@ -296,7 +299,7 @@ func (h *Host) publish(b bus.Beat) {
 	}
 }
 
-// capabilities are the harnesses whose agent CLI is installed here.
+// capabilities returns the harnesses whose agent CLI is installed on this machine.
 func (h *Host) capabilities() []string {
 	var out []string
 	for _, name := range h.Registry.List() {
@@ -324,9 +327,9 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// append adds what has happened to the log and tells serve that it has grown. An
-// event that cannot be written is an error for whoever caused it, unless the disk
-// is full: then it is written later.
+// append adds events that have happened to the log, and tells serve that the log has
+// grown. It returns an error if the events cannot be written. On a full disk it returns
+// nil, and the events are written later.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }
@@ -354,16 +357,17 @@ func (h *Host) grew() {
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {
-		data = nil // payloads are plain structs of ours
+		data = nil // cannot happen: payloads are plain structs of this module
 	}
 	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
 }
 
-// carryOut is the handler of the bus.
+// carryOut handles the orders that arrive on the bus.
 func (h *Host) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (any, error) {
 	order, ok := h.orders()[op]
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "this host agent (version %s) does not know %q: update it", h.Version, op)
+		return nil, coleo.Errorf(coleo.EUnsupported, "this host agent (version %s) does not know %q: update it",
+			h.Version, op)
 	}
 	out, err := order(ctx, data)
 	if err != nil && !errors.As(err, new(*coleo.Error)) {

@@ -8,9 +8,9 @@ import (
 	"coleo.dev/store"
 )
 
-// interrupting notes in the open runs that their turn is being interrupted. It
-// does so before a key is pressed, because the turn may end at once. The function
-// that it returns takes the note back, if the error says that no key was pressed.
+// interrupting marks the open runs as interrupted. It does so before a key is pressed,
+// because the turn may end at once. The returned function removes the mark if its error
+// shows that no key was pressed.
 func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
 	now := s.State().State
 	a.mu.Lock()
@@ -22,7 +22,7 @@ func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(erro
 	a.noteInterrupted(ctx, true)
 	return func(err error) {
 		switch coleo.ErrorCode(err) {
-		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // it may end yet
+		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // the turn may still end
 		default:
 			a.noteInterrupted(context.WithoutCancel(ctx), false)
 		}

@@ -48,7 +48,7 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 	id := s.arm("ada")
 	a, err := s.host.arm(id)
 	s.check(err)
-	ages := func(left time.Duration) { // as if that were left of it
+	ages := func(left time.Duration) { // sets the time that is left of the lease
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.lease.Until = time.Now().Add(left)
@@ -63,7 +63,7 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 			}
 		},
 		"a key": func() { must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: first.ID, Data: []byte("x\x15")}) },
-		"a size": func() { // as it is: another one is drawn some time later
+		"a size": func() { // the same size; a different one would be drawn some time later
 			must[any](s, bus.OpResize, bus.ResizeOrder{Arm: id, Lease: first.ID, Cols: 120, Rows: 40})
 		},
 	} {

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/store"
 )
 
-// spawn starts an arm, or the next generation of a stopped one.
+// spawn starts an arm, or the next generation of a stopped arm.
 func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	if err := coleo.CheckName(o.Name); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	return a.report(), nil
 }
 
-// enlist finds the arm of an order, or makes it.
+// enlist returns the arm of an order. It creates the arm if it does not exist yet.
 func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,7 +50,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 		}
 	}
 	if running >= h.MaxArms {
-		return nil, coleo.Errorf(coleo.EConflict, "Agent at capacity (%d arms): stop one, or start the host agent with a larger --max-arms", h.MaxArms)
+		return nil, coleo.Errorf(coleo.EConflict,
+			"Agent at capacity (%d arms): stop one, or start the host agent with a larger --max-arms", h.MaxArms)
 	}
 	if a, ok := h.arms[o.ID]; ok {
 		return a, nil
@@ -63,16 +64,18 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// start begins the arm's next generation. Nothing of the last one may be left.
+// start starts the arm's next generation. No process of an earlier generation may be
+// left.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	if _, err := a.live(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
-	next := max(a.newest()+1, o.Config.Generation) // it may have run elsewhere since
+	next := max(a.newest()+1, o.Config.Generation) // the arm may have run on another host meanwhile
 	if err := a.vacant(); err != nil {
 		return err
 	}
-	if first := o.Drawn && next == 1; !first { // nothing can carry the mark of an id that was drawn just now
+	// No process can carry the mark of an id that was drawn just now.
+	if first := o.Drawn && next == 1; !first {
 		if err := a.sweepToStart(next); err != nil {
 			return err
 		}
@@ -102,7 +105,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return left
 	})
 	if err == nil {
-		err = a.keepFile() // so that whoever loses the database finds the start again
+		err = a.keepFile() // so that the start can be found again if the database is lost
 	}
 	if err == nil {
 		err = a.launch(ctx, harness, c)
@@ -113,8 +116,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	return nil
 }
 
-// launch starts the agent CLI of a generation that is written down. What cannot be
-// written down afterwards is ended: nobody would follow it.
+// launch starts the agent CLI of a generation that is already written down. If launch
+// cannot write the result down, it ends the agent CLI, because nobody would follow it.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
 	made, err := a.withModel(c)
 	var s coleo.Session
@@ -141,7 +144,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	return nil
 }
 
-// adopt takes up the session of an earlier host agent, on proof.
+// adopt attaches to the session of an earlier host agent. The holder must prove itself.
 func (a *arm) adopt(ctx context.Context) error {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -173,7 +176,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
-		run.Cursor = 0 // of another session object
+		run.Cursor = 0 // the cursor belonged to another session object
 		a.run = &run
 	}
 	a.mu.Unlock()
@@ -187,8 +190,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent takes up the sessions whose holder was stopped by a signal and goes on.
-// Other silent holders are asked at each beat.
+// adoptSilent attaches to the sessions whose holder was stopped by a signal and runs
+// again. Other silent holders are asked at each beat.
 func (h *Host) adoptSilent() {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -200,8 +203,7 @@ func (h *Host) adoptSilent() {
 	}
 }
 
-// adoptLate takes up a session whose holder answers now, and did not when it was
-// to be taken up.
+// adoptLate attaches to a session whose holder answers now but did not answer earlier.
 func (a *arm) adoptLate() {
 	a.mu.Lock()
 	silent := a.silent && a.record.Desired == coleo.DesiredRunning
@@ -217,23 +219,25 @@ func (a *arm) adoptLate() {
 	})
 }
 
-// readingTimeout bounds how long an arm that is taken up may take until its
-// screen is read: a settling time, but for one that still starts.
+// readingTimeout bounds the wait for the first reading after an attach. It covers a
+// settling time, but not an agent CLI that is still starting.
 const readingTimeout = 2 * time.Second
 
-// awaitReading returns when the session has been read, so that who hears that
-// the arm is there again can use it.
+// awaitReading waits until the session's screen has been read. A caller that learns of
+// the attached arm can then use it.
 func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
-	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
+	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed,
+		coleo.Dead)
 }
 
-// lost writes down that a session cannot be taken up. What is left of an arm
-// whose holder has died is ended; what failed the proof is left alone; and one
-// whose holder only does not answer is tried again with each beat.
+// lost records that the host agent cannot attach to a session. If the holder has died,
+// lost ends what is left of the arm. If the proof has failed, lost leaves the arm alone.
+// If the holder only does not answer, each heartbeat tries again.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
-	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true, Detail: cause.Error()}
+	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true,
+		Detail: cause.Error()}
 	switch coleo.ErrorCode(cause) {
 	case coleo.EUnavailable:
 		if left := sweepStart(handle.Arm, handle.Nonce); len(left) > 0 {
@@ -260,8 +264,8 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 	return cause
 }
 
-// awaitAnswer writes down that an arm has a holder that does not answer yet: how
-// it is nobody knows.
+// awaitAnswer records that the arm's holder does not answer yet. The state of such an arm
+// is unknown.
 func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 	now := time.Now().UTC()
 	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}
@@ -270,12 +274,12 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 		from := r.State
 		a.reading, a.silent = reading, true
 		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
-		return []coleo.Event{event(r.ID, coleo.EventState, coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
+		return []coleo.Event{event(r.ID, coleo.EventState, coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading,
+			From: from})}
 	})
 }
 
-// rebooted tells whether the machine has started anew since the handle was
-// made.
+// rebooted reports whether the machine has booted again since the handle was made.
 func rebooted(h coleo.Handle) bool {
 	me, err := holder.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID

@@ -10,8 +10,9 @@ import (
 	"coleo.dev"
 )
 
-// TestALongPromptTakesNoLongerForThoseBeforeIt compares the first prompts of 100 kB
-// in a row with the last, each at its best: the machine may be loaded.
+// TestALongPromptTakesNoLongerForThoseBeforeIt compares the first prompts of 100 kB in a
+// row with the last ones. It takes the best time of each, because the machine may be
+// loaded.
 func TestALongPromptTakesNoLongerForThoseBeforeIt(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")

@@ -10,7 +10,7 @@ import (
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
 
-// decoded makes an order of a function with a typed argument.
+// decoded turns a function with a typed argument into an order.
 func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var o T
@@ -23,7 +23,7 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm makes an order of a function on one arm.
+// onArm turns a function on one arm into an order.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
@@ -34,7 +34,7 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	})
 }
 
-// orders is what this host agent can be told to do.
+// orders returns the orders that this host agent carries out.
 func (h *Host) orders() map[bus.Op]order {
 	return map[bus.Op]order{
 		bus.OpSpawn:     decoded(h.spawn),
@@ -79,7 +79,7 @@ func (h *Host) orders() map[bus.Op]order {
 	}
 }
 
-// kill ends an arm, unless another start of it is meant than its last.
+// kill ends an arm. It returns EStale if the order names a start that is not the last.
 func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
 	return reports(h.all()), nil
 }
 
-// eventsAtOnce bounds one piece of the log.
+// eventsAtOnce bounds the number of events in one answer.
 const eventsAtOnce = 500
 
 func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
@@ -114,7 +114,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	head, epoch := h.DB.Head(), h.DB.Epoch() // before the list, so that no event is between the two
+	// The head is read before the list, so that no event falls between the two.
+	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // somebody looks: no need to wait for the next beat
+	a.noteBlocked(ctx, r.Blocked) // the caller is looking now, so do not wait for the next beat
 	x.Blocked = r.Blocked
 	return x, nil
 }

@@ -22,18 +22,22 @@ func TestOrdersThatCannotBeCarriedOutAreRefusedWithTheirCode(t *testing.T) {
 		order any
 		want  coleo.Code
 	}{
-		"an op of a newer serve":          {"juggle", nil, coleo.EUnsupported},
-		"an arm that is not there":        {bus.OpReport, bus.ArmOrder{Arm: "nobody"}, coleo.ENotFound},
-		"an order of another form":        {bus.OpPrompt, []string{"no"}, coleo.EInvalid},
-		"an empty prompt":                 {bus.OpPrompt, promptOrder(id, " "), coleo.EInvalid},
-		"an answer to no question":        {bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}}, coleo.EStale},
-		"usage that nobody counts":        {bus.OpUsage, bus.ArmOrder{Arm: id}, coleo.EUnsupported},
-		"the removal of a running arm":    {bus.OpRemove, bus.ArmOrder{Arm: id}, coleo.EConflict},
-		"a second start":                  {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.ID, o.Name = id, "ada" }), coleo.EConflict},
-		"another arm of that name":        {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Name = "ada" }), coleo.EConflict},
-		"a name that is none":             {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Name = "a b" }), coleo.EInvalid},
-		"a harness that nobody knows":     {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Harness = "nothing" }), coleo.EInvalid},
-		"a work folder that is not there": {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Config.Workdir = s.path("nowhere") }), coleo.EInvalid},
+		"an op of a newer serve":   {"juggle", nil, coleo.EUnsupported},
+		"an arm that is not there": {bus.OpReport, bus.ArmOrder{Arm: "nobody"}, coleo.ENotFound},
+		"an order of another form": {bus.OpPrompt, []string{"no"}, coleo.EInvalid},
+		"an empty prompt":          {bus.OpPrompt, promptOrder(id, " "), coleo.EInvalid},
+		"an answer to no question": {bus.OpRespond,
+			bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}}, coleo.EStale},
+		"usage that nobody counts":     {bus.OpUsage, bus.ArmOrder{Arm: id}, coleo.EUnsupported},
+		"the removal of a running arm": {bus.OpRemove, bus.ArmOrder{Arm: id}, coleo.EConflict},
+		"a second start": {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.ID, o.Name = id, "ada" }),
+			coleo.EConflict},
+		"another arm of that name": {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Name = "ada" }), coleo.EConflict},
+		"a name that is none":      {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Name = "a b" }), coleo.EInvalid},
+		"a harness that nobody knows": {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.Harness = "nothing" }),
+			coleo.EInvalid},
+		"a work folder that is not there": {bus.OpSpawn,
+			spawn(func(o *bus.SpawnOrder) { o.Config.Workdir = s.path("nowhere") }), coleo.EInvalid},
 	} {
 		t.Run(what, func(t *testing.T) { (&stage{t: t, serve: s.serve}).refused(tt.want, tt.op, tt.order) })
 	}
@@ -51,7 +55,8 @@ func TestAPromptForAnArmThatAsksIsRefusedWithTheDialog(t *testing.T) {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog != nil
 	})
 	s.refused(coleo.EBlocked, bus.OpPrompt, promptOrder(id, "yes"))
-	s.refused(coleo.EStale, bus.OpRespond, bus.RespondOrder{Arm: id, Dialog: "another", Decision: coleo.Decision{Choice: coleo.Approve}})
+	s.refused(coleo.EStale, bus.OpRespond,
+		bus.RespondOrder{Arm: id, Dialog: "another", Decision: coleo.Decision{Choice: coleo.Approve}})
 	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
 	s.awaits(id, coleo.Idle)
 	if got := s.events(id, coleo.EventDecision); len(got) != 1 {
@@ -67,7 +72,8 @@ func TestWhatAnArmHasPrintedIsThereAfterItsEnd(t *testing.T) {
 	s.awaits(id, coleo.Idle)
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
 	for op, order := range map[bus.Op]any{
-		bus.OpPrompt: promptOrder(id, "say no"), bus.OpScreen: bus.ScreenOrder{Arm: id}, bus.OpInterrupt: bus.ArmOrder{Arm: id}, bus.OpExplain: bus.ArmOrder{Arm: id},
+		bus.OpPrompt: promptOrder(id, "say no"), bus.OpScreen: bus.ScreenOrder{Arm: id},
+		bus.OpInterrupt: bus.ArmOrder{Arm: id}, bus.OpExplain: bus.ArmOrder{Arm: id},
 	} {
 		s.refused(coleo.EExited, op, order)
 	}

@@ -9,45 +9,47 @@ import (
 	"coleo.dev/store"
 )
 
-// need says what becomes of a write for which the disk has no room.
+// need decides what becomes of a write when the disk is full.
 type need string
 
 const (
-	// intended is about to be done: without room it is refused, and not done.
+	// intended is for what is about to be done. Without room the write is refused, and
+	// the action is not done.
 	intended need = "intended"
-	// happened has been done or seen: it is kept in memory and written as soon as
-	// there is room.
+	// happened is for what has been done or seen. Without room it stays in memory and is
+	// written as soon as there is room.
 	happened need = "happened"
-	// ending is happened, of what ends or removes an arm: it may use the reserve.
+	// ending is like happened, for what ends or removes an arm. It may use the reserve.
 	ending need = "ending"
 )
 
 const (
-	// owedMost bounds what is kept in memory for a full disk, in writes.
+	// owedMost bounds the number of writes in memory while the disk is full.
 	owedMost = 10_000
-	// owedBytes bounds the payloads of its events.
+	// owedBytes bounds the size of their event payloads.
 	owedBytes = 32 << 20
-	// payEvery is how often room is looked for while something is owed.
+	// payEvery is the time between two attempts to write the pending writes.
 	payEvery = time.Second
 )
 
-// writing is one transaction: events, and an arm's record or its end with them.
+// writing is one transaction: events, and the update or removal of an arm's record.
 type writing struct {
 	events []coleo.Event
-	put    *arm   // its record as it is when it is written
-	forget string // id of an arm
+	put    *arm   // stored with its record at the time of the write
+	forget string // id of the arm to remove
 }
 
-// owed is what has happened and is not written down for lack of room, in order.
+// owed holds the pending writes in order. They are pending because the disk was full.
 type owed struct {
-	mu     sync.Mutex // held over each write of this host agent: they keep their order
+	mu     sync.Mutex // held during each write of this host agent, to keep the order
 	list   []writing
 	bytes  int
-	paying bool // somebody looks for room
+	paying bool // payLater is running
 }
 
-// write writes down one transaction, behind what is owed. Once it has begun it
-// goes on when nobody waits for it any longer: half of what happened would be known.
+// write writes one transaction, after all pending writes. Once write has begun, it
+// completes even if the caller stops waiting. Otherwise only half of what happened would
+// be written.
 func (h *Host) write(ctx context.Context, n need, w writing) error {
 	if err := ctx.Err(); err != nil && n == intended {
 		return err
@@ -68,7 +70,8 @@ func (h *Host) write(ctx context.Context, n need, w writing) error {
 	if n == intended || !store.NoRoom(err) || len(h.owed.list) >= owedMost || h.owed.bytes >= owedBytes {
 		return err
 	}
-	h.Log.Warn("there is no room to write down what has happened: it is kept in memory", "events", len(w.events), "error", err)
+	h.Log.Warn("there is no room to write down what has happened: it is kept in memory",
+		"events", len(w.events), "error", err)
 	h.owed.list = append(h.owed.list, w)
 	for _, e := range w.events {
 		h.owed.bytes += len(e.Payload)
@@ -80,7 +83,8 @@ func (h *Host) write(ctx context.Context, n need, w writing) error {
 	return nil
 }
 
-// writeNow writes one transaction and tells serve. The caller holds owed.mu.
+// writeNow writes one transaction and tells serve that the log has grown. The caller
+// holds owed.mu.
 func (h *Host) writeNow(ctx context.Context, w writing) error {
 	var err error
 	switch {
@@ -103,7 +107,7 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 	return err
 }
 
-// payAll writes what is owed. The caller holds owed.mu.
+// payAll writes the pending writes. The caller holds owed.mu.
 func (h *Host) payAll(ctx context.Context) error {
 	for len(h.owed.list) > 0 {
 		first := h.owed.list[0]
@@ -111,7 +115,7 @@ func (h *Host) payAll(ctx context.Context) error {
 		if store.NoRoom(err) {
 			return err
 		}
-		if err != nil { // it would stand in the way of all others for good
+		if err != nil { // kept, it would block all later writes forever
 			h.Log.Error("write down what has happened", "error", err)
 		}
 		for _, e := range first.events {
@@ -122,7 +126,7 @@ func (h *Host) payAll(ctx context.Context) error {
 	return nil
 }
 
-// payLater looks for room until nothing is owed, or the host agent ends.
+// payLater retries the pending writes until none is left or the host agent ends.
 func (h *Host) payLater() {
 	tick := time.NewTicker(payEvery)
 	defer tick.Stop()
@@ -145,7 +149,7 @@ func (h *Host) payLater() {
 	}
 }
 
-// keepReserve makes the reserve for a full disk whole again.
+// keepReserve restores the reserve for a full disk.
 func (h *Host) keepReserve() {
 	if err := h.DB.KeepReserve(); err != nil {
 		h.Log.Warn("keep a reserve", "error", err)

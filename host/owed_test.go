@@ -8,8 +8,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestWhoGivesUpWaitingLosesNothing: what has happened is written down when its
-// order's time is up, and what was only intended leaves no trace.
+// TestWhoGivesUpWaitingLosesNothing: after the order's time is up, what has happened is
+// written down. What was only intended leaves no trace.
 func TestWhoGivesUpWaitingLosesNothing(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("one")

@@ -15,14 +15,15 @@ import (
 	"coleo.dev/holder"
 )
 
-// screen returns an arm's screen: of its live session, or as it stood.
+// screen returns an arm's screen, live or at an earlier time.
 func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
 		return nil, err
 	}
 	if o.History > 0 && o.At.IsZero() {
-		o.At = time.Now() // a live screen comes without its past, and an arm that has ended has none
+		// A live screen comes without history, and an ended arm has no live screen.
+		o.At = time.Now()
 	}
 	if !o.At.IsZero() {
 		s, err := a.screenAt(o.At)
@@ -40,11 +41,12 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	return t.Screen(), nil
 }
 
-// historyBytes bounds the lines that come with a screen, so that the answer fits
-// the bus.
+// historyBytes bounds the history lines that come with a screen. The bus limits the size
+// of an answer.
 const historyBytes = 2 << 20
 
-// lastLines returns the last so many lines, and no more than historyBytes of them.
+// lastLines returns at most the given number of lines, the last ones, and at most
+// historyBytes of them.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -54,9 +56,9 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt asks the last generation first, and each earlier one as long as the
-// time is before what the later one has kept. A generation that had ended by
-// then has nothing to say of it.
+// screenAt returns the screen at a time. It asks the last generation first. While the
+// time is before the oldest output of a generation, it asks the one before. A generation
+// that had already ended at that time has no screen for it.
 func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 	r, last, err := a.recorder()
 	if err != nil {
@@ -75,7 +77,7 @@ func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 	return s, err
 }
 
-// recording returns a piece of what an arm's terminal showed, also after the
+// recording returns a piece of the arm's terminal recording. It also works after the
 // arm's end.
 func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	a, err := h.arm(o.Arm)
@@ -93,13 +95,14 @@ func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
 	if i < 0 {
 		oldest := append(kept, handle)[0].Generation
-		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: there are %d to %d", o.Generation, a.name(), oldest, handle.Generation)
+		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: there are %d to %d",
+			o.Generation, a.name(), oldest, handle.Generation)
 	}
 	return r.Record(kept[i], o.From)
 }
 
-// recorder returns who can read what the arm's terminal showed, and of which
-// generation: the last.
+// recorder returns the reader of the arm's terminal recording and the handle of the last
+// generation.
 func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
 	a.mu.Lock()
 	record := a.record
@@ -122,8 +125,8 @@ func (a *arm) noTerminal() error {
 	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.name())
 }
 
-// earlier returns the generations before a handle's whose files are there,
-// oldest first: only as far as what their terminals showed is concerned.
+// earlier returns the generations before a handle that still have their journals, oldest
+// first. The returned handles have only the fields that reading a recording needs.
 func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
 	for n := 1; n < last.Generation; n++ {
@@ -135,9 +138,10 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// thin deletes the oldest generations before the present one, which has ended,
-// while all of those take more than one may keep. One that somebody still lives
-// in, such as a holder that was never proven, is left alone.
+// thin deletes the oldest earlier generations while all earlier ones together exceed the
+// bound of one arm (Keep). It leaves alone a generation that still has a process in its
+// folder, such as a holder that was never proven. The present generation has ended by
+// then.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -164,7 +168,7 @@ func (a *arm) thin() error {
 	return nil
 }
 
-// sizeOf returns how much the files in a folder hold, in bytes.
+// sizeOf returns the total size of the files in a folder, in bytes.
 func sizeOf(dir string) (int64, error) {
 	total := int64(0)
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

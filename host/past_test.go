@@ -28,7 +28,7 @@ func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As the holder of the first start, which was never proven, does.
+	// The holder of the first start, which was never proven, holds this lock.
 	lock, err := os.Create(filepath.Join(a.dirOf(1), "hold.lock"))
 	if err == nil {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)

@@ -9,14 +9,14 @@ import (
 	"coleo.dev/holder"
 )
 
-// permit passes serve's word on to the holders of arms that need it. It returns
-// the clock of the next order.
+// permit passes a permit from serve to the holders of the arms that need one. It returns
+// the clock for the next order.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	for _, of := range o.Arms {
 		a, err := h.arm(of.Arm)
 		if err != nil || o.Clock != h.instance {
-			continue // an order to an earlier run of this host agent
+			continue // the order was for an earlier run of this host agent
 		}
 		if err := a.permit(of.Generation, o); err != nil {
 			h.Log.Warn("permit keys", "arm", a.name(), "error", err)
@@ -25,8 +25,8 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
-// permit lets the arm's holder take keys, if the arm's present start is the one
-// that is meant.
+// permit lets the arm's holder accept keys until the order's time. It does nothing unless
+// the given generation is the arm's present one.
 func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Lock()
 	record := a.record

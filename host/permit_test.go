@@ -28,16 +28,17 @@ func (s *stage) frozen(name string) string {
 	return id
 }
 
-// permits gives the arm's start a permit as serve does, by a clock that the host
-// agent has told.
+// permits gives the arm's start a permit as serve does. The permit is on a clock that the
+// host agent has returned.
 func (s *stage) permits(clock bus.Clock, id string, generation int) {
 	s.t.Helper()
-	order := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitted, Arms: []bus.ArmOrder{{Arm: id, Generation: generation}}}
+	order := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitted,
+		Arms: []bus.ArmOrder{{Arm: id, Generation: generation}}}
 	must[bus.Clock](s, bus.OpPermit, order)
 }
 
-// TestAFrozenArmTakesNoPrompt types nothing at an arm without a permit, also
-// after a restart of the host agent, and not by a permit for something else.
+// TestAFrozenArmTakesNoPrompt checks that nothing is typed into an arm without a permit,
+// also after a restart of the host agent. A permit for something else does not count.
 func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 	s := newStage(t)
 	id := s.frozen("one")

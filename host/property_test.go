@@ -33,20 +33,20 @@ type history struct {
 	*stage
 	r      *rand.Rand
 	copies [][]byte
-	done   []string // what has happened
+	done   []string // the steps so far
 
 	db    *store.ServeDB
 	brain *brain.Brain
 	leave func()
-	jump  atomic.Int64 // by how much serve's clock is wrong
+	jump  atomic.Int64 // the error of serve's clock
 	wire  *bustest.Wire
 }
 
 var historyNames = []string{"ada", "bob"}
 
-// TestNoHistoryMakesTwoOfAnArmOrALie: whatever becomes of the database, the host
-// agent, serve and the clocks, an arm runs at most once, who runs is followed, and
-// serve's rows come to say what is there.
+// TestNoHistoryMakesTwoOfAnArmOrALie breaks the database, the host agent, serve and the
+// clocks at random. An arm must run at most once, a running arm must be followed, and
+// serve's rows must come to match what is there.
 func TestNoHistoryMakesTwoOfAnArmOrALie(t *testing.T) {
 	t.Parallel()
 	first := *seed
@@ -104,7 +104,7 @@ func (h *history) serves() {
 	h.hears(true)
 }
 
-// step has one random thing happen. Orders may be refused.
+// step makes one random thing happen. Orders may be refused.
 func (h *history) step() {
 	h.t.Helper()
 	name := historyNames[h.r.IntN(len(historyNames))]
@@ -163,7 +163,7 @@ func (h *history) killHere(name string) {
 	}
 }
 
-// handle returns the handle of an arm that is followed, nil when it is not.
+// handle returns the handle of a followed arm, or nil.
 func (h *history) handle(name string) *coleo.Handle {
 	for _, r := range must[[]bus.ArmReport](h.stage, bus.OpList, nil) {
 		if r.Name == name && r.Attached {
@@ -180,7 +180,7 @@ func (h *history) killHolder(handle *coleo.Handle) {
 	}
 }
 
-// partition carries out do while the host agent cannot be reached.
+// partition calls do while the host agent cannot be reached.
 func (h *history) partition(do func()) {
 	h.wire.Set(true)
 	h.hears(false)
@@ -189,7 +189,7 @@ func (h *history) partition(do func()) {
 	h.hears(true)
 }
 
-// hears waits until serve takes the host agent to be live, or not to be.
+// hears waits until serve lists the host agent as live, or as not live.
 func (h *history) hears(live bool) {
 	h.until(fmt.Sprintf("the host agent is live: %v", live), func() bool {
 		list, err := h.brain.Hosts(context.Background())
@@ -197,7 +197,7 @@ func (h *history) hears(live bool) {
 	})
 }
 
-// starts returns the processes of an arm's starts that run, by generation.
+// starts returns the processes of an arm's running starts, by generation.
 func (h *history) starts(id string) map[int]int {
 	out := map[int]int{}
 	a := &arm{host: h.host, record: store.ArmRecord{ID: id}}
@@ -214,7 +214,7 @@ func (h *history) starts(id string) map[int]int {
 	return out
 }
 
-// settles waits until what serve says of each arm is what is there.
+// settles waits until serve's row of each arm matches what is there.
 func (h *history) settles() {
 	h.t.Helper()
 	wrong := ""
@@ -229,8 +229,8 @@ func (h *history) settles() {
 	}
 }
 
-// wrong returns what is not as it should be, "" for nothing. Two starts of one
-// arm are wrong at any moment.
+// wrong returns what is not as it should be, or "". Two starts of one arm are wrong at
+// any moment.
 func (h *history) wrong() string {
 	list, err := h.brain.Arms(context.Background(), true)
 	if err != nil {
@@ -246,7 +246,8 @@ func (h *history) wrong() string {
 		case len(starts) == 0 && row.Status != coleo.StatusStopped:
 			return fmt.Sprintf("arm %s does not run, and its row says %s/%s", row.Name, row.Status, row.State)
 		case len(starts) == 1 && (!runs || row.State != coleo.Idle || row.Runtime.Stale || row.PID != pid):
-			return fmt.Sprintf("arm %s runs as %v, and its row says %s of generation %d, process %d: %s", row.Name, starts, row.State, row.Generation, row.PID, row.Runtime.Reason)
+			return fmt.Sprintf("arm %s runs as %v, and its row says %s of generation %d, process %d: %s",
+				row.Name, starts, row.State, row.Generation, row.PID, row.Runtime.Reason)
 		}
 	}
 	return ""

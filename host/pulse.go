@@ -12,8 +12,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// pulse says how the arms are as far as this process knows, and looks at their
-// processes. It asks no holder, so that it is cheap and never waits.
+// pulse returns the condition of the arms as this process knows it, and looks at their
+// processes. It asks no holder, so it is cheap and never waits.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -32,14 +32,15 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// marking gives the pulses of all arms a number that changes when one of them does.
+// marking gives a number to the pulses of all arms. The number changes when a pulse
+// changes.
 type marking struct {
 	mu     sync.Mutex
 	number int
-	last   map[string]bus.ArmPulse // with that number
+	last   map[string]bus.ArmPulse // the pulses of that number
 }
 
-// pulses looks at all arms and returns what it sees with its number.
+// pulses returns the pulses of all arms and their number.
 func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +61,8 @@ func (a *arm) pulse() bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
 	blocked := a.blocked
-	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy, Process: bus.ProcessDead}
+	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy,
+		Process: bus.ProcessDead}
 	p.NeedsPermit = p.Attached && a.record.Spec.OnPartition == coleo.PartitionFreeze
 	a.mu.Unlock()
 	if p.Attached {
@@ -72,8 +74,8 @@ func (a *arm) pulse() bus.ArmPulse {
 	return p
 }
 
-// lookAt tells how the arm's process is. The process of a session that is held is
-// looked at for as long as the session, so it is kept in sight.
+// lookAt returns the liveness of the arm's process. While a session is held, its process
+// is looked at again and again, so lookAt keeps a watch open for it.
 func (a *arm) lookAt(id coleo.Identity, attached bool) holder.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
@@ -94,8 +96,8 @@ func (a *arm) lookAt(id coleo.Identity, attached bool) holder.Liveness {
 	return a.watch.Look()
 }
 
-// vouch is report for a beat. It asks the session's holder over the connection that
-// the session has. What that does not prove is for a connection of its own to prove.
+// vouch is report for a heartbeat. It asks the holder over the session's existing
+// connection. If that proves nothing, it opens a new connection.
 func (a *arm) vouch() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.live()
@@ -108,12 +110,12 @@ func (a *arm) vouch() bus.ArmReport {
 	})
 }
 
-// begin takes the turn to start the arm, to take it up or to end it. The function
-// that it returns gives the turn back.
+// begin waits for the turn to start the arm, to attach to it or to end it. The returned
+// function gives the turn back.
 func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
-	a.setBusy(true) // whoever had the turn has just said that it is over
+	a.setBusy(true) // the previous owner of the turn has just cleared busy
 	return func() {
 		a.setBusy(false)
 		a.starting.Unlock()

@@ -6,7 +6,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestAPulseLeavesOutWhatServeKnows: until something about an arm changes.
+// TestAPulseLeavesOutWhatServeKnows: a pulse leaves the arms out until one of them
+// changes.
 func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -7,18 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// rereadEvery is how often the user's harnesses are looked at for changes, while
-// arms run: soon enough for who edits one, and a look costs some microseconds.
+// rereadEvery is the time between two looks for changes in the user's harnesses, while
+// arms run. It is short enough for a user who edits one, and a look costs a few
+// microseconds.
 const rereadEvery = 2 * time.Second
 
 // rereader is what the host agent knows of the user's harnesses.
 type rereader struct {
-	revision int  // of the registry when they were brought to the arms
-	again    bool // an arm could not take them
+	revision int  // of the registry at the last update of the arms
+	again    bool // an arm was too busy to take an update
 }
 
-// reread brings what the user has written to the arms that run, if it has
-// changed. What is wrong changes nothing for them, and is told.
+// reread brings changed harness descriptions of the user to the running arms. A wrong
+// description changes nothing for an arm and is recorded as an event.
 func (h *Host) reread(ctx context.Context) {
 	revision := h.Registry.Revision()
 	if revision == h.rules.revision && !h.rules.again {
@@ -32,8 +33,8 @@ func (h *Host) reread(ctx context.Context) {
 	}
 }
 
-// reread has the arm's session go by the newest description of its harness, and
-// tells whether it need not try again.
+// reread gives the arm's session the newest description of its harness. It returns false
+// if the session was busy and the caller must try again.
 func (a *arm) reread(ctx context.Context) bool {
 	a.mu.Lock()
 	session, by, harness := a.session, a.harness, a.record.Harness
@@ -48,7 +49,7 @@ func (a *arm) reread(ctx context.Context) bool {
 	newest, err := a.host.Registry.Get(harness)
 	reloader, can := session.(coleo.Reloader)
 	if err != nil || newest == by || !can {
-		return true // if none describes it any more, the last one stays
+		return true // after a deletion the last description stays
 	}
 	switch err := reloader.Reload(newest); coleo.ErrorCode(err) {
 	case "":
@@ -65,7 +66,8 @@ func (a *arm) reread(ctx context.Context) bool {
 	return true
 }
 
-// noteRules writes down what became of a change of the arm's harness, once.
+// noteRules records the result of a change of the arm's harness. It records the same
+// result only once.
 func (a *arm) noteRules(ctx context.Context, what string) {
 	a.mu.Lock()
 	same, id, name := a.rules == what, a.record.ID, a.record.Name

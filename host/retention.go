@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// thinEvery is between two looks for old events.
+	// thinEvery is the time between two looks for old events.
 	thinEvery = time.Minute
-	// thinMost is how many transactions delete events in one look: with 500 events
-	// in each, some 200 ms of a minute.
+	// thinMost bounds the transactions of one look that delete events. With 500 events
+	// each, they take about 200 ms of a minute.
 	thinMost = 20
 )
 
-// noteRead notes how far serve has the log, by what it asked for. It asks for what
-// is behind events that it has written down.
+// noteRead notes the position up to which serve has read the log. When serve asks for the
+// events after a position, it has stored all events up to that position.
 func (h *Host) noteRead(seq uint64) {
 	for {
 		known := h.read.Load()
@@ -43,8 +43,8 @@ func (h *Host) retain(ctx context.Context) {
 	}
 }
 
-// thinLog deletes old events of the arms behind one, by id, and returns the arm to go
-// on from. It deletes none that serve may not have read.
+// thinLog deletes old events of the arms whose ids follow arm. It returns the arm to
+// continue with. It deletes no event that serve may not have read.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {
@@ -54,7 +54,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // else there may be more of it
+			arm = next // otherwise there may be more of the same arm
 		}
 		if next == "" {
 			break

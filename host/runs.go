@@ -11,9 +11,8 @@ import (
 	"coleo.dev/store"
 )
 
-// prompt sends a prompt and opens a run. That it is about to be sent is written
-// down first: a host agent that is killed meanwhile leaves its successor a
-// prompt to look for.
+// prompt sends a prompt and opens a run. It writes the prompt down before it sends it. If
+// the host agent is killed meanwhile, the next one looks for that prompt.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.live()
 	if err != nil {
@@ -39,18 +38,18 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 		a.notSent(ctx, s, run)
 		return receipt, err
 	}
-	ctx = context.WithoutCancel(ctx) // it has been done
+	ctx = context.WithoutCancel(ctx) // the prompt has been sent
 	receipt.ID = run.ID
 	if err := a.open(ctx, receipt); err != nil {
 		return receipt, err
 	}
-	a.endRun(ctx, s) // it may be over already
+	a.endRun(ctx, s) // the turn may be over already
 	return receipt, nil
 }
 
-// notSent forgets a prompt that was refused or lost. One whose sending was cut
-// off may have arrived: it is looked for, by the next host agent where this one
-// ends.
+// notSent forgets a prompt that was refused or lost. A prompt whose sending was cut off
+// may have arrived, so notSent looks for it. If the host agent itself is ending, the next
+// host agent looks for it.
 func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	var err error
 	switch cut := ctx.Err() != nil; {
@@ -68,7 +67,8 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// open begins the run of a prompt that has arrived: it is intended no longer.
+// open begins the run of a prompt that has arrived, and removes the prompt from the
+// intended ones.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Run != nil {
@@ -80,7 +80,7 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// without returns a list without the receipt of that id; nil for an empty one.
+// without returns the list without the receipt of the given id, or nil if none is left.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -91,8 +91,8 @@ func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// endRun closes the open runs once the session is calm behind the newest
-// prompt. Only that one's answer can be told from the others'.
+// endRun closes the open runs once the session is calm after the newest prompt. Only the
+// newest prompt's answer can be told apart from the others.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	run, reading := a.run, a.reading
@@ -100,7 +100,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		a.mu.Unlock()
 		return
 	}
-	a.run = nil // whoever comes now opens another one
+	a.run = nil // a new prompt now opens another run
 	a.mu.Unlock()
 	end := coleo.RunEnd{Status: reading.State}
 	if reading.State != coleo.Dead {
@@ -121,12 +121,13 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// onScreen is the source of answers that are read from the screen: what has
-// scrolled away is missing, and long lines are cut.
+// onScreen is the source of an answer that was read from the screen. Such an answer lacks
+// what has scrolled away, and its long lines are cut.
 const onScreen = "screen"
 
-// closing takes an open run and those before it out of a record and returns
-// their ends, the answer in its own alone. It is empty when the run is not open.
+// closing removes the given run and the runs before it from a record, and returns their
+// end events. Only the given run gets the answer. closing returns nil if the run is not
+// open.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -137,7 +138,7 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		return nil
 	}
 	r.Earlier, r.Run = nil, nil
-	if later := open[last+1:]; len(later) > 0 { // begun while the answer was read
+	if later := open[last+1:]; len(later) > 0 { // opened while the answer was read
 		r.Run = &later[len(later)-1]
 		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
 	}
@@ -151,8 +152,8 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }
 
-// lose ends what was open of an arm whose session is gone, and says of prompts
-// that were about to be typed that they are lost.
+// lose ends the open run and those before it, after the session of an arm is gone. It
+// also marks prompts that were about to be typed as lost.
 func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -165,9 +166,9 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	return events
 }
 
-// resolve settles what an earlier host agent was about to type when it was
-// killed: the run of a prompt that is proven to have arrived begins, and every
-// other one is lost. Nothing is typed again.
+// resolve settles the prompts that an earlier host agent was about to type when it was
+// killed. If a prompt is proven to have arrived, its run begins. Every other prompt is
+// lost. Nothing is typed again.
 func (a *arm) resolve(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	intended := a.record.Intended
@@ -186,7 +187,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	if prover, ok := s.(coleo.Prover); ok {
 		proof, err := prover.Prove(ctx, p)
 		if err != nil {
-			return err // the next one who takes the arm up looks again
+			return err // the next attach looks again
 		}
 		if p.Proof = proof; proof != "" {
 			return a.open(ctx, p)
@@ -199,8 +200,8 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	})
 }
 
-// lostPrompt says of a prompt that was about to be typed that it cannot be
-// proven to have arrived. It has begun no run.
+// lostPrompt returns the event for a prompt that was about to be typed and cannot be
+// proven to have arrived. No run has begun for it.
 func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
 	return event(arm, coleo.EventPromptLost, coleo.Change{
 		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,

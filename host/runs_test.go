@@ -9,13 +9,13 @@ import (
 	"coleo.dev/store"
 )
 
-// cutSession is a real session of a host agent that is killed, as far as its
-// database shows, before a prompt is typed or when it has arrived. A real kill
-// hits these moments too rarely to be tested.
+// cutSession is a real session of a host agent that is killed, as far as its database
+// shows. The kill happens before a prompt is typed or after it has arrived. A real kill
+// hits these moments too rarely for a test.
 type cutSession struct {
 	coleo.Session
 	db     *store.HostDB
-	before bool // before it is typed
+	before bool // the kill happens before the prompt is typed
 }
 
 func (s cutSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
@@ -27,8 +27,8 @@ func (s cutSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Recei
 	return r, err
 }
 
-// cut sends a prompt through a host agent that is killed meanwhile, and starts
-// the next one.
+// cut sends a prompt through a host agent that is killed meanwhile, and starts the next
+// one.
 func (s *stage) cut(id, text string, before bool) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -42,8 +42,8 @@ func (s *stage) cut(id, text string, before bool) {
 	s.again()
 }
 
-// ends returns how each run of the arm ended, by its id, and checks that every
-// one that began has one end.
+// ends returns how each run of the arm ended, by run id. It also checks that each started
+// run has one end.
 func (s *stage) ends(id string) map[string]coleo.RunEnd {
 	s.t.Helper()
 	ended := map[string]coleo.RunEnd{}
@@ -69,7 +69,7 @@ func TestAPromptThatArrivedBeforeItsHostAgentWasKilledHasARun(t *testing.T) {
 	id := s.arm("ada")
 	s.prompt(id, "say one")
 	s.awaits(id, coleo.Idle)
-	s.cut(id, "say one", false) // the same words as before: they must not count for these
+	s.cut(id, "say one", false) // the same words as before, which must not count for these prompts
 	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
 	for run, end := range s.ends(id) {
 		if end.Status != coleo.Idle || end.Answer != "one" {

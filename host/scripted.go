@@ -9,14 +9,14 @@ import (
 	"coleo.dev"
 )
 
-// scriptedAddr is where the scripted model of an arm listens. Each such arm has a
-// network namespace of its own, so nobody else can have the port there.
+// scriptedAddr is the address of an arm's scripted model. Each such arm has its own
+// network namespace, so no other process can use the port there.
 const scriptedAddr = "127.0.0.1:4180"
 
-// withModel returns how an arm is started that talks to the scripted model: behind
-// the command that starts the model beside it, where there is no network, with a
-// HOME of its own. Another arm's configuration is left as it is. The arm's record
-// keeps only that its model is the scripted one: each start makes the rest anew.
+// withModel returns the configuration to start an arm with the scripted model. The agent
+// CLI runs behind the command that starts the model. It has no network and its own HOME.
+// The configuration of any other arm is returned unchanged. The arm's record keeps only
+// the fact that its model is the scripted one: each start makes the rest anew.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil

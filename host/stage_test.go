@@ -20,7 +20,7 @@ import (
 	"coleo.dev/store"
 )
 
-// What the test binary is, by the name that it is started with.
+// These names start the test binary as another program.
 const (
 	asHolder = "hold"
 	asFake   = "fakeagent"
@@ -40,23 +40,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// record is the file in its work folder in which the fake agent CLI writes down
-// what it was typed and did.
+// record is a file in the work folder of the fake agent CLI. There it writes down its
+// input and its actions.
 const record = ".fake.jsonl"
 
 func playFake(workdir string) int {
-	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, fakeagent.Config{Record: filepath.Join(workdir, record)})
+	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout,
+		fakeagent.Config{Record: filepath.Join(workdir, record)})
 	if err != nil {
 		fmt.Println("fakeagent:", err)
 	}
 	return code
 }
 
-// patience bounds every wait of these tests; they end when the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
 const patience = 60 * time.Second
 
-// stage is a machine with a real bus and a real database, on which one host
-// agent after another runs. Its arms run the fake agent CLI under real holders.
+// stage is a machine with a real bus and a real database, on which one host agent after
+// another runs. Its arms run the fake agent CLI under real holders.
 type stage struct {
 	t     *testing.T
 	dir   string
@@ -123,13 +124,13 @@ func (s *stage) start() {
 	s.until("the host agent listens", func() bool { return s.ask(bus.OpList, nil, nil) == nil })
 }
 
-// halt ends the host agent; its arms live on.
+// halt ends the host agent. Its arms live on.
 func (s *stage) halt() {
 	s.t.Helper()
 	s.stop()
 	s.check(<-s.done)
 	s.conn.Close()
-	_ = s.db.Close() // which a test may have done
+	_ = s.db.Close() // a test may have closed it already
 }
 
 // again starts the next host agent.
@@ -158,7 +159,7 @@ func (s *stage) ask(op bus.Op, in, out any) error {
 	return s.serve.Ask(ctx, hostID, op, in, out)
 }
 
-// must gives an order that is carried out.
+// must gives an order and fails the test unless it is carried out.
 func must[T any](s *stage, op bus.Op, in any) T {
 	s.t.Helper()
 	var out T
@@ -168,7 +169,7 @@ func must[T any](s *stage, op bus.Op, in any) T {
 	return out
 }
 
-// refused gives an order that is refused with a code.
+// refused gives an order and fails the test unless it is refused with the code.
 func (s *stage) refused(want coleo.Code, op bus.Op, in any) {
 	s.t.Helper()
 	if err := s.ask(op, in, nil); coleo.ErrorCode(err) != want {
@@ -186,12 +187,12 @@ func (s *stage) until(what string, ok func() bool) {
 	}
 }
 
-// id is what an arm's id is in these tests.
+// id returns the id of an arm in these tests.
 func (s *stage) id(name string) string {
 	return filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name
 }
 
-// order is an order to start an arm.
+// order returns an order to start an arm.
 func (s *stage) order(name string) bus.SpawnOrder {
 	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: s.dir}}
 }
@@ -233,7 +234,7 @@ func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
 	return out
 }
 
-// prompted is what the fake agent CLI took as prompts.
+// prompted returns the prompts that the fake agent CLI has taken.
 func (s *stage) prompted(name string) []string {
 	s.t.Helper()
 	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-"+name), record))

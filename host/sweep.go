@@ -8,24 +8,24 @@ import (
 	"coleo.dev/holder"
 )
 
-// traces looks at all processes for the marks of arms. Starts that wait side by
-// side share one look. Nobody gets the result of a look that began before it asked.
+// traces looks for the marks of arms on all processes. Starts that wait at the same time
+// share one look. No caller gets the result of a look that began before the call.
 type traces struct {
 	look func() map[string][]int // holder.Traces
 
-	looking sync.Mutex // one look at a time; taken before mu
+	looking sync.Mutex // one look at a time; locked before mu
 	mu      sync.Mutex
-	next    *look // which has not begun; nil: none
+	next    *look // has not begun yet; nil when nobody waits
 }
 
 // look is one look at all processes.
 type look struct {
-	waiting int // how many share it
+	waiting int // the number of callers that share it
 	done    bool
 	found   map[string][]int
 }
 
-// of returns the generations of which processes carry an arm's mark now.
+// of returns the generations of an arm whose marks processes carry now.
 func (t *traces) of(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
@@ -46,29 +46,33 @@ func (t *traces) of(arm string) []int {
 	return mine.found[arm]
 }
 
-// sweep ends what is left of the starts before one, and returns which generations
-// carried the arm's mark. That is evidence, whatever the database says.
+// sweep ends what is left of the starts before next. It returns the generations of the
+// arm's marks that it found. The marks are evidence, whatever the database says.
 func (a *arm) sweep(next int) (found []int, err error) {
 	found = a.host.marks.of(a.record.ID)
 	older := func(generation int) bool { return generation < next }
 	if !slices.ContainsFunc(found, older) {
 		return found, nil
 	}
-	if left := holder.SweepStarts(a.record.ID, func(generation int, _ string) bool { return older(generation) }); len(left) > 0 {
-		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, a.name())
+	if left := holder.SweepStarts(a.record.ID,
+		func(generation int, _ string) bool { return older(generation) }); len(left) > 0 {
+		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended",
+			left, a.name())
 	}
 	return found, nil
 }
 
-// sweepToStart is sweep before a start. It refuses when that start, or a later one,
-// runs already.
+// sweepToStart is sweep before a start. It returns EConflict if that start or a later one
+// already runs.
 func (a *arm) sweepToStart(next int) error {
 	found, err := a.sweep(next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
 		return err
 	}
 	if newer := holder.MarkedFrom(a.record.ID, next); len(newer) > 0 {
-		return coleo.Errorf(coleo.EConflict, "start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started", next, a.name(), newer)
+		return coleo.Errorf(coleo.EConflict,
+			"start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started",
+			next, a.name(), newer)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone: serve names the start that
-// it means, and the host agent may have begun another one since.
+// TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone: serve names the start that it
+// means, because the host agent may have begun another start since then.
 func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -27,7 +27,7 @@ func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	}
 }
 
-// planted is a process that carries an arm's mark and that nobody knows of.
+// planted starts a process that carries an arm's mark and that nobody knows of.
 func planted(t *testing.T, arm string, generation int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -39,7 +39,7 @@ func planted(t *testing.T, arm string, generation int) *exec.Cmd {
 	return cmd
 }
 
-// TestAStartSweepsByTheMarkAlone: neither database nor folder know of the process.
+// TestAStartSweepsByTheMarkAlone: neither the database nor the folder has the process.
 func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -52,7 +52,7 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	}
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: o.ID})
 
-	// That the id was drawn for an order says nothing once the arm has run.
+	// A freshly drawn id proves nothing once the arm has run.
 	older = planted(t, o.ID, 2)
 	o.Drawn, o.Config.Generation = true, 0
 	must[bus.ArmReport](s, bus.OpSpawn, o)

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease holds without renewal: a viewer renews it
-	// with every key, and a crashed one must not lock the arm for long.
+	// leaseTime is how long a lease holds without renewal. A viewer renews it with every
+	// key. A viewer that has crashed must not lock the arm for long.
 	leaseTime = 30 * time.Second
 	// outputAtOnce bounds one piece of output, in bytes.
 	outputAtOnce = 64 << 10
-	// outputWait bounds how long one question for output waits.
+	// outputWait bounds how long one request for output waits.
 	outputWait = 25 * time.Second
 )
 
-// mayType refuses while somebody else types by hand.
+// mayType returns EBusy while somebody else types by hand.
 func (a *arm) mayType(lease string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -38,7 +38,7 @@ func (a *arm) free(lease string) error {
 	return nil
 }
 
-// respond answers a dialog.
+// respond answers a dialog. It returns EStale if the arm shows no dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	s, err := a.live()
 	if err != nil {
@@ -66,14 +66,15 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	if undo(err); err != nil {
 		return err
 	}
-	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision, coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
+	if err := a.host.append(ctx, event(a.record.ID, coleo.EventDecision,
+		coleo.Decided{Dialog: *d, Decision: o.Decision})); err != nil || words == "" {
 		return err
 	}
 	return a.instead(ctx, s, o.Dialog, words, o.Lease)
 }
 
-// instead tells the agent CLI what to do instead of what was denied: as the
-// next prompt, because its dialogs take no words.
+// instead tells the agent CLI what to do instead of the denied action. It sends the words
+// as the next prompt, because the dialogs of this agent CLI take no words.
 func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
@@ -88,7 +89,7 @@ func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerp
 	return &told
 }
 
-// usage returns what the arm's conversation has taken so far.
+// usage returns the tokens that the arm's conversation has used so far.
 func usage(ctx context.Context, a *arm) (any, error) {
 	s, err := a.live()
 	if err != nil {
@@ -115,7 +116,7 @@ func (a *arm) interrupt(ctx context.Context) error {
 	return err
 }
 
-// lease gives, renews or takes back the right to type by hand.
+// lease grants, renews or releases the right to type by hand.
 func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -137,7 +138,8 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	return a.lease, nil
 }
 
-// leased returns the terminal of an arm for who holds its lease.
+// leased returns the terminal of an arm for the owner of its lease, and renews the lease.
+// Anybody else gets EBusy.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -177,8 +179,8 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// output returns a piece of terminal output, waiting for it if there is none.
-// It reads the journal, which is there after the arm's end too.
+// output returns a piece of terminal output. It waits for output if there is none. It
+// reads the journal, which is still there after the arm's end.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {

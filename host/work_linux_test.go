@@ -13,15 +13,15 @@ import (
 	"coleo.dev/holder"
 )
 
-// These tests count what this process and the holders that it started read. They
-// do not run beside others: the kernel counts for the whole process, and adds what
-// a child has read when that is collected.
+// These tests count what this process and the holders that it started read. They must run
+// alone, because the kernel counts for the whole process. The kernel also adds a child's
+// reads when the child is collected.
 
-// crowdSize is how many processes that are nobody's arm a crowd has. Who looks
-// at all processes reads at least one file of each.
+// crowdSize is the number of processes in a crowd that belong to no arm. A look at all
+// processes reads at least one file of each.
 const crowdSize = 300
 
-// crowd fills the machine with processes that are nobody's arm.
+// crowd fills the machine with processes that belong to no arm.
 func crowd(t *testing.T) {
 	t.Helper()
 	for range crowdSize {
@@ -33,7 +33,7 @@ func crowd(t *testing.T) {
 	}
 }
 
-// readsFor is how often something is read, on average, while do is done some times.
+// readsFor returns the average number of reads over the given number of calls of do.
 func readsFor(t *testing.T, times int, do func(i int)) int {
 	t.Helper()
 	before := readsSoFar(t)
@@ -56,8 +56,8 @@ func readsSoFar(t *testing.T) int {
 	return calls
 }
 
-// TestAnEndLooksAtTheArmAlone: the holder ends the arm's own processes and says
-// that none is left. Nobody looks at all that the machine has.
+// TestAnEndLooksAtTheArmAlone: the holder ends the arm's own processes and reports that
+// none is left. Nobody looks at all processes of the machine.
 func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	s := newStage(t)
 	const ends = 8
@@ -76,8 +76,8 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	}
 }
 
-// TestAStartLooksAtAllProcessesOnceAtMost: for the marks of earlier starts, which
-// an arm whose id was drawn for the order cannot have.
+// TestAStartLooksAtAllProcessesOnceAtMost: a start looks for the marks of earlier starts.
+// An arm whose id was drawn for the order cannot have such marks.
 func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	s := newStage(t)
 	const starts = 6
@@ -105,17 +105,20 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	if n := looks.Load(); n != starts {
 		t.Errorf("%d starts of arms that have run before looked %d times", starts, n)
 	}
-	const once = 3 // an open file, a read that has it all, and one that says so; two are reads
+	// An open file, a read of its whole content, and a read that returns its end. Two of
+	// these are reads.
+	const once = 3
 	if again-alone > once*crowdSize {
 		t.Errorf("a start reads %d times, and %d times beside %d more processes", alone, again, crowdSize)
 	}
 	looks.Store(0)
 	if drawn := start("b", true); drawn-alone > crowdSize/2 || looks.Load() != 0 {
-		t.Errorf("a start with an id that was drawn for it reads %d times beside %d more processes, and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
+		t.Errorf(
+			"a start with an id that was drawn for it reads %d times beside %d more processes, and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
 	}
 }
 
-// TestStartsThatWaitShareALook: and none gets one that began before it asked.
+// TestStartsThatWaitShareALook: also, no start gets a look that began before it asked.
 func TestStartsThatWaitShareALook(t *testing.T) {
 	t.Parallel()
 	began, goOn := make(chan int), make(chan struct{})
@@ -131,7 +134,7 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	got := make(chan int, 1+waiting)
 	ask := func() { got <- marks.of("ada")[0] }
 	go ask()
-	<-began // they all ask while the first look is under way
+	<-began // all of them ask during the first look
 	var asked sync.WaitGroup
 	for range waiting {
 		asked.Go(ask)
@@ -157,8 +160,8 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	}
 }
 
-// TestABeatNeedsNoNewConnection: the one that a session has shows that its holder
-// lives and who it is.
+// TestABeatNeedsNoNewConnection: the session's connection proves that its holder lives
+// and who it is.
 func TestABeatNeedsNoNewConnection(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -178,7 +181,7 @@ func TestABeatNeedsNoNewConnection(t *testing.T) {
 	s.check(os.Rename(holder.SocketPath(dir)+".away", holder.SocketPath(dir)))
 }
 
-// TestAPulseReadsOnceForEachArm: it is asked for every 1.5 s.
+// TestAPulseReadsOnceForEachArm: serve asks for a pulse every 1.5 s.
 func TestAPulseReadsOnceForEachArm(t *testing.T) {
 	s := newStage(t)
 	const arms, pulses = 4, 50

@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// Listener accepts connections of this user alone. It closes every other
-// connection without a word.
+// Listener accepts connections of this user alone. It closes every other connection
+// without sending a byte.
 type Listener struct {
 	*net.UnixListener
 	path  string
@@ -23,11 +23,11 @@ type Listener struct {
 	err   error
 }
 
-// Listen listens on a socket at path. A connection whose process admit refuses
-// is closed; nil admits every process of this user. Listen removes a socket
-// that nobody listens on any more. Errors: EConflict when a server answers at path, or when path is
-// something else than a socket; EForbidden when the folder is open to other
-// users, who could replace the socket.
+// Listen listens on a socket at path. It closes a connection if admit refuses its
+// process. A nil admit accepts every process of this user. Listen removes an old socket
+// that nobody listens on. It returns EConflict if a server answers at path, or if path is
+// not a socket. It returns EForbidden if the folder belongs to another user or is open to
+// other users, who could replace the socket.
 func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	if admit == nil {
 		admit = func(Peer) error { return nil }
@@ -46,7 +46,7 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close does it: l may know the socket by another path
+	l.SetUnlinkOnClose(false) // Close removes it, because l may know the socket by another path
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
@@ -54,17 +54,19 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	return &Listener{UnixListener: l, path: path, admit: admit}, nil
 }
 
-// checkFolder refuses a folder that another user owns or may write to.
+// checkFolder returns EForbidden for a folder that another user owns or can use.
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return fmt.Errorf("look at the folder of a socket: %w", err)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return coleo.Errorf(coleo.EForbidden, "the folder %s belongs to user %d: a socket in it would not be yours", dir, owner.Uid)
+		return coleo.Errorf(coleo.EForbidden, "the folder %s belongs to user %d: a socket in it would not be yours",
+			dir, owner.Uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return coleo.Errorf(coleo.EForbidden, "the folder %s is open to other users (mode %04o): run 'chmod 700 %s'", dir, mode, dir)
+		return coleo.Errorf(coleo.EForbidden, "the folder %s is open to other users (mode %04o): run 'chmod 700 %s'",
+			dir, mode, dir)
 	}
 	return nil
 }
@@ -86,8 +88,8 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Accept returns the next connection that is admitted. Other connections are
-// closed.
+// Accept waits for the next admitted connection and returns it. It closes other
+// connections.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()

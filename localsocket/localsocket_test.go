@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// call connects to the socket in args[0], says something, and prints how many
-// bytes came back before the other side hung up.
+// call connects to the socket in args[0] and sends something. It prints how many bytes
+// came back before the other side hung up.
 func call(args []string) int {
 	conn, err := net.Dial("unix", args[0])
 	if err != nil {
@@ -35,8 +35,8 @@ func call(args []string) int {
 	return 0
 }
 
-// answer listens on the socket in args[0] and prints how many bytes the first
-// caller sent before it hung up.
+// answer listens on the socket in args[0]. It prints how many bytes the first caller sent
+// before it hung up.
 func answer(args []string) int {
 	l, err := net.Listen("unix", args[0])
 	if err == nil {
@@ -57,7 +57,7 @@ func answer(args []string) int {
 	return 0
 }
 
-// private is a folder for sockets of this user alone.
+// private returns a folder for sockets of this user alone.
 func private(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func private(t *testing.T) string {
 	return dir
 }
 
-// open lets the stranger reach a folder, as if somebody had made a mistake.
+// open lets the stranger reach a folder, as if by mistake.
 func open(t *testing.T, dir string, mode fs.FileMode) {
 	t.Helper()
 	for _, path := range []string{dir, filepath.Dir(dir)} {
@@ -97,7 +97,7 @@ func TestAListenerTakesOverADeadSocketAndNothingElse(t *testing.T) {
 	if _, err := Listen(path, nil); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("a second server: %v, want conflict", err)
 	}
-	l.UnixListener.Close() // as if it had died
+	l.UnixListener.Close() // as if the server had died
 	if l, err = Listen(path, nil); err != nil {
 		t.Fatalf("behind a dead server: %v", err)
 	}
@@ -161,8 +161,8 @@ func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 	}
 }
 
-// A stranger who reaches the socket, against all file modes, is told nothing
-// and heard by nobody.
+// A stranger who reaches the socket despite all file modes receives nothing and is not
+// heard.
 func TestAnotherUserIsNotHeard(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -201,7 +201,7 @@ func TestAnotherUserIsNotHeard(t *testing.T) {
 	<-accepted
 }
 
-// A stranger who listens in the place of the user's server is sent nothing.
+// A stranger who listens in place of the user's server receives nothing.
 func TestNothingIsSentToAnotherUser(t *testing.T) {
 	t.Parallel()
 	dir := private(t)

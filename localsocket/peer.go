@@ -9,25 +9,26 @@ import (
 	"coleo.dev"
 )
 
-// Peer is the process at the other end of a connection, as it was when it
-// connected or began to listen.
+// Peer is the process at the other end of a connection, as it was when it connected or
+// began to listen.
 type Peer struct {
 	UID int
-	PID int // 0: the kernel does not say
+	PID int // 0 if the kernel does not tell
 }
 
-// PeerOf asks the kernel who is at the other end of a unix connection. Errors:
-// EUnsupported on a system that cannot say.
+// PeerOf asks the kernel for the process at the other end of a unix connection. Its
+// errors are those of Inspect.
 func PeerOf(conn syscall.Conn) (Peer, error) {
 	var p Peer
 	err := Inspect(conn, func(found Peer) error { p = found; return nil })
 	return p, err
 }
 
-// Inspect calls check with the process at the other end of a connection, and
-// returns its error. It makes sure that this very process is alive after check,
-// so that check has not looked at another process with the same pid. Errors:
-// EForbidden when another user, or nobody any more, is at the other end.
+// Inspect calls check with the process at the other end of a connection, and returns
+// check's error. After check, Inspect makes sure that this very process is still alive.
+// check has then not looked at another process with the same pid. Inspect returns
+// EForbidden if another user is at the other end, or if the process has ended. It returns
+// EUnsupported on a system that does not tell.
 func Inspect(conn syscall.Conn, check func(Peer) error) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -59,8 +60,8 @@ func InspectFD(fd int, check func(Peer) error) error {
 	return nil
 }
 
-// Dial connects to the socket at path. Errors: EForbidden when another user
-// listens there. Nothing has been sent to that user.
+// Dial connects to the socket at path. It returns EForbidden if another user listens
+// there. Nothing has been sent to that user.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {

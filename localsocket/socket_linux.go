@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a hold on a process that no other one with its pid can take.
+// process refers to one process. Another process with the same pid cannot take its place.
 type process struct {
-	fd  int // -1: there is none
+	fd  int // -1 if there is none
 	err error
 }
 
@@ -22,8 +22,8 @@ func peerOf(fd int) (Peer, process, error) {
 		return Peer{}, process{}, err
 	}
 	of := process{}
-	// The kernel knows the process exactly since Linux 6.5. Before that its pid
-	// is looked up, which may by then name another process.
+	// Since Linux 6.5 the kernel returns the exact process. Older kernels need a lookup
+	// by pid, which may then belong to another process.
 	if of.fd, of.err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); errors.Is(of.err, unix.ENOPROTOOPT) {
 		of.fd, of.err = unix.PidfdOpen(int(c.Pid), 0)
 	}
@@ -33,8 +33,8 @@ func peerOf(fd int) (Peer, process, error) {
 	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
 }
 
-// alive tells whether the process has not ended. Before Linux 5.3 nobody can
-// tell, and it counts as alive.
+// alive reports whether the process has not ended. Before Linux 5.3 that is unknown, and
+// the process counts as alive.
 func (p process) alive() bool {
 	if p.err != nil {
 		return errors.Is(p.err, unix.ENOSYS)
@@ -48,9 +48,9 @@ func (p process) close() {
 	}
 }
 
-// throughFolder calls do with a short name for path. The address of a socket
-// has room for 107 bytes, so the folder is opened and the socket reached
-// through the open folder.
+// throughFolder calls do with a short name for path. A socket address has room for only
+// 107 bytes. throughFolder therefore opens the folder, and reaches the socket through the
+// open folder.
 func throughFolder[T any](path string, do func(*net.UnixAddr) (T, error)) (T, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -4,7 +4,7 @@ package localsocket
 
 import "net"
 
-// Here the whole path must fit into the address of a socket: 104 bytes on macOS.
+// On these systems the whole path must fit into a socket address: 104 bytes on macOS.
 
 func dialPath(path string) (*net.UnixConn, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: path})

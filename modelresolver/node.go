@@ -7,15 +7,15 @@ import (
 	"regexp"
 )
 
-// node is a piece of JSON that knows where it is, so that errors can say so.
-// The zero node is one that is not there.
+// node is a piece of JSON with its position, for error messages. The zero node is
+// missing.
 type node struct {
 	raw  json.RawMessage
 	path string // "all[2].models.x"; "" at the top
 }
 
-// kind names what a node is, in words for people. What is missing and null are
-// both nothing.
+// kind returns the type of a node, in words for users. Both a missing node and null are
+// "nothing".
 func (n node) kind() string {
 	text := bytes.TrimSpace(n.raw)
 	if len(text) == 0 {
@@ -66,7 +66,7 @@ func (n node) object() (map[string]node, error) {
 	return out, nil
 }
 
-// plain is a key that needs no quotes in a path.
+// plain matches a key that needs no quotes in a path.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func step(key string, top bool) string {
@@ -94,7 +94,7 @@ func (n node) list() ([]node, error) {
 	return out, nil
 }
 
-// text returns a string; nothing is the empty one.
+// text returns a string. For nothing it returns "".
 func (n node) text() (string, error) {
 	if n.kind() == "nothing" {
 		return "", nil
@@ -109,7 +109,7 @@ func (n node) text() (string, error) {
 	return s, nil
 }
 
-// texts returns a list of strings; nothing is the empty one.
+// texts returns a list of strings. For nothing it returns nil.
 func (n node) texts() ([]string, error) {
 	if n.kind() == "nothing" {
 		return nil, nil
@@ -132,7 +132,7 @@ func (n node) texts() ([]string, error) {
 	return out, nil
 }
 
-// price returns a number that can be one.
+// price returns a number that is not negative.
 func (n node) price() (float64, error) {
 	if err := n.want("a number"); err != nil {
 		return 0, err

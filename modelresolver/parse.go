@@ -12,11 +12,11 @@ import (
 	"coleo.dev"
 )
 
-// ParseCatalog reads a catalogue in either published form: OpenCode's reply to
-// GET /provider ({all, default, connected}) or Coleo's to
-// GET /api/opencode/providers ({providers, connected, default}). Models may be
-// a list, or a map whose keys are the ids. What is not needed is not looked
-// at. Errors: EInvalid, with the place and what is wrong there.
+// ParseCatalog parses a catalogue in one of the two published forms. One is OpenCode's
+// reply to GET /provider ({all, default, connected}). The other is Coleo's reply to GET
+// /api/opencode/providers ({providers, connected, default}). Models may be a list, or a
+// map whose keys are the ids. ParseCatalog ignores everything else. It returns EInvalid
+// with the place and the reason.
 func ParseCatalog(data []byte) (Catalog, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -52,7 +52,7 @@ func parse(data []byte) (Catalog, error) {
 	return c, err
 }
 
-// wellFormed refuses what is not one JSON value, with the line of the fault.
+// wellFormed returns an error with the line of the fault unless data is one JSON value.
 func wellFormed(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)
@@ -66,12 +66,12 @@ func wellFormed(data []byte) error {
 	return fmt.Errorf("line %d: %v", 1+bytes.Count(data[:at], []byte("\n")), err)
 }
 
-// saying lists the keys that are there instead.
+// saying returns a list of the existing keys, for an error message.
 func saying(fields map[string]node) string {
 	if len(fields) == 0 {
 		return ""
 	}
-	const shown = 5 // enough to recognise another document by
+	const shown = 5 // enough to recognise another kind of document
 	keys := slices.Sorted(maps.Keys(fields))
 	if len(keys) > shown {
 		keys = append(keys[:shown], "…")
@@ -157,7 +157,7 @@ func modelList(n node) ([]Model, error) {
 	return out, nil
 }
 
-// model reads one model. key is its id when models are a map.
+// model parses one model. If the models are a map, key is the model's id.
 func model(n node, key string) (Model, error) {
 	fields, err := n.object()
 	if err != nil {

@@ -18,7 +18,8 @@ func TestOpenCodesReplyIsRead(t *testing.T) {
 	}
 	got, err := ParseCatalog(data)
 	want := Catalog{
-		Providers: []Provider{{ID: "mock", Name: "Mock", Models: []Model{{ID: "mock-1", Name: "Mock One", Cost: &Cost{3, 15}}}}},
+		Providers: []Provider{{ID: "mock", Name: "Mock",
+			Models: []Model{{ID: "mock-1", Name: "Mock One", Cost: &Cost{3, 15}}}}},
 		Connected: []string{"mock"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -29,16 +30,21 @@ func TestOpenCodesReplyIsRead(t *testing.T) {
 func TestBothFormsAndBothShapesOfModelsMeanTheSame(t *testing.T) {
 	t.Parallel()
 	want := Catalog{
-		Providers: []Provider{{ID: "p", Name: "P", Models: []Model{{ID: "a/x", Name: "A"}, {ID: "b", Name: "b", Cost: &Cost{0, 2.5}}}}, {ID: "q", Name: "q"}},
+		Providers: []Provider{{ID: "p", Name: "P",
+			Models: []Model{{ID: "a/x", Name: "A"}, {ID: "b", Name: "b", Cost: &Cost{0, 2.5}}}}, {ID: "q", Name: "q"}},
 		Connected: []string{"p"},
 	}
 	list := `[{"id":"a/x","name":"A","cost":null},{"id":"b","cost":{"input":0,"output":2.5,"cache":{}},"limit":7}]`
 	table := `{"b":{"cost":{"output":2.5,"input":0}},"a/x":{"id":"elsewhere","name":"A"}}`
 	for name, text := range map[string]string{
-		"OpenCode's, a map":  `{"all":[{"id":"p","name":"P","models":` + table + `},{"id":"q"}],"default":{"p":"b"},"connected":["p"]}`,
-		"OpenCode's, a list": `{"all":[{"id":"p","name":"P","models":` + list + `},{"id":"q","models":null}],"connected":["p"]}`,
-		"ours, a list":       ` {"providers":[{"id":"p","name":"P","models":` + list + `},{"id":"q","models":[]}],"connected":["p"],"cached":true} `,
-		"ours, a map":        `{"connected":["p"],"providers":[{"id":"p","name":"P","models":` + table + `},{"id":"q","models":{}}]}`,
+		"OpenCode's, a map": `{"all":[{"id":"p","name":"P","models":` +
+			table + `},{"id":"q"}],"default":{"p":"b"},"connected":["p"]}`,
+		"OpenCode's, a list": `{"all":[{"id":"p","name":"P","models":` +
+			list + `},{"id":"q","models":null}],"connected":["p"]}`,
+		"ours, a list": ` {"providers":[{"id":"p","name":"P","models":` +
+			list + `},{"id":"q","models":[]}],"connected":["p"],"cached":true} `,
+		"ours, a map": `{"connected":["p"],"providers":[{"id":"p","name":"P","models":` +
+			table + `},{"id":"q","models":{}}]}`,
 	} {
 		got, err := ParseCatalog([]byte(text))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -73,28 +79,32 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		`{"all":[{"id":7}]}`:               "all[0].id: want a text, got a number",
 		`{"all":[{"id":"p","name":[]}]}`:   "all[0].name: want a text, got a list",
 		`{"all":[{"id":"p"},{"id":"p"}]}`:  `all[1]: provider "p" is listed twice`,
-		`{"providers":[{"id":"p","models":"m"}]}`:                                 "providers[0].models: want a list, got a text",
-		`{"providers":[{"id":"p","models":["m"]}]}`:                               "providers[0].models[0]: want an object, got a text",
-		`{"providers":[{"id":"p","models":[{}]}]}`:                                "providers[0].models[0]: it has no id",
-		`{"providers":[{"id":"p","models":[{"id":"m"},{"id":"m"}]}]}`:             `providers[0].models[1]: model "m" is listed twice`,
-		`{"all":[{"id":"p","models":{"a.b/c":false}}]}`:                           `all[0].models["a.b/c"]: want an object, got true or false`,
-		`{"all":[{"id":"p","models":{"m":{"cost":3}}}]}`:                          "all[0].models.m.cost: want an object, got a number",
+		`{"providers":[{"id":"p","models":"m"}]}`:                     "providers[0].models: want a list, got a text",
+		`{"providers":[{"id":"p","models":["m"]}]}`:                   "providers[0].models[0]: want an object, got a text",
+		`{"providers":[{"id":"p","models":[{}]}]}`:                    "providers[0].models[0]: it has no id",
+		`{"providers":[{"id":"p","models":[{"id":"m"},{"id":"m"}]}]}`: `providers[0].models[1]: model "m" is listed twice`,
+		`{"all":[{"id":"p","models":{"a.b/c":false}}]}`:               `all[0].models["a.b/c"]: want an object, got true or false`,
+		`{"all":[{"id":"p","models":{"m":{"cost":3}}}]}`:              "all[0].models.m.cost: want an object, got a number",
+
 		`{"all":[{"id":"p","models":{"m":{"cost":{"input":"3","output":1}}}}]}`:   "all[0].models.m.cost.input: want a number, got a text",
 		`{"all":[{"id":"p","models":{"m":{"cost":{"input":3}}}}]}`:                "all[0].models.m.cost: it has no output price",
 		`{"all":[{"id":"p","models":{"m":{"cost":{"input":-1,"output":1}}}}]}`:    "all[0].models.m.cost.input: -1 cannot be a price",
 		`{"all":[{"id":"p","models":{"m":{"cost":{"input":1e999,"output":1}}}}]}`: "all[0].models.m.cost.input: 1e999 cannot be a price",
-		`{"all":[],"connected":"p"}`:                                              "connected: want a list, got a text",
-		`{"all":[],"connected":["p",null]}`:                                       "connected[1]: want a text, got nothing",
+
+		`{"all":[],"connected":"p"}`:        "connected: want a list, got a text",
+		`{"all":[],"connected":["p",null]}`: "connected[1]: want a text, got nothing",
 	} {
 		_, err := ParseCatalog([]byte(text))
-		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.HasPrefix(err.Error(), "model catalogue: "+want) || strings.Contains(err.Error(), "\n") {
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.HasPrefix(err.Error(), "model catalogue: "+want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s:\n got %v\nwant model catalogue: %s", text, err, want)
 		}
 	}
 }
 
 func FuzzParseCatalog(f *testing.F) {
-	for _, seed := range []string{`{"all":[{"id":"p","models":{"m":{"cost":{"input":1,"output":2}}}}],"connected":["p"]}`, `{"providers":[{"id":"p","models":[{"id":"m"}]}]}`, `{"all":[null]}`} {
+	for _, seed := range []string{`{"all":[{"id":"p","models":{"m":{"cost":{"input":1,"output":2}}}}],"connected":["p"]}`,
+		`{"providers":[{"id":"p","models":[{"id":"m"}]}]}`, `{"all":[null]}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

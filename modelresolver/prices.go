@@ -1,23 +1,22 @@
 package modelresolver
 
-// Source says where a price comes from.
+// Source is where a price comes from.
 type Source string
 
-// The sources, from the best to the worst.
+// The sources, best first.
 const (
-	FromCatalog Source = "catalog" // whoever publishes the catalogue names it
-	FromBook    Source = "book"    // our own price book, which ages
-	Unknown     Source = "unknown" // nobody names one
+	FromCatalog Source = "catalog" // the catalogue has the price
+	FromBook    Source = "book"    // the price list below, which becomes outdated
+	Unknown     Source = "unknown" // nobody has a price
 )
 
-// unknownCost is taken for a model that nobody names a price of: dearer than
-// most, so that it is not chosen for being unknown (spec section 10).
+// unknownCost is the assumed cost of a model without a known price. It is higher than
+// most, so that no model is chosen because its price is unknown.
 var unknownCost = Cost{Input: 5, Output: 20}
 
-// book lists prices for catalogues that name none. The figures are the six of
-// the published Coleo specification, section 10, written down on 2026-11-21;
-// they are not checked against the sellers' pages, and any price in a catalogue
-// goes before them.
+// book has prices for catalogues without prices. The six figures were written down on
+// 2026-11-21 from Coleo's published specification. They are not checked against the
+// vendors' pages. A price in a catalogue takes precedence.
 var book = map[string]Cost{
 	"gemini-2.5-flash": {Input: 0.075, Output: 0.30},
 	"gpt-4o-mini":      {Input: 0.15, Output: 0.60},

@@ -1,8 +1,8 @@
-// Package modelresolver turns a wish for a provider and a model into one that a
-// catalogue really has, and says why when it had to choose another.
+// Package modelresolver finds an available provider and model for a request. If it must
+// choose another model, it returns the reason.
 //
-// It is pure: it asks no server and reads no file. Catalogues are given to it,
-// as values or as the JSON of those who publish them.
+// It is pure: it calls no server and reads no file. The caller passes the catalogue, as a
+// value or as the JSON of its publisher.
 package modelresolver
 
 import (
@@ -18,14 +18,14 @@ type Cost struct {
 	Output float64 `json:"output"`
 }
 
-// Total is what models are ordered by: input and output, added.
+// Total returns the sum of the input and output prices. Models are sorted by it.
 func (c Cost) Total() float64 { return c.Input + c.Output }
 
 // Model is one model of a provider.
 type Model struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Cost *Cost  `json:"cost,omitempty"` // nil: the catalogue names no price
+	Cost *Cost  `json:"cost,omitempty"` // nil if the catalogue has no price
 }
 
 // Provider is one source of models.
@@ -35,16 +35,16 @@ type Provider struct {
 	Models []Model `json:"models"`
 }
 
-// Catalog is what can be had. Connected lists the ids of the providers that
-// there are credentials for; when it is empty that is unknown, and every listed
-// provider counts as connected.
+// Catalog lists the available models. Connected has the ids of the providers with
+// credentials. If it is empty, that is unknown, and every listed provider counts as
+// connected.
 type Catalog struct {
 	Providers []Provider `json:"providers"`
 	Connected []string   `json:"connected"`
 }
 
-// Resolution is the provider and model to use. Fallback says that it is not
-// what was wished for; Reason, why, and is empty otherwise.
+// Resolution is the provider and model to use. Fallback means that it is not the
+// requested one, and Reason explains why. Otherwise Reason is empty.
 type Resolution struct {
 	ProviderID   string `json:"provider"`
 	ModelID      string `json:"model"`
@@ -64,8 +64,8 @@ type Offer struct {
 	Source       Source `json:"price_source"`
 }
 
-// Split takes "provider/model" apart at the first slash; model ids may have
-// more of them. Without a slash it is all model.
+// Split splits "provider/model" at the first slash. A model id may contain more slashes.
+// Without a slash, all of it is the model.
 func Split(combined string) (provider, model string) {
 	provider, model, found := strings.Cut(combined, "/")
 	if !found {
@@ -74,12 +74,16 @@ func Split(combined string) (provider, model string) {
 	return provider, model
 }
 
-// Resolve returns the wish when it is available. Else it returns, in this
-// order: the cheapest model of the wished provider, the wished model at the
-// provider where it is cheapest, the cheapest model there is. A wish without a
-// provider may name it in the model, before the first slash. What was not
-// wished for is chosen without that being a fallback. When nothing at all is
-// available the wish is returned as it is.
+// Resolve returns the requested provider and model if they are available. Otherwise it
+// returns the first of these:
+//
+//   - the cheapest model of the requested provider
+//   - the requested model at its cheapest provider
+//   - the cheapest model of all
+//
+// A request without a provider may name it in the model, before the first slash. A part
+// that was not requested may be chosen freely, which is not a fallback. If nothing is
+// available, Resolve returns the request unchanged.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)
@@ -92,16 +96,18 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		return o.resolution("")
 	}
 	if o, ok := first(offers, func(o Offer) bool { return o.ProviderID == provider }); ok {
-		return o.resolution(reason(model != "", `Model "%s" not available in %s, using cheapest alternative`, model, o.ProviderName))
+		return o.resolution(reason(model != "", `Model "%s" not available in %s, using cheapest alternative`,
+			model, o.ProviderName))
 	}
 	if o, ok := first(offers, func(o Offer) bool { return o.ModelID == model }); ok {
 		return o.resolution(reason(provider != "", `Provider "%s" not available, using %s`, provider, o.ProviderName))
 	}
-	return offers[0].resolution(reason(provider != "" || model != "", `Neither provider "%s" nor model "%s" available`, provider, model))
+	return offers[0].resolution(reason(provider != "" || model != "", `Neither provider "%s" nor model "%s" available`,
+		provider, model))
 }
 
-// reason returns the published sentence, or "" when nothing was wished for that
-// could not be had.
+// reason returns the published sentence. If wished is false, nothing that was requested
+// is missing, and reason returns "".
 func reason(wished bool, format string, args ...any) string {
 	if !wished {
 		return ""
@@ -124,14 +130,14 @@ func (o Offer) resolution(reason string) Resolution {
 	}
 }
 
-// IsModelAvailable tells whether a provider is connected and lists a model.
+// IsModelAvailable reports whether a provider is connected and lists a model.
 func IsModelAvailable(c Catalog, provider, model string) bool {
 	_, ok := first(AvailableByCost(c), func(o Offer) bool { return o.ProviderID == provider && o.ModelID == model })
 	return ok
 }
 
-// AvailableByCost returns the models of all connected providers, the cheapest
-// first; equally cheap ones by provider and model id.
+// AvailableByCost returns the models of all connected providers, cheapest first. Models
+// with the same price are sorted by provider and model id.
 func AvailableByCost(c Catalog) []Offer {
 	var out []Offer
 	for _, p := range c.Providers {
@@ -144,7 +150,8 @@ func AvailableByCost(c Catalog) []Offer {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Offer) int {
-		return cmp.Or(cmp.Compare(a.Cost.Total(), b.Cost.Total()), cmp.Compare(a.ProviderID, b.ProviderID), cmp.Compare(a.ModelID, b.ModelID))
+		return cmp.Or(cmp.Compare(a.Cost.Total(), b.Cost.Total()), cmp.Compare(a.ProviderID, b.ProviderID),
+			cmp.Compare(a.ModelID, b.ModelID))
 	})
 	return out
 }

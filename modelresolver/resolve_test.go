@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// catalog makes one out of "provider: model model=in/out …" lines; providers
-// with a star are connected.
+// catalog builds a catalogue from lines of the form "provider: model model=in/out …". A
+// provider with a star is connected.
 func catalog(lines ...string) Catalog {
 	var c Catalog
 	for _, l := range lines {
@@ -37,32 +37,48 @@ func catalog(lines ...string) Catalog {
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	usual := catalog("anthropic*: claude-sonnet-4 claude-opus-4", "google*: gemini-2.5-pro gemini-2.5-flash", "openai: gpt-4o")
+	usual := catalog("anthropic*: claude-sonnet-4 claude-opus-4", "google*: gemini-2.5-pro gemini-2.5-flash",
+		"openai: gpt-4o")
 	for name, c := range map[string]struct {
 		catalog Catalog
 		wish    string
 		want    string // provider/model, then the reason
 	}{
-		"exactly as wished":                                        {usual, "anthropic/claude-opus-4", "anthropic/claude-opus-4"},
-		"model unknown: the provider's cheapest":                   {usual, "anthropic/claude-9", `anthropic/claude-sonnet-4 Model "claude-9" not available in ANTHROPIC, using cheapest alternative`},
-		"listed and not connected: the model elsewhere":            {catalog("anthropic: claude-sonnet-4", "opencode*: claude-sonnet-4 x=0"), "anthropic/claude-sonnet-4", `opencode/claude-sonnet-4 Provider "anthropic" not available, using OPENCODE`},
-		"provider unknown: the model where it is cheapest":         {catalog("a: m=3", "b: m=2", "c: m=2"), "zz/m", `b/m Provider "zz" not available, using B`},
-		"nothing of it known: the cheapest of all":                 {catalog("anthropic: claude-sonnet-4", "google: gemini-2.5-pro"), "zz/m", `google/gemini-2.5-pro Neither provider "zz" nor model "m" available`},
-		"the cheapest of all must be connected":                    {catalog("a*: m=9", "b: n=1"), "zz/m2", `a/m Neither provider "zz" nor model "m2" available`},
-		"who is connected is unknown: listed is enough":            {catalog("a: m=1"), "a/m", "a/m"},
-		"a connected provider without models counts as none":       {catalog("a*:", "b*: m=1"), "a/m", `b/m Provider "a" not available, using B`},
-		"an empty catalogue: the wish as it is":                    {Catalog{}, "p/m", "p/m"},
-		"an empty catalogue with connections: the wish as it is":   {Catalog{Connected: []string{"p"}}, "p/m", "p/m"},
-		"nothing is connected that is listed: the wish as it is":   {Catalog{Providers: usual.Providers, Connected: []string{"zz"}}, "openai/gpt-4o", "openai/gpt-4o"},
-		"model ids may have slashes":                               {catalog("router: a/b/c=1 z=0"), "router/a/b/c", "router/a/b/c"},
-		"a catalogue's price goes before the book":                 {catalog("p: claude-sonnet-4=0.1 gemini-2.5-flash=7"), "p/x", `p/claude-sonnet-4 Model "x" not available in P, using cheapest alternative`},
-		"an unknown price is dearer than a known small one":        {catalog("p: mystery gpt-4o"), "p/x", `p/gpt-4o Model "x" not available in P, using cheapest alternative`},
-		"an unknown price is cheaper than the dearest of the book": {catalog("p: claude-opus-4 mystery"), "p/x", `p/mystery Model "x" not available in P, using cheapest alternative`},
-		"free is a price": {catalog("p: free=0 gemini-2.5-flash"), "p/x", `p/free Model "x" not available in P, using cheapest alternative`},
+		"exactly as wished": {usual, "anthropic/claude-opus-4",
+			"anthropic/claude-opus-4"},
+		"model unknown: the provider's cheapest": {usual, "anthropic/claude-9",
+			`anthropic/claude-sonnet-4 Model "claude-9" not available in ANTHROPIC, using cheapest alternative`},
+		"listed and not connected: the model elsewhere": {catalog("anthropic: claude-sonnet-4",
+			"opencode*: claude-sonnet-4 x=0"), "anthropic/claude-sonnet-4",
+			`opencode/claude-sonnet-4 Provider "anthropic" not available, using OPENCODE`},
+		"provider unknown: the model where it is cheapest": {catalog("a: m=3", "b: m=2", "c: m=2"), "zz/m",
+			`b/m Provider "zz" not available, using B`},
+		"nothing of it known: the cheapest of all": {catalog("anthropic: claude-sonnet-4",
+			"google: gemini-2.5-pro"), "zz/m", `google/gemini-2.5-pro Neither provider "zz" nor model "m" available`},
+		"the cheapest of all must be connected": {catalog("a*: m=9", "b: n=1"), "zz/m2",
+			`a/m Neither provider "zz" nor model "m2" available`},
+		"who is connected is unknown: listed is enough": {catalog("a: m=1"), "a/m", "a/m"},
+		"a connected provider without models counts as none": {catalog("a*:", "b*: m=1"), "a/m",
+			`b/m Provider "a" not available, using B`},
+		"an empty catalogue: the wish as it is":                  {Catalog{}, "p/m", "p/m"},
+		"an empty catalogue with connections: the wish as it is": {Catalog{Connected: []string{"p"}}, "p/m", "p/m"},
+		"nothing is connected that is listed: the wish as it is": {Catalog{Providers: usual.Providers,
+			Connected: []string{"zz"}}, "openai/gpt-4o", "openai/gpt-4o"},
+		"model ids may have slashes": {catalog("router: a/b/c=1 z=0"), "router/a/b/c",
+			"router/a/b/c"},
+		"a catalogue's price goes before the book": {catalog("p: claude-sonnet-4=0.1 gemini-2.5-flash=7"),
+			"p/x", `p/claude-sonnet-4 Model "x" not available in P, using cheapest alternative`},
+		"an unknown price is dearer than a known small one": {catalog("p: mystery gpt-4o"), "p/x",
+			`p/gpt-4o Model "x" not available in P, using cheapest alternative`},
+		"an unknown price is cheaper than the dearest of the book": {catalog("p: claude-opus-4 mystery"), "p/x",
+			`p/mystery Model "x" not available in P, using cheapest alternative`},
+		"free is a price": {catalog("p: free=0 gemini-2.5-flash"), "p/x",
+			`p/free Model "x" not available in P, using cheapest alternative`},
 		"no model was wished for: cheapest, and no fallback": {usual, "google/", "google/gemini-2.5-flash"},
 		"no provider was wished for: no fallback":            {usual, "claude-opus-4", "anthropic/claude-opus-4"},
 		"nothing was wished for: the cheapest":               {usual, "", "google/gemini-2.5-flash"},
-		"only an unknown model was wished for":               {usual, "zz", `google/gemini-2.5-flash Neither provider "" nor model "zz" available`},
+		"only an unknown model was wished for": {usual, "zz",
+			`google/gemini-2.5-flash Neither provider "" nor model "zz" available`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +105,8 @@ func TestNamesAndTheFormForPrograms(t *testing.T) {
 	if err != nil || string(b) != want {
 		t.Errorf("JSON = %s, %v; want %s", b, err, want)
 	}
-	if r := Resolve(Catalog{Providers: []Provider{{ID: "p", Models: []Model{{ID: "m"}}}}}, "p", "m"); r.ProviderName != "p" || r.ModelName != "m" {
+	if r := Resolve(Catalog{Providers: []Provider{{ID: "p", Models: []Model{{ID: "m"}}}}}, "p",
+		"m"); r.ProviderName != "p" || r.ModelName != "m" {
 		t.Errorf("without names: %+v, want the ids", r)
 	}
 }
@@ -124,7 +141,8 @@ func TestAvailable(t *testing.T) {
 func TestTheBookHasThePublishedPrices(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for _, o := range AvailableByCost(catalog("p: claude-opus-4 claude-sonnet-4 gpt-4o gemini-2.5-pro gpt-4o-mini gemini-2.5-flash other")) {
+	for _, o := range AvailableByCost(
+		catalog("p: claude-opus-4 claude-sonnet-4 gpt-4o gemini-2.5-pro gpt-4o-mini gemini-2.5-flash other")) {
 		b, _ := json.Marshal([]float64{o.Cost.Input, o.Cost.Output})
 		got = append(got, o.ModelID+string(b))
 	}

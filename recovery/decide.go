@@ -6,9 +6,9 @@ import (
 	"coleo.dev"
 )
 
-// Decide returns the remedy for an arm. It reattaches only to a session that a
-// live host has proven, whose process runs and which is not hung. What failed
-// the proof is never killed. An arm that waits for an approval is never hung.
+// Decide returns the remedy for an arm. It reattaches only to a session that a live host
+// has proven, whose process runs and which is not hung. It never kills a session that
+// failed the proof. An arm that waits for an approval is never hung.
 func Decide(e Evidence) Remedy {
 	if e.Arm.Desired == coleo.DesiredStopped {
 		return Remedy{Action: Nothing, Reason: "The arm is meant to be stopped."}
@@ -17,13 +17,15 @@ func Decide(e Evidence) Remedy {
 		return e.reattach()
 	}
 	if e.Found.Proof == Silent {
-		return refuse("Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. It is taken up again when it goes on (kill -CONT); 'coleo arm kill' ends the arm.")
+		return refuse(
+			"Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. It is taken up again when it goes on (kill -CONT); 'coleo arm kill' ends the arm.")
 	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
 		return refuse("Nothing is known to start the arm from: neither its working folder nor an earlier session.")
 	}
 	if e.Found.Sweep == SweptLeft && !e.proven() {
-		return refuse("Processes of an earlier start of the arm may still run and could not be proven to be its own; end them by hand, then recover it.")
+		return refuse(
+			"Processes of an earlier start of the arm may still run and could not be proven to be its own; end them by hand, then recover it.")
 	}
 	target, refusal := e.target()
 	if refusal != "" {
@@ -38,15 +40,16 @@ func Decide(e Evidence) Remedy {
 func refuse(reason string) Remedy { return Remedy{Action: Refuse, Reason: reason} }
 
 func (e Evidence) reattach() Remedy {
-	r := Remedy{Action: Reattach, Host: e.Found.Host, Mode: coleo.RecoveryReattached, Reason: "Its session runs, and has proven that it is the arm's."}
+	r := Remedy{Action: Reattach, Host: e.Found.Host, Mode: coleo.RecoveryReattached,
+		Reason: "Its session runs, and has proven that it is the arm's."}
 	if e.Found.ServerOnly {
 		r.Mode, r.Reason = coleo.RecoveryRecovered, "Its server runs, and has proven that it is the arm's."
 	}
 	return r
 }
 
-// proven tells whether the finding is a proof that still holds: its host must
-// be live, or nobody can act on it.
+// proven reports whether the finding is a proof that still holds. The host of the finding
+// must be live, because otherwise nobody can act on it.
 func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false
@@ -55,9 +58,9 @@ func (e Evidence) proven() bool {
 	return live || e.Found.Host == LocalHost
 }
 
-// doubt says that the arm's last start may still run where nobody can look, ""
-// when there is proof that it has ended. No start follows from a doubt: two of
-// one arm would work at once.
+// doubt returns a message if the arm's last start may still run where nobody can look. It
+// returns "" if there is proof that the start has ended. A doubt prevents a start,
+// because otherwise two starts of one arm could work at once.
 func (e Evidence) doubt() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
@@ -71,8 +74,8 @@ func (e Evidence) doubt() string {
 		"--force starts it elsewhere without that proof: two may run until the host agent is back, and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung tells whether the session works without a sign of life. The row behind
-// the health may be older than the reading: a session just read as idle, or as
+// hung reports whether the session works without a sign of life. The row behind the
+// health may be older than the reading. A session that was just read as idle, or as
 // waiting for an approval, is not hung.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
@@ -128,7 +131,7 @@ func (e Evidence) unproven() string {
 	return "Its session could not be looked for"
 }
 
-// start returns the remedy that brings the arm up on a host.
+// start returns the remedy that starts the arm on a host.
 func (e Evidence) start(target coleo.HostInfo) Remedy {
 	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
 	r := Remedy{
@@ -138,7 +141,8 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	}
 	switch {
 	case kill && target.ID != e.Found.Host:
-		return refuse(fmt.Sprintf("%s; it can be ended on host agent %s, which cannot start it again.", e.trouble(), e.Found.Host))
+		return refuse(fmt.Sprintf("%s; it can be ended on host agent %s, which cannot start it again.",
+			e.trouble(), e.Found.Host))
 	case kill:
 		r.Action = KillAndRestart
 	case r.Resume:
@@ -148,7 +152,7 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	return r
 }
 
-// plan says in words what a starting remedy does.
+// plan describes in words what a starting remedy does.
 func (e Evidence) plan(r Remedy) string {
 	what := "it is started"
 	if r.Action == KillAndRestart {

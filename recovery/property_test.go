@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// The values that evidence may take. Every combination of those that decide
-// between reattaching, killing and refusing is tried.
+// The values that evidence may take. The test tries every combination of the values that
+// decide between a reattach, a kill and a refusal.
 var (
 	proofs    = []Proof{"", Proven, Unproven, Silent, Gone}
 	processes = []Process{"", Alive, Stopped, Dead}
@@ -16,8 +16,10 @@ var (
 	healths   = []coleo.Health{coleo.HealthActive, coleo.HealthHung, coleo.HealthRecoverable}
 	statuses  = []coleo.Status{coleo.StatusBusy, coleo.StatusError, coleo.StatusStopped}
 	finders   = []string{"", "h1", "h2", "h9", LocalHost}
-	fleets    = [][]coleo.HostInfo{nil, {live("h1", "box", 0)}, {live("h2", "box", 10), live("h3", "other", 2)}, {live("h1", "box", 3), {Host: coleo.Host{ID: "h2"}, Live: true}, {Host: coleo.Host{ID: "h9", Capabilities: []string{"cli"}}}}}
-	both      = []bool{false, true}
+	fleets    = [][]coleo.HostInfo{nil, {live("h1", "box", 0)}, {live("h2", "box", 10), live("h3", "other", 2)},
+		{live("h1", "box", 3), {Host: coleo.Host{ID: "h2"}, Live: true},
+			{Host: coleo.Host{ID: "h9", Capabilities: []string{"cli"}}}}}
+	both = []bool{false, true}
 )
 
 func TestEveryCombinationIsDecidedSafely(t *testing.T) {
@@ -31,7 +33,8 @@ func TestEveryCombinationIsDecidedSafely(t *testing.T) {
 					for _, health := range healths {
 						for _, status := range statuses {
 							for _, finder := range finders {
-								e := Evidence{Health: health, Found: Finding{Host: finder, Proof: proof, Process: process, State: state, Sweep: sweep}}
+								e := Evidence{Health: health, Found: Finding{Host: finder, Proof: proof, Process: process, State: state,
+									Sweep: sweep}}
 								e.Arm.Status = status
 								n += decideAll(t, r, e)
 							}
@@ -44,8 +47,8 @@ func TestEveryCombinationIsDecidedSafely(t *testing.T) {
 	t.Logf("%d combinations", n)
 }
 
-// decideAll judges a finding with every fleet and policy; the facts of the row
-// and of the harness, which only decide about the conversation, are drawn.
+// decideAll judges a finding with every fleet and policy. The facts of the row and of the
+// harness decide only about the conversation, so they are drawn at random.
 func decideAll(t *testing.T, r *rand.Rand, e Evidence) int {
 	t.Helper()
 	n := 0
@@ -87,7 +90,8 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 		alive[h.ID], drives[h.ID] = h.Live, h.Live && h.Drives(e.Harness.Name)
 	}
 	proven := e.Found.Proof == Proven && alive[e.Found.Host]
-	hung := e.Health == coleo.HealthHung && (e.Found.State == "" || e.Found.State.Working() || e.Found.State == coleo.Initializing)
+	hung := e.Health == coleo.HealthHung &&
+		(e.Found.State == "" || e.Found.State.Working() || e.Found.State == coleo.Initializing)
 
 	is(r.Reason != "", "every remedy has a reason")
 	is(r == Decide(e), "the same evidence gives the same remedy")
@@ -111,7 +115,8 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 		is(false, "every action is one of the six")
 	}
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || proven)
-	is(!r.Starts() || looked || !e.Arm.HasHandle || e.Arm.Ended || e.Force, "nothing is started while its last start may still run where nobody can look")
+	is(!r.Starts() || looked || !e.Arm.HasHandle || e.Arm.Ended || e.Force,
+		"nothing is started while its last start may still run where nobody can look")
 	is(!r.Starts() || r.Mode == coleo.RecoveryRestarted, "a new process is called restarted")
 	is(!r.Starts() || drives[r.Host] || r.Host == LocalHost, "only a live host agent that can drive the harness starts it")
 	local := !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)

@@ -7,10 +7,11 @@ import (
 )
 
 func live(id, hostname string, arms int) coleo.HostInfo {
-	return coleo.HostInfo{Host: coleo.Host{ID: id, Hostname: hostname, Capabilities: []string{"cli"}, MaxArms: 10}, Arms: arms, Live: true}
+	return coleo.HostInfo{Host: coleo.Host{ID: id, Hostname: hostname, Capabilities: []string{"cli"}, MaxArms: 10},
+		Arms: arms, Live: true}
 }
 
-// healthy is an arm that runs on host agent h1 as it should.
+// healthy returns an arm that runs on host agent h1 as it should.
 func healthy() Evidence {
 	return Evidence{
 		Harness: Harness{Name: "cli", DaemonManaged: true, Resumes: true},
@@ -43,51 +44,113 @@ func TestDecide(t *testing.T) {
 		change func(*Evidence)
 		want   Remedy
 	}{
-		"a proven session that works: reattached":               {func(*Evidence) {}, reattach},
-		"found by its own server: recovered":                    {func(e *Evidence) { e.Found.ServerOnly = true }, with(reattach, func(r *Remedy) { r.Mode = coleo.RecoveryRecovered })},
-		"waits for an approval for hours: reattached, not hung": {func(e *Evidence) { e.Health, e.Found.State = coleo.HealthHung, coleo.WaitingApproval }, reattach},
-		"just read as idle while its row is old: reattached":    {func(e *Evidence) { e.Health, e.Found.State = coleo.HealthHung, coleo.Idle }, reattach},
-		"recorded as stopped, and found alive: reattached":      {func(e *Evidence) { e.Arm.Status, e.Found.State = coleo.StatusStopped, coleo.Idle }, reattach},
-		"hung and proven: killed and restarted":                 {func(e *Evidence) { e.Health = coleo.HealthHung }, kill},
-		"frozen by SIGSTOP: never reattached":                   {func(e *Evidence) { e.Found.Process = Stopped }, kill},
-		"frozen while it waits for an approval: not reattached": {func(e *Evidence) { e.Found.Process, e.Found.State = Stopped, coleo.WaitingApproval }, kill},
+		"a proven session that works: reattached": {func(*Evidence) {}, reattach},
+		"found by its own server: recovered": {func(e *Evidence) { e.Found.ServerOnly = true },
+			with(reattach, func(r *Remedy) { r.Mode = coleo.RecoveryRecovered })},
+		"waits for an approval for hours: reattached, not hung": {func(e *Evidence) {
+			e.Health,
+				e.Found.State = coleo.HealthHung, coleo.WaitingApproval
+		}, reattach},
+		"just read as idle while its row is old: reattached": {func(e *Evidence) {
+			e.Health,
+				e.Found.State = coleo.HealthHung, coleo.Idle
+		}, reattach},
+		"recorded as stopped, and found alive: reattached": {func(e *Evidence) {
+			e.Arm.Status,
+				e.Found.State = coleo.StatusStopped, coleo.Idle
+		}, reattach},
+		"hung and proven: killed and restarted": {func(e *Evidence) { e.Health = coleo.HealthHung }, kill},
+		"frozen by SIGSTOP: never reattached":   {func(e *Evidence) { e.Found.Process = Stopped }, kill},
+		"frozen while it waits for an approval: not reattached": {func(e *Evidence) {
+			e.Found.Process,
+				e.Found.State = Stopped, coleo.WaitingApproval
+		}, kill},
 		"nobody knows whether its process runs: not reattached": {func(e *Evidence) { e.Found.Process = "" }, kill},
 		"its last turn failed: killed and restarted":            {func(e *Evidence) { e.Found.State = coleo.Failed }, kill},
-		"hung, and its harness cannot resume":                   {func(e *Evidence) { e.Health, e.Harness.Resumes = coleo.HealthHung, false }, with(kill, func(r *Remedy) { r.Resume = false })},
-		"dead, its holder proven: restarted after a sweep":      {func(e *Evidence) { e.Found.Process = Dead }, with(resume, func(r *Remedy) { r.Sweep = true })},
-		"dead, and children of it are left: the tree is killed": {func(e *Evidence) { e.Found.Process, e.Found.Sweep = Dead, SweptLeft }, kill},
-		"gone and swept: restarted, resuming":                   {gone, resume},
-		"gone without a conversation: restarted":                {func(e *Evidence) { gone(e); e.Arm.Conversation = "" }, Remedy{Action: Restart, Host: "h1", Mode: coleo.RecoveryRestarted}},
-		"a reused pid fails the proof: left alone, restarted":   {func(e *Evidence) { e.Found.Proof = Unproven }, with(resume, func(r *Remedy) { r.Sweep = true })},
-		"a holder that is stopped: neither ended nor doubled":   {func(e *Evidence) { e.Found.Proof = Silent }, Remedy{Action: Refuse}},
-		"unproven and hung: left alone too":                     {func(e *Evidence) { e.Found.Proof, e.Health = Unproven, coleo.HealthHung }, with(resume, func(r *Remedy) { r.Sweep = true })},
-		"unproven, and the sweep found something: refused":      {func(e *Evidence) { e.Found.Proof, e.Found.Sweep = Unproven, SweptLeft }, Remedy{Action: Refuse}},
-		"meant to be stopped: nothing":                          {func(e *Evidence) { e.Arm.Desired = coleo.DesiredStopped }, Remedy{Action: Nothing}},
+		"hung, and its harness cannot resume": {func(e *Evidence) {
+			e.Health,
+				e.Harness.Resumes = coleo.HealthHung, false
+		}, with(kill, func(r *Remedy) { r.Resume = false })},
+		"dead, its holder proven: restarted after a sweep": {func(e *Evidence) { e.Found.Process = Dead },
+			with(resume, func(r *Remedy) { r.Sweep = true })},
+		"dead, and children of it are left: the tree is killed": {func(e *Evidence) {
+			e.Found.Process, e.Found.Sweep = Dead,
+				SweptLeft
+		}, kill},
+		"gone and swept: restarted, resuming": {gone, resume},
+		"gone without a conversation: restarted": {func(e *Evidence) { gone(e); e.Arm.Conversation = "" },
+			Remedy{Action: Restart, Host: "h1", Mode: coleo.RecoveryRestarted}},
+		"a reused pid fails the proof: left alone, restarted": {func(e *Evidence) { e.Found.Proof = Unproven },
+			with(resume, func(r *Remedy) { r.Sweep = true })},
+		"a holder that is stopped: neither ended nor doubled": {func(e *Evidence) { e.Found.Proof = Silent },
+			Remedy{Action: Refuse}},
+		"unproven and hung: left alone too": {func(e *Evidence) {
+			e.Found.Proof, e.Health = Unproven,
+				coleo.HealthHung
+		}, with(resume, func(r *Remedy) { r.Sweep = true })},
+		"unproven, and the sweep found something: refused": {func(e *Evidence) {
+			e.Found.Proof, e.Found.Sweep = Unproven,
+				SweptLeft
+		}, Remedy{Action: Refuse}},
+		"meant to be stopped: nothing": {func(e *Evidence) { e.Arm.Desired = coleo.DesiredStopped }, Remedy{Action: Nothing}},
 		"a stale host agent id, a live one on its machine: that one": {func(e *Evidence) {
 			gone(e)
 			e.Hosts = []coleo.HostInfo{live("h2", "other", 0), live("h7", "box", 9)}
 		}, with(resume, func(r *Remedy) { r.Host = "h7" })},
-		"the proof is of a host agent that has gone: neither reattached nor doubled": {func(e *Evidence) { e.Hosts = e.Hosts[1:] }, Remedy{Action: Refuse}},
-		"its machine is not reachable: it may still run there":                       {unreachable, Remedy{Action: Refuse}},
-		"that and forced: restarted elsewhere, without its conversation":             {func(e *Evidence) { unreachable(e); e.Force = true }, elsewhere},
-		"not reachable, and its end is written down: restarted elsewhere":            {func(e *Evidence) { unreachable(e); e.Arm.Ended = true }, elsewhere},
-		"its host agent beats no more: neither reattached nor doubled":               {func(e *Evidence) { e.Hosts[0].Live = false }, Remedy{Action: Refuse}},
-		"another host agent was asked for":                                           {func(e *Evidence) { gone(e); e.Preferred = "h2" }, Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted}},
-		"one was asked for that is gone":                                             {func(e *Evidence) { gone(e); e.Preferred = "h9" }, resume},
-		"its own host is full, which does not matter":                                {func(e *Evidence) { gone(e); e.Hosts[0].Arms = 10 }, resume},
-		"the other host is full":                                                     {func(e *Evidence) { unreachable(e); e.Hosts[0].Arms = 10 }, Remedy{Action: Refuse}},
+		"the proof is of a host agent that has gone: neither reattached nor doubled": {func(
+			e *Evidence) {
+			e.Hosts = e.Hosts[1:]
+		}, Remedy{Action: Refuse}},
+		"its machine is not reachable: it may still run there": {unreachable, Remedy{Action: Refuse}},
+		"that and forced: restarted elsewhere, without its conversation": {func(
+			e *Evidence) {
+			unreachable(e)
+			e.Force = true
+		}, elsewhere},
+		"not reachable, and its end is written down: restarted elsewhere": {func(
+			e *Evidence) {
+			unreachable(e)
+			e.Arm.Ended = true
+		}, elsewhere},
+		"its host agent beats no more: neither reattached nor doubled": {func(e *Evidence) { e.Hosts[0].Live = false },
+			Remedy{Action: Refuse}},
+		"another host agent was asked for": {func(e *Evidence) { gone(e); e.Preferred = "h2" },
+			Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted}},
+		"one was asked for that is gone":              {func(e *Evidence) { gone(e); e.Preferred = "h9" }, resume},
+		"its own host is full, which does not matter": {func(e *Evidence) { gone(e); e.Hosts[0].Arms = 10 }, resume},
+		"the other host is full": {func(e *Evidence) { unreachable(e); e.Hosts[0].Arms = 10 },
+			Remedy{Action: Refuse}},
 		"the least busy host is taken": {func(e *Evidence) {
 			unreachable(e)
 			e.Force = true
 			e.Hosts = []coleo.HostInfo{live("h3", "c", 2), live("h5", "e", 1), live("h4", "d", 1)}
 		}, with(elsewhere, func(r *Remedy) { r.Host = "h4" })},
-		"hung where its agent CLI was taken away: refused":     {func(e *Evidence) { e.Health, e.Hosts[0].Capabilities = coleo.HealthHung, nil }, Remedy{Action: Refuse}},
-		"never started: started":                               {func(e *Evidence) { *e = fresh(*e) }, Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted, Sweep: true}},
-		"never started, and no folder to start it in: refused": {func(e *Evidence) { *e = fresh(*e); e.Arm.Workdir = "" }, Remedy{Action: Refuse}},
-		"local fallback, and no host agent: here":              {func(e *Evidence) { local(e); e.AllowLocalFallback = true }, here},
-		"a harness that may run here, and no host agent: here": {func(e *Evidence) { local(e); e.Harness.DaemonManaged = false }, here},
-		"a harness that may run here stays here":               {func(e *Evidence) { local(e); e.Harness.DaemonManaged = false; e.Hosts = healthy().Hosts }, here},
-		"found alive here: reattached, whatever the policy":    {func(e *Evidence) { local(e); e.Found = Finding{Host: LocalHost, Proof: Proven, Process: Alive} }, with(reattach, func(r *Remedy) { r.Host = LocalHost })},
+		"hung where its agent CLI was taken away: refused": {func(e *Evidence) {
+			e.Health,
+				e.Hosts[0].Capabilities = coleo.HealthHung, nil
+		}, Remedy{Action: Refuse}},
+		"never started: started": {func(e *Evidence) { *e = fresh(*e) },
+			Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted, Sweep: true}},
+		"never started, and no folder to start it in: refused": {func(e *Evidence) { *e = fresh(*e); e.Arm.Workdir = "" },
+			Remedy{Action: Refuse}},
+		"local fallback, and no host agent: here": {func(e *Evidence) { local(e); e.AllowLocalFallback = true },
+			here},
+		"a harness that may run here, and no host agent: here": {func(
+			e *Evidence) {
+			local(e)
+			e.Harness.DaemonManaged = false
+		}, here},
+		"a harness that may run here stays here": {func(
+			e *Evidence) {
+			local(e)
+			e.Harness.DaemonManaged = false
+			e.Hosts = healthy().Hosts
+		}, here},
+		"found alive here: reattached, whatever the policy": {func(e *Evidence) {
+			local(e)
+			e.Found = Finding{Host: LocalHost,
+				Proof: Proven, Process: Alive}
+		}, with(reattach, func(r *Remedy) { r.Host = LocalHost })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +173,7 @@ func with(r Remedy, change func(*Remedy)) Remedy {
 	return r
 }
 
-// fresh is an arm that has been created and never started.
+// fresh returns an arm that was created but never started.
 func fresh(e Evidence) Evidence {
 	e.Arm = Arm{Status: coleo.StatusStarting, Desired: coleo.DesiredRunning, Workdir: "/w"}
 	e.Found, e.Health = Finding{}, coleo.HealthStarting
@@ -131,14 +194,42 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 		change func(*Evidence)
 		want   string
 	}{
-		"the host agents do not beat any more":           {func(e *Evidence) { gone(e); e.Hosts[0].Live, e.Hosts[1].Live = false, false }, daemon},
-		"no host agent at all":                           {func(e *Evidence) { gone(e); e.Hosts = nil }, daemon},
-		"remote only wins over local fallback":           {func(e *Evidence) { local(e); e.RemoteOnly, e.AllowLocalFallback = true, true }, daemon},
-		"remote only holds for every harness":            {func(e *Evidence) { local(e); e.RemoteOnly, e.Harness.DaemonManaged = true, false }, daemon},
-		"hung here, where it may not be started":         {func(e *Evidence) { local(e); e.Found.Proof, e.Found.Process = Proven, Stopped }, daemon},
-		"host agents, and none can drive the harness":    {func(e *Evidence) { gone(e); e.Hosts[0].Capabilities, e.Hosts[1].Capabilities = []string{"x"}, nil }, nobody},
-		"only one that does not beat could drive it":     {func(e *Evidence) { gone(e); e.Hosts[0].Live, e.Hosts[1].Capabilities = false, nil }, nobody},
-		"the one that was asked for cannot drive it too": {func(e *Evidence) { unreachable(e); e.Hosts[0].Capabilities, e.Preferred = nil, "h2" }, nobody},
+		"the host agents do not beat any more": {func(e *Evidence) {
+			gone(e)
+			e.Hosts[0].Live,
+				e.Hosts[1].Live = false, false
+		}, daemon},
+		"no host agent at all": {func(e *Evidence) { gone(e); e.Hosts = nil }, daemon},
+		"remote only wins over local fallback": {func(e *Evidence) {
+			local(e)
+			e.RemoteOnly,
+				e.AllowLocalFallback = true, true
+		}, daemon},
+		"remote only holds for every harness": {func(e *Evidence) {
+			local(e)
+			e.RemoteOnly,
+				e.Harness.DaemonManaged = true, false
+		}, daemon},
+		"hung here, where it may not be started": {func(e *Evidence) {
+			local(e)
+			e.Found.Proof,
+				e.Found.Process = Proven, Stopped
+		}, daemon},
+		"host agents, and none can drive the harness": {func(e *Evidence) {
+			gone(e)
+			e.Hosts[0].Capabilities,
+				e.Hosts[1].Capabilities = []string{"x"}, nil
+		}, nobody},
+		"only one that does not beat could drive it": {func(e *Evidence) {
+			gone(e)
+			e.Hosts[0].Live,
+				e.Hosts[1].Capabilities = false, nil
+		}, nobody},
+		"the one that was asked for cannot drive it too": {func(e *Evidence) {
+			unreachable(e)
+			e.Hosts[0].Capabilities,
+				e.Preferred = nil, "h2"
+		}, nobody},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,11 +7,18 @@ import (
 	"coleo.dev"
 )
 
-// target picks where the arm is started: where it was proven to run, else on
-// the host agent that was asked for, else on the one that had it, if that one
-// is still live, else on a live one of its machine, else on the live one with
-// the fewest arms. A recorded host agent that is not live counts for nothing.
-// The second result is the refusal when there is none.
+// target chooses the host that starts the arm. It prefers, in this order:
+//
+//   - the host where the arm was proven to run
+//   - the requested host agent
+//   - the host agent that had the arm
+//   - a host agent of the arm's machine
+//   - this process, if the arm had no host agent and its harness needs none
+//   - the host agent with the fewest arms
+//   - this process, if the policy allows it
+//
+// A host agent that is not live is ignored. If no host is left, the second result is the
+// refusal.
 func (e Evidence) target() (coleo.HostInfo, string) {
 	local := coleo.HostInfo{Host: coleo.Host{ID: LocalHost}, Live: true}
 	if e.proven() && e.Found.Host == LocalHost && e.mayRunHere() {
@@ -42,23 +49,27 @@ func (e Evidence) target() (coleo.HostInfo, string) {
 	return coleo.HostInfo{}, e.nowhere()
 }
 
-// mayRunHere tells whether the policy lets the agent CLI be started without a
-// host agent.
+// mayRunHere reports whether the policy allows the agent CLI to start without a host
+// agent.
 func (e Evidence) mayRunHere() bool {
 	return !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 }
 
-// nowhere says why no host can start the arm.
+// nowhere explains why no host can start the arm.
 func (e Evidence) nowhere() string {
 	if !slices.ContainsFunc(e.Hosts, func(h coleo.HostInfo) bool { return h.Live }) {
-		return fmt.Sprintf("Harness '%s' requires the arm agent daemon. Distributed arm management is unavailable.", e.Harness.Name)
+		return fmt.Sprintf("Harness '%s' requires the arm agent daemon. Distributed arm management is unavailable.",
+			e.Harness.Name)
 	}
 	for _, h := range e.Hosts {
 		if h.Live && h.Drives(e.Harness.Name) {
-			return fmt.Sprintf("Every host agent for harness '%s' runs as many arms as it may. Stop one, or start another host agent.", e.Harness.Name)
+			return fmt.Sprintf(
+				"Every host agent for harness '%s' runs as many arms as it may. Stop one, or start another host agent.",
+				e.Harness.Name)
 		}
 	}
-	return fmt.Sprintf("No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", e.Harness.Name)
+	return fmt.Sprintf("No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.",
+		e.Harness.Name)
 }
 
 func (e Evidence) live(id string) (coleo.HostInfo, bool) {
@@ -76,14 +87,14 @@ func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
 	return h, ok && e.canStart(h)
 }
 
-// canStart tells whether a host drives the harness and has room. An arm that
-// the host has already needs no more room.
+// canStart reports whether a host drives the harness and has room. An arm that the host
+// already has needs no extra room.
 func (e Evidence) canStart(h coleo.HostInfo) bool {
 	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.proven() && h.ID == e.Found.Host)
 	return h.Live && room && h.Drives(e.Harness.Name)
 }
 
-// leastBusy returns the usable host with the fewest arms; by id when equal.
+// leastBusy returns the usable host with the fewest arms. Ties are broken by id.
 func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
 	var best coleo.HostInfo
 	found := false
@@ -98,8 +109,8 @@ func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, boo
 	return best, found
 }
 
-// isHome tells whether a host has the arm's conversation: agent CLIs keep
-// theirs on the machine where they ran.
+// isHome reports whether a host has the arm's conversation. Agent CLIs store their
+// conversations on the machine where they ran.
 func (e Evidence) isHome(h coleo.HostInfo) bool {
 	switch {
 	case e.proven() && h.ID == e.Found.Host:

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// claims are the capabilities of each built-in harness. The conformance suite
-// skips what is not claimed: who takes a word away here says so in a review.
+// claims lists the capabilities of each built-in harness. The conformance suite skips
+// what is not claimed, so a review must see every removal here.
 var claims = map[string]string{
 	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
 	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
@@ -49,7 +49,7 @@ func TestHarnessesClaimWhatTheyDid(t *testing.T) {
 	}
 }
 
-// claimed is the list of what is claimed, by its JSON names.
+// claimed returns the claimed capabilities by their JSON names.
 func claimed(t *testing.T, c coleo.Capabilities) string {
 	t.Helper()
 	raw, err := json.Marshal(c)

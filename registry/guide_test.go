@@ -10,7 +10,7 @@ import (
 
 var tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
 
-// readGuide returns the guide up to its worked example, and that.
+// readGuide returns the guide up to its worked example, and the example.
 func readGuide(t *testing.T) (guide, example string) {
 	t.Helper()
 	raw, err := os.ReadFile("../docs/new-harness.md")
@@ -24,7 +24,7 @@ func readGuide(t *testing.T) (guide, example string) {
 	return guide, example
 }
 
-// The pieces of the guide are one harness that a reader can begin with.
+// The pieces of the guide form one valid harness that a reader can start with.
 func TestTheGuideDescribesAValidHarness(t *testing.T) {
 	t.Parallel()
 	guide, _ := readGuide(t)
@@ -44,12 +44,13 @@ func TestTheGuideDescribesAValidHarness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := h.Info(); i.Command != "mine" || !i.Capabilities.Interrupt || !i.Capabilities.Approval || i.Capabilities.Compact {
+	if i := h.Info(); i.Command != "mine" || !i.Capabilities.Interrupt || !i.Capabilities.Approval ||
+		i.Capabilities.Compact {
 		t.Errorf("the guide's harness is %+v", i)
 	}
 }
 
-// The worked example is a harness, and what the guide shows of it is in its file.
+// The worked example is a harness, and the parts that the guide shows are in its file.
 func TestTheGuidesExampleIsItsFile(t *testing.T) {
 	t.Parallel()
 	const dir = "../docs/examples"
@@ -75,7 +76,9 @@ func TestTheGuidesExampleIsItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := claimed(t, h.Info().Capabilities), "approval command_execution file_editing interrupt model_flag multi_turn streaming"; got != want {
+	if got, want := claimed(t,
+		h.Info().Capabilities),
+		"approval command_execution file_editing interrupt model_flag multi_turn streaming"; got != want {
 		t.Errorf("the example claims %q, want %q", got, want)
 	}
 }

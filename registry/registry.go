@@ -1,5 +1,5 @@
-// Package registry knows which harnesses there are: the built-in ones, listed
-// below, and those that the user describes in TOML files.
+// Package registry has all harnesses: the built-in ones, listed below, and those that the
+// user describes in TOML files.
 package registry
 
 import (
@@ -31,14 +31,14 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// builtin is a harness that comes with Coleo.
+// builtin is a harness that is part of Coleo.
 type builtin struct {
 	name  string
 	spec  []byte
 	hooks terminal.Hooks
 }
 
-// builtins is the list of those with a screen. A new one is one line here.
+// builtins returns the built-in harnesses with a screen. A new one needs one line here.
 func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
@@ -65,26 +65,26 @@ type Registry struct {
 
 	mu    sync.Mutex
 	all   map[string]coleo.Harness
-	files map[string]file // the user's, by path
-	wrong error           // with them
-	count int             // how often they have changed
+	files map[string]file // the user's files, by path
+	wrong error           // all errors of the user's files
+	count int             // how often the files have changed
 }
 
-// file is one of the user's, as it was when it was read last.
+// file is one of the user's files, as it was last read.
 type file struct {
-	stamp   string        // differs when the file does
-	harness coleo.Harness // of the last time that it was right; nil: it never was
-	wrong   error         // with what it holds now
+	stamp   string        // changes when the file changes
+	harness coleo.Harness // from the last valid version; nil if there was none
+	wrong   error         // the error of the present version
 }
 
-// New returns the built-in harnesses and those described by *.toml in dir,
-// which may not exist. A user's file with the name of a built-in harness
-// replaces its description. hold is the command that becomes a holder.
+// New returns the built-in harnesses and those that *.toml files in dir describe. dir may
+// be missing. A user's file with the name of a built-in harness replaces its description.
+// hold is the command that becomes a holder.
 //
-// A file that is wrong is left out; the error names each, with its line, and
-// the registry holds the others. Files that change later are read again: what
-// is spawned or taken up then goes by the new description, and by the one before
-// as long as the new one is wrong.
+// New leaves out a bad file. It then returns an error that names each bad file with its
+// line, and a registry with the other harnesses. Files that change later are read again.
+// A new session uses the new description. While the new description is bad, the one
+// before stays in use.
 func New(dir string, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, hold: hold, floods: terminal.NewFloods(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
@@ -103,13 +103,12 @@ func New(dir string, hold []string) (*Registry, error) {
 	return r, r.wrong
 }
 
-// refresh reads those of the user's files that have changed. A harness whose
-// file has not stays the same object. The caller holds mu, or is the only one to
-// know r.
+// refresh reads the user's files that have changed. If a file has not changed, its
+// harness stays the same object. The caller holds mu, or is the only one with r.
 func (r *Registry) refresh() {
 	stamps, err := r.stamps()
 	if err != nil {
-		r.wrong = err // what was read stays
+		r.wrong = err // what was read before stays in use
 		stamps = nil
 		if r.all != nil {
 			return
@@ -133,7 +132,7 @@ func (r *Registry) refresh() {
 	r.count++
 }
 
-// Revision is a number that grows when one of the user's files has changed.
+// Revision returns a number that grows when one of the user's files has changed.
 func (r *Registry) Revision() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,12 +140,12 @@ func (r *Registry) Revision() int {
 	return r.count
 }
 
-// unchanged tells whether the files are those that were read.
+// unchanged reports whether the files are the ones that were read.
 func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// again is the file as it is now.
+// again returns the file as it is now. It reads the file only if the stamp has changed.
 func (f file) again(path, stamp string, hold []string, floods *terminal.Floods) file {
 	if f.stamp == stamp {
 		return f
@@ -159,7 +158,8 @@ func (f file) again(path, stamp string, hold []string, floods *terminal.Floods) 
 	return f
 }
 
-// stamps lists the user's files, each with a text that differs when it does.
+// stamps returns a stamp for each of the user's files. The stamp changes when the file
+// changes.
 func (r *Registry) stamps() (map[string]string, error) {
 	if r.dir == "" {
 		return nil, nil
@@ -179,15 +179,15 @@ func (r *Registry) stamps() (map[string]string, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			continue // gone meanwhile
+			continue // deleted meanwhile
 		}
 		out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 	}
 	return out, nil
 }
 
-// Wrong returns why the newest description of a harness is not the one in
-// force, with file and line; nil when it is.
+// Wrong returns the error, with file and line, of a harness's newest description if that
+// description is not in use. It returns nil if the newest description is in use.
 func (r *Registry) Wrong(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,8 +208,8 @@ func readSpec(path string) (*terminal.Spec, error) {
 	return terminal.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the code behind a user's description: that of the built-in
-// harness of its name, else of its base.
+// hooksOf returns the code for a user's description. It is the code of the built-in
+// harness with the same name, or else of the base.
 func hooksOf(s *terminal.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {
@@ -221,7 +221,7 @@ func hooksOf(s *terminal.Spec) terminal.Hooks {
 	return terminal.Hooks{}
 }
 
-// specOf returns the description of a built-in harness, nil without one.
+// specOf returns the description of a built-in harness, or nil.
 func specOf(name string) []byte {
 	for _, b := range builtins() {
 		if b.name == name {
@@ -231,7 +231,7 @@ func specOf(name string) []byte {
 	return nil
 }
 
-// Get returns a harness. The error for a name that is not known is EInvalid.
+// Get returns a harness by name. It returns EInvalid for an unknown name.
 func (r *Registry) Get(name string) (coleo.Harness, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,11 +246,11 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, err
 }
 
-// Preferred returns the harness that an arm gets when nobody names one and
-// its agent CLI is installed.
+// Preferred returns the name of the default harness. An arm gets it if the user names
+// none and its agent CLI is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }
 
-// List returns the names, sorted.
+// List returns the names of all harnesses, sorted.
 func (r *Registry) List() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

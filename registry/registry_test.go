@@ -27,7 +27,7 @@ func TestBuiltInHarnessesAreValid(t *testing.T) {
 	}
 }
 
-// TestTerminalsAreRecordedAndHTTPIsNot: whoever has no screen has no past one.
+// TestTerminalsAreRecordedAndHTTPIsNot: a harness without a screen has no recordings.
 func TestTerminalsAreRecordedAndHTTPIsNot(t *testing.T) {
 	t.Parallel()
 	reg, err := New("", []string{"none"})
@@ -85,7 +85,8 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 	}
 	path := filepath.Join(dir, "mine.toml")
 	write := func(title string) {
-		text := "name = \"mine\"\ntitle = \"" + title + "\"\ncommand = \"mine\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+		text := "name = \"mine\"\ntitle = \"" + title +
+			"\"\ncommand = \"mine\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,8 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 	if h, err := r.Get("mine"); err != nil || h != before {
 		t.Errorf("with a broken file get mine = %v, %v; want the last one that was right", h, err)
 	}
-	if err := r.Wrong("mine"); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "mine.toml:2:") || strings.Contains(err.Error(), "\n") {
+	if err := r.Wrong("mine"); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "mine.toml:2:") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("what is wrong with mine is %v, want one line with the file's name and the line", err)
 	}
 	if r.Revision() == revision {
@@ -130,7 +132,8 @@ func TestAFileThatNobodyTouchedKeepsItsHarness(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		text = "name = \"" + name + "\"\ntitle = \"" + text + "\"\ncommand = \"x\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+		text = "name = \"" + name + "\"\ntitle = \"" + text +
+			"\"\ncommand = \"x\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
 		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// Package sqlite opens SQLite files. It is the home of their driver.
+// Package sqlite opens SQLite files. It is the only package that imports their driver.
 package sqlite
 
 import (
@@ -10,18 +10,18 @@ import (
 	_ "github.com/mattn/go-sqlite3" // registers itself
 )
 
-// busyMillis is how long an access waits for another process that holds the
-// database, such as a person's sqlite3 shell.
+// busyMillis is how long an access waits for another process that locks the database,
+// such as a user's sqlite3 shell.
 const busyMillis = 5000
 
-// Open opens a file that is ours, with options of the driver as in a URL's query.
-// It is made when it is first written to.
+// Open opens a file of Coleo. options are options of the driver, in the form of a URL's
+// query. The file is created by the first write.
 func Open(path, options string) (*sql.DB, error) {
 	return sql.Open("sqlite3", source(path, options))
 }
 
-// ReadOnly opens the file of another program, which may be writing to it. Error:
-// fs.ErrNotExist when there is none.
+// ReadOnly opens the file of another program, which may be writing to it. It returns an
+// error that wraps fs.ErrNotExist if the file is missing.
 func ReadOnly(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Taken tells whether a write was refused because a unique value exists already.
+// Taken reports whether a write was refused because a unique value already exists.
 func Taken(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) &&

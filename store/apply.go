@@ -7,18 +7,16 @@ import (
 	"coleo.dev"
 )
 
-// defaultContextBudget is the context budget of an arm that names none, in
-// tokens (spec section 4).
+// defaultContextBudget is the context budget of an arm that sets none, in tokens.
 const defaultContextBudget = 300_000
 
-// Apply returns an arm's row after an event of its host. It is pure, so that a
-// replayed log gives the rows that were seen live. The zero Arm means that
-// there is no row: spawned and reattached make one, removed ends one.
+// Apply returns an arm's row after an event of its host. It is pure, so a replayed log
+// gives the same rows as the live events did. The zero Arm means that there is no row.
+// The events spawned and reattached create a row, and removed ends it.
 //
-// Events are fenced: a host takes an arm by starting it, or by proving that it
-// runs, in no earlier generation than the row's. From then on what the former
-// host still reports changes nothing. A payload that cannot be
-// read tells nothing and changes nothing.
+// Events are fenced. A host takes an arm by starting it, or by proving that it runs, in a
+// generation that is not older than the row's. From then on, events of the former host
+// change nothing. An event with an unreadable payload changes nothing either.
 func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
 		return applyHandle(arm, e)
@@ -50,8 +48,7 @@ func touched(arm coleo.Arm, now time.Time) coleo.Arm {
 	return arm
 }
 
-// applyHandle takes over what a start, or a proven reattach, says about the
-// running session.
+// applyHandle stores what a start, or a proven reattach, reports about the session.
 func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	h, ok := payload[coleo.Handle](e)
 	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {
@@ -64,7 +61,7 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStarting, coleo.Initializing, "", nil
 	}
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
-		arm.LastOutputAt = time.Time{} // what an earlier session wrote says nothing about this one
+		arm.LastOutputAt = time.Time{} // output of an earlier session says nothing about this one
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
@@ -90,8 +87,8 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// statusAfter keeps a pause while the session merely ends its turn: only a
-// person or the brain lifts one, unless the session fails, starts or ends.
+// statusAfter keeps a pause when the session merely ends its turn. Only the user or the
+// brain ends a pause, unless the session fails, starts or ends.
 func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
 	status := coleo.StatusOf(s)
 	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked
@@ -109,7 +106,7 @@ func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyRunEnd takes over what the conversation has taken so far.
+// applyRunEnd stores the total usage of the conversation.
 func applyRunEnd(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if end, ok := payload[coleo.RunEnd](e); ok && end.Usage != nil {
 		arm.TotalTokens, arm.TotalCost = end.Usage.Total(), end.Usage.Cost
@@ -127,7 +124,8 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// payload decodes an event's payload; false when it is missing or not a T.
+// payload decodes an event's payload. It returns false if the payload is missing or is
+// not a T.
 func payload[T any](e coleo.Event) (T, bool) {
 	var v T
 	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {

@@ -14,12 +14,14 @@ import (
 
 func spawn(arm string, generation int) coleo.Event {
 	return event(coleo.EventSpawned, arm, coleo.Handle{
-		Harness: "h", Arm: arm, Generation: generation, Workdir: "/w", Conversation: "c", Port: 80, Process: coleo.Identity{PID: 41},
+		Harness: "h", Arm: arm, Generation: generation, Workdir: "/w", Conversation: "c", Port: 80,
+		Process: coleo.Identity{PID: 41},
 	})
 }
 
 func reading(s coleo.State, d *coleo.Dialog) coleo.Event {
-	return event(coleo.EventState, "a", coleo.Change{Reading: coleo.Reading{State: s, Rule: "rule-" + string(s), Dialog: d}})
+	return event(coleo.EventState, "a",
+		coleo.Change{Reading: coleo.Reading{State: s, Rule: "rule-" + string(s), Dialog: d}})
 }
 
 // by sets the host of an event.
@@ -37,25 +39,42 @@ func TestEventsBecomeARow(t *testing.T) {
 		events []coleo.Event
 		want   string // status state rule pid agent generation conversation dialog
 	}{
-		"a spawned arm starts":                     {[]coleo.Event{spawn("a", 1)}, "starting initializing - 41 h1 1 c -"},
-		"a reading decides the status":             {[]coleo.Event{spawn("a", 1), reading(coleo.Executing, nil)}, "busy executing rule-executing 41 h1 1 c -"},
-		"a dialog shows while it is open":          {[]coleo.Event{spawn("a", 1), reading(coleo.WaitingApproval, dialog)}, "busy waiting_approval rule-waiting_approval 41 h1 1 c Run it?"},
-		"and goes when it is closed":               {[]coleo.Event{spawn("a", 1), reading(coleo.WaitingApproval, dialog), reading(coleo.Idle, nil)}, "idle idle rule-idle 41 h1 1 c -"},
-		"a dead process has no pid":                {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil)}, "stopped dead rule-dead 0 h1 1 c -"},
-		"a stopped arm keeps its conversation":     {[]coleo.Event{spawn("a", 1), event(coleo.EventStopped, "a", coleo.Reading{Rule: "exit"})}, "stopped dead exit 0 h1 1 c -"},
-		"a conversation becomes known":             {[]coleo.Event{spawn("a", 1), event(coleo.EventConversation, "a", coleo.Note{Text: "new"})}, "starting initializing - 41 h1 1 new -"},
-		"a removed arm has no row":                 {[]coleo.Event{spawn("a", 1), event(coleo.EventRemoved, "a", nil)}, "none"},
-		"events of an arm unknown make none":       {[]coleo.Event{reading(coleo.Idle, nil)}, "none"},
-		"a reattached session keeps its state":     {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), again(spawn("a", 1))}, "idle idle rule-idle 41 h1 1 c -"},
-		"a reattached one that was thought dead":   {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil), again(spawn("a", 1))}, "starting initializing - 41 h1 1 c -"},
-		"the next generation begins anew":          {[]coleo.Event{spawn("a", 1), reading(coleo.Failed, nil), spawn("a", 2)}, "starting initializing - 41 h1 2 c -"},
-		"an earlier generation changes nothing":    {[]coleo.Event{spawn("a", 2), reading(coleo.Idle, nil), spawn("a", 1)}, "idle idle rule-idle 41 h1 2 c -"},
-		"another host takes over":                  {[]coleo.Event{spawn("a", 1), by("h2", spawn("a", 2))}, "starting initializing - 41 h2 2 c -"},
-		"and the former host is not heard":         {[]coleo.Event{by("h2", spawn("a", 2)), event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)}, "starting initializing - 41 h2 2 c -"},
-		"a payload that cannot be read":            {[]coleo.Event{spawn("a", 1), unreadable}, "starting initializing - 41 h1 1 c -"},
-		"a state unheard of":                       {[]coleo.Event{spawn("a", 1), reading("dancing", nil)}, "starting initializing - 41 h1 1 c -"},
-		"a kind from a newer coleo":                {[]coleo.Event{spawn("a", 1), event("arm.sang", "a", nil)}, "starting initializing - 41 h1 1 c -"},
-		"a screen that no rule knows names itself": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), unknown()}, "idle idle none 41 h1 1 c -"},
+		"a spawned arm starts": {[]coleo.Event{spawn("a", 1)}, "starting initializing - 41 h1 1 c -"},
+		"a reading decides the status": {[]coleo.Event{spawn("a", 1), reading(coleo.Executing, nil)},
+			"busy executing rule-executing 41 h1 1 c -"},
+		"a dialog shows while it is open": {[]coleo.Event{spawn("a", 1), reading(coleo.WaitingApproval, dialog)},
+			"busy waiting_approval rule-waiting_approval 41 h1 1 c Run it?"},
+		"and goes when it is closed": {[]coleo.Event{spawn("a", 1), reading(coleo.WaitingApproval, dialog),
+			reading(coleo.Idle, nil)}, "idle idle rule-idle 41 h1 1 c -"},
+		"a dead process has no pid": {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil)},
+			"stopped dead rule-dead 0 h1 1 c -"},
+		"a stopped arm keeps its conversation": {[]coleo.Event{spawn("a", 1),
+			event(coleo.EventStopped, "a", coleo.Reading{Rule: "exit"})}, "stopped dead exit 0 h1 1 c -"},
+		"a conversation becomes known": {[]coleo.Event{spawn("a", 1),
+			event(coleo.EventConversation, "a", coleo.Note{Text: "new"})}, "starting initializing - 41 h1 1 new -"},
+		"a removed arm has no row": {[]coleo.Event{spawn("a", 1), event(coleo.EventRemoved, "a", nil)},
+			"none"},
+		"events of an arm unknown make none": {[]coleo.Event{reading(coleo.Idle, nil)}, "none"},
+		"a reattached session keeps its state": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil),
+			again(spawn("a", 1))}, "idle idle rule-idle 41 h1 1 c -"},
+		"a reattached one that was thought dead": {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil),
+			again(spawn("a", 1))}, "starting initializing - 41 h1 1 c -"},
+		"the next generation begins anew": {[]coleo.Event{spawn("a", 1), reading(coleo.Failed, nil), spawn("a", 2)},
+			"starting initializing - 41 h1 2 c -"},
+		"an earlier generation changes nothing": {[]coleo.Event{spawn("a", 2), reading(coleo.Idle, nil), spawn("a", 1)},
+			"idle idle rule-idle 41 h1 2 c -"},
+		"another host takes over": {[]coleo.Event{spawn("a", 1), by("h2", spawn("a", 2))},
+			"starting initializing - 41 h2 2 c -"},
+		"and the former host is not heard": {[]coleo.Event{by("h2", spawn("a", 2)),
+			event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)}, "starting initializing - 41 h2 2 c -"},
+		"a payload that cannot be read": {[]coleo.Event{spawn("a", 1), unreadable},
+			"starting initializing - 41 h1 1 c -"},
+		"a state unheard of": {[]coleo.Event{spawn("a", 1), reading("dancing", nil)},
+			"starting initializing - 41 h1 1 c -"},
+		"a kind from a newer coleo": {[]coleo.Event{spawn("a", 1), event("arm.sang", "a", nil)},
+			"starting initializing - 41 h1 1 c -"},
+		"a screen that no rule knows names itself": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), unknown()},
+			"idle idle none 41 h1 1 c -"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +116,8 @@ func line(a coleo.Arm) string {
 		}
 		return s
 	}
-	return fmt.Sprintf("%s %s %s %d %s %d %s %s", a.Status, a.State, or(a.Rule), a.PID, a.AgentID, a.Generation, or(a.SessionID), or(dialog))
+	return fmt.Sprintf("%s %s %s %d %s %d %s %s", a.Status, a.State, or(a.Rule), a.PID, a.AgentID, a.Generation,
+		or(a.SessionID), or(dialog))
 }
 
 func TestAPauseOutlastsTheTurnThatItWaitsFor(t *testing.T) {
@@ -123,11 +143,13 @@ func TestTimesComeFromTheEvents(t *testing.T) {
 	}
 	var a coleo.Arm
 	said := coleo.Change{Reading: coleo.Reading{State: coleo.Idle}, Output: start.Add(3 * time.Minute)}
-	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(4, event(coleo.EventState, "a", said)), at(5, event(coleo.EventRunStart, "a", nil))} {
+	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(4, event(coleo.EventState, "a", said)),
+		at(5, event(coleo.EventRunStart, "a", nil))} {
 		a = Apply(a, e)
 	}
 	minutes := func(t time.Time) int { return int(t.Sub(start).Minutes()) }
-	if minutes(a.CreatedAt) != 0 || minutes(a.LastActivityAt) != 5 || minutes(a.LastOutputAt) != 3 || minutes(a.UpdatedAt) != 5 || !a.LastHeartbeat.IsZero() {
+	if minutes(a.CreatedAt) != 0 || minutes(a.LastActivityAt) != 5 || minutes(a.LastOutputAt) != 3 ||
+		minutes(a.UpdatedAt) != 5 || !a.LastHeartbeat.IsZero() {
 		t.Errorf("times = %+v", a)
 	}
 	if a = Apply(a, at(6, spawn("a", 2))); !a.LastOutputAt.IsZero() {
@@ -176,7 +198,7 @@ func feed(t *testing.T, r *rand.Rand, s *ServeDB, events []coleo.Event) {
 	}
 }
 
-// fold applies events in memory, without any database.
+// fold applies events in memory, without a database.
 func fold(events []coleo.Event) []coleo.Arm {
 	arms := map[string]coleo.Arm{}
 	for _, e := range events {
@@ -192,8 +214,8 @@ func fold(events []coleo.Event) []coleo.Arm {
 	return out
 }
 
-// randomEvents returns the logs of three hosts, which take arms from each
-// other, in an order of arrival.
+// randomEvents returns the logs of three hosts that take arms from each other, in an
+// order of arrival.
 func randomEvents(r *rand.Rand, n int) []coleo.Event {
 	seq := map[string]uint64{}
 	out := make([]coleo.Event, n)
@@ -237,7 +259,8 @@ func randomEvent(r *rand.Rand) coleo.Event {
 	states := coleo.States()
 	c := coleo.Change{Reading: coleo.Reading{State: states[r.IntN(len(states))], Rule: pick("a", "b")}}
 	if c.Reading.State == coleo.WaitingApproval {
-		c.Reading.Dialog = &coleo.Dialog{Kind: coleo.DialogPermission, Title: pick("x", "y"), Options: []string{"Yes"}, Default: -1}
+		c.Reading.Dialog = &coleo.Dialog{Kind: coleo.DialogPermission, Title: pick("x", "y"), Options: []string{"Yes"},
+			Default: -1}
 	}
 	return event(coleo.EventState, arm, c)
 }

@@ -20,8 +20,8 @@ func auditFields(a *coleo.Audit) []field {
 	}
 }
 
-// BeginAudit writes down a command before it is carried out, and returns its
-// id. It survives the end of power.
+// BeginAudit records a command before it is carried out, and returns the id of the
+// record. The record survives a power failure.
 func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error) {
 	a.Result, a.Error = coleo.AuditOpen, ""
 	err = s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -38,7 +38,7 @@ func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err 
 	return id, nil
 }
 
-// EndAudit writes down what came of a command.
+// EndAudit records the result of a command. The record may be lost in a power failure.
 func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE audit SET result = ?, error = ? WHERE id = ?", textOf(&result), textOf(&why), id)
@@ -50,8 +50,8 @@ func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResu
 	return nil
 }
 
-// Audits returns the commands that a filter picks, the newest first: at most
-// Limit, or 1000 when that is 0.
+// Audits returns the commands that match a filter, newest first. It returns at most Limit
+// commands, or 1000 if Limit is 0.
 func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	var shape coleo.Audit
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT id, "+columns(auditFields(&shape))+` FROM audit

@@ -46,10 +46,12 @@ func TestACommandIsWrittenDownBeforeItsResult(t *testing.T) {
 	if got := list[0]; got.ID != second || got.Result != "busy" || got.Error != "somebody types" {
 		t.Errorf("the newest is %+v", got)
 	}
-	if got := list[1]; got.ID != first || got.Result != coleo.AuditOpen || got.Caller != a.Caller || string(got.Detail) != `{"bytes":5}` {
+	if got := list[1]; got.ID != first || got.Result != coleo.AuditOpen || got.Caller != a.Caller ||
+		string(got.Detail) != `{"bytes":5}` {
 		t.Errorf("the one without an end is %+v", got)
 	}
-	for filter, want := range map[coleo.AuditFilter]int64{{Arm: "one"}: first, {Before: second}: first, {Limit: 1}: second} {
+	for filter, want := range map[coleo.AuditFilter]int64{{Arm: "one"}: first, {Before: second}: first,
+		{Limit: 1}: second} {
 		if got, err := db.Audits(t.Context(), filter); err != nil || len(got) != 1 || got[0].ID != want {
 			t.Errorf("Audits(%+v) = %+v, %v; want command %d", filter, got, err, want)
 		}

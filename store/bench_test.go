@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// BenchmarkAppend tells what an acknowledged event costs: one alone, a hundred
-// at once, and one intent, which waits for the disk.
+// BenchmarkAppend measures the cost of an acknowledged event: one alone, a hundred at
+// once, and one intent, which waits for the disk.
 func BenchmarkAppend(b *testing.B) {
 	output, stop := event(coleo.EventWitness, "a", nil), event(coleo.EventStopped, "a", nil)
 	hundred := make([]coleo.Event, 100)
@@ -32,7 +32,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkProject tells what a batch of a hundred events costs serve.
+// BenchmarkProject measures what a batch of a hundred events costs serve.
 func BenchmarkProject(b *testing.B) {
 	s, err := OpenServe(filepath.Join(b.TempDir(), "serve.db"))
 	if err != nil {

@@ -13,34 +13,32 @@ import (
 )
 
 const (
-	// readers is the size of the read pool: more than a machine's API traffic
-	// has needed in parallel, few enough to stay cheap.
+	// readers is the size of the read pool. It is more than a machine's API traffic has
+	// needed at the same time, and small enough to be cheap.
 	readers = 4
 )
 
-// durability is what a write survives besides the end of the process, which
-// every write does.
+// durability is what a write survives. Every write survives the end of the process.
 type durability string
 
 const (
-	// ordinary writes survive a crash of the machine up to the last checkpoint
-	// or intent. An event that is lost then was never acted upon.
+	// ordinary writes survive a crash of the machine up to the last checkpoint or intent.
+	// Nobody has acted on an event that is lost then.
 	ordinary durability = "NORMAL"
-	// intent writes are on the disk before they return, and all writes before
-	// them: a spawn, a stop or an approval must not be forgotten.
+	// intent writes are on the disk before they return, together with all earlier writes.
+	// A spawn, a stop or an approval must not be forgotten.
 	intent durability = "FULL"
 )
 
-// database is one SQLite file with its lock, its writer and its readers.
+// database is a SQLite file with its lock, its writer and its readers.
 type database struct {
 	path   string
 	lock   *os.File
-	writer *sql.DB // one connection; waiting for it is waiting in line
+	writer *sql.DB // one connection; callers queue for it
 	reader *sql.DB
 }
 
-// open locks the database, makes it if need be and brings its tables up to
-// date.
+// open locks the database, creates it if it is missing, and migrates its tables.
 func open(path string, s schema) (*database, error) {
 	path, err := settle(path)
 	if err != nil {
@@ -54,15 +52,15 @@ func open(path string, s schema) (*database, error) {
 	if err == nil {
 		return d, nil
 	}
-	var said *coleo.Error // names the store already
+	var said *coleo.Error // its message already names the store
 	if !errors.As(err, &said) {
 		err = fmt.Errorf("open store %s: %w", path, err)
 	}
 	return nil, errors.Join(err, d.Close())
 }
 
-// settle makes the folder and returns the one path of the file behind links,
-// so that two names of one database share a lock.
+// settle creates the folder and resolves all links in the path. Two names of one database
+// then share a lock.
 func settle(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -82,8 +80,9 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// connect opens the connections. SQLite gives its side files the mode of the
-// database, so that one is set first; the lock is held, so nobody has it open.
+// connect opens the connections. It sets the mode of the database first, because SQLite
+// gives its side files the same mode. The caller holds the lock, so no other process has
+// the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -101,7 +100,8 @@ func (d *database) connect(s schema) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("the file system under it cannot share memory, which write-ahead logging needs (journal mode %q)", mode)
+		return fmt.Errorf("the file system under it cannot share memory, which write-ahead logging needs (journal mode %q)",
+			mode)
 	}
 	if err := d.check(); err != nil {
 		return err
@@ -120,15 +120,17 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost bounds the databases that are rewritten so that they can shrink, in
-// bytes: that takes some 100 ms, and as much room once more. The pages of a larger
-// one are used again, but not given back.
+// rewriteMost bounds the size, in bytes, of a database that is rewritten so that it can
+// shrink. A rewrite takes about 100 ms and needs as much free disk space again. The pages
+// of a larger database are reused, but not returned to the disk.
 const rewriteMost = 64 << 20
 
-// shrinkable makes a database that an older coleo made give back room. A new one does.
+// shrinkable enables a database of an older Coleo to return free pages to the disk. A new
+// database can do that already.
 func (d *database) shrinkable() error {
 	var mode, pages int
-	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode, &pages)
+	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode,
+		&pages)
 	const incremental, pageSize = 2, 4096
 	if err != nil || mode == incremental || pages*pageSize > rewriteMost {
 		return err
@@ -140,8 +142,8 @@ func (d *database) shrinkable() error {
 	return err
 }
 
-// write carries out fn in one transaction. ctx bounds the wait in line; a write
-// that has begun is finished, so that the caller knows what became of it.
+// write runs fn in one transaction. ctx bounds the wait for the connection. A write that
+// has begun always finishes, so the caller knows the outcome.
 func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx) error) error {
 	c, err := d.writer.Conn(ctx)
 	if err != nil {
@@ -165,8 +167,8 @@ func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx)
 	return nil
 }
 
-// Close lets go of the database. The last connection folds the write-ahead log
-// into the file; the lock goes last.
+// Close closes the database. The last connection merges the write-ahead log into the
+// file. Close releases the lock last.
 func (d *database) Close() error {
 	var errs []error
 	for _, db := range []*sql.DB{d.reader, d.writer} {

@@ -1,11 +1,11 @@
-// Package store keeps what Coleo must not forget, in two SQLite databases: a
-// host agent's own event log and arms (HostDB), and the fleet's view that serve
-// projects from all logs (ServeDB).
+// Package store keeps what Coleo must not forget, in two SQLite databases. HostDB is a
+// host agent's event log and its arms. ServeDB is serve's view of all hosts, projected
+// from their logs.
 //
-// Both are opened by one process at a time, written by one connection and read
-// by several. What a method has returned without error survives the end of the
-// process; intents (see durability) survive the end of power as well.
+// One process at a time opens a database. One connection writes and several read. When a
+// method has returned without an error, its write survives the end of the process. An
+// intent (see durability) also survives a power failure.
 //
-// It decides nothing: health, recovery and policy are computed by others from
-// what is kept here.
+// The package makes no decisions. Other packages compute health, recovery and policy from
+// its data.
 package store

@@ -23,7 +23,7 @@ func copyDB(t *testing.T, from, to string) {
 	}
 }
 
-// note appends one event that says something.
+// note appends one event with a text.
 func note(t *testing.T, h *HostDB, text string) coleo.Event {
 	t.Helper()
 	out, err := h.Append(t.Context(), event(coleo.EventWitness, "a", coleo.Note{Text: text}))
@@ -33,8 +33,8 @@ func note(t *testing.T, h *HostDB, text string) coleo.Event {
 	return out[0]
 }
 
-// TestARestoredDatabaseNeverWritesAnEventASecondTime: what is written behind a
-// copy that was put back is another event than the one that was lost.
+// TestARestoredDatabaseNeverWritesAnEventASecondTime: an event that is written after a
+// copy was restored differs from the event that was lost.
 func TestARestoredDatabaseNeverWritesAnEventASecondTime(t *testing.T) {
 	t.Parallel()
 	path, copied := filepath.Join(t.TempDir(), "host.db"), filepath.Join(t.TempDir(), "copy.db")
@@ -61,8 +61,8 @@ func TestARestoredDatabaseNeverWritesAnEventASecondTime(t *testing.T) {
 	}
 }
 
-// TestALogThatGoesOnFromACopyIsFollowed: its epochs go A, B, and A again, with
-// events behind it that nobody has read.
+// TestALogThatGoesOnFromACopyIsFollowed: the log's epochs are A, B and A again, and then
+// come events that nobody has read.
 func TestALogThatGoesOnFromACopyIsFollowed(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
@@ -79,11 +79,11 @@ func TestALogThatGoesOnFromACopyIsFollowed(t *testing.T) {
 	}
 	project(t, s, in("A", 0, 3)...)
 	project(t, s, in("B", 0, 2)...) // the database was lost
-	project(t, s, in("A", 0, 4)...) // and an older one put back
+	project(t, s, in("A", 0, 4)...) // an older database was restored
 	if epoch, seq, err := s.Cursor(ctx, "h1"); epoch != "A" || seq != 4 || err != nil {
 		t.Errorf("cursor = %s %d, %v; want A 4", epoch, seq, err)
 	}
-	project(t, s, in("C", 4, 2)...) // which was opened anew
+	project(t, s, in("C", 4, 2)...) // the restored database was opened again
 	code(t, "events that follow on nothing", s.Project(ctx, in("D", 8, 1)), coleo.EConflict)
 	if s.Head() != 8 {
 		t.Errorf("%d events are kept, want 8", s.Head())

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// timeLayout is how times are stored: UTC, nanoseconds, fixed width, so that
-// text order is time order and people can read it.
+// timeLayout is the format of stored times: UTC, nanoseconds, fixed width. Text order is
+// then time order, and people can read it.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// cell moves one value between Go and a column, both ways. Zero values are
-// stored as NULL unless a cell says otherwise.
+// cell converts one value between Go and a column, both ways. A zero value is stored as
+// NULL unless a cell says otherwise.
 type cell interface {
 	sql.Scanner
 	driver.Valuer
@@ -45,7 +45,7 @@ func (c text[T]) Scan(src any) error {
 	return err
 }
 
-// number is an integer; zero is stored as it is when kept is set.
+// number is an integer. If kept is set, zero is stored as 0.
 type number struct {
 	p    *int
 	kept bool
@@ -65,7 +65,7 @@ func (c number) Scan(src any) error {
 	return err
 }
 
-// amount is a sum of money; zero is stored as zero.
+// amount is a sum of money. Zero is stored as 0.
 type amount struct{ p *float64 }
 
 func (c amount) Value() (driver.Value, error) { return *c.p, nil }
@@ -77,7 +77,7 @@ func (c amount) Scan(src any) error {
 	return err
 }
 
-// moment is a time; the zero time means never.
+// moment is a time. The zero time means never.
 type moment struct{ p *time.Time }
 
 func (c moment) Value() (driver.Value, error) {
@@ -98,7 +98,7 @@ func (c moment) Scan(src any) error {
 	return err
 }
 
-// raw is JSON that somebody else made; it is kept byte for byte.
+// raw is JSON from elsewhere. It is stored byte for byte.
 type raw struct{ p *json.RawMessage }
 
 func (c raw) Value() (driver.Value, error) {
@@ -118,7 +118,7 @@ func (c raw) Scan(src any) error {
 	return err
 }
 
-// document is anything that is stored as JSON; null is stored as NULL.
+// document is any value that is stored as JSON. A JSON null is stored as NULL.
 type document[T any] struct{ p *T }
 
 func documentOf[T any](p *T) cell { return document[T]{p} }
@@ -146,7 +146,7 @@ func (c document[T]) Scan(src any) error {
 	return nil
 }
 
-// columns lists the names for SELECT and INSERT.
+// columns returns the column names for SELECT and INSERT.
 func columns(fields []field) string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -155,8 +155,7 @@ func columns(fields []field) string {
 	return strings.Join(names, ", ")
 }
 
-// cells returns the fields' cells, as arguments of a statement or as targets
-// of Scan.
+// cells returns the fields' cells, as arguments of a statement or as targets of Scan.
 func cells(fields []field) []any {
 	out := make([]any, len(fields))
 	for i, f := range fields {
@@ -165,18 +164,19 @@ func cells(fields []field) []any {
 	return out
 }
 
-// insertion writes a row into a table.
+// insertion returns the statement that inserts a row into a table.
 func insertion(table string, fields []field) string {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(fields)), ", ")
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columns(fields), marks)
 }
 
-// upsertion is an insertion that overwrites these fields of the row with the
-// same id; id is the first field.
+// upsertion returns an insertion that updates the row if a row with the same id exists.
+// The first field is the id.
 func upsertion(table string, fields []field) string {
 	set := make([]string, 0, len(fields))
 	for _, f := range fields[1:] {
 		set = append(set, f.name+" = excluded."+f.name)
 	}
-	return insertion(table, fields) + fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s", fields[0].name, strings.Join(set, ", "))
+	return insertion(table, fields) + fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s",
+		fields[0].name, strings.Join(set, ", "))
 }

@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// maxPayload bounds the payload of one event, in bytes as it is sent. An event
-	// must fit into one message of the bus (4 MiB), and a page of them into memory.
+	// maxPayload bounds the payload of one event, in bytes as sent. An event must fit
+	// into one message of the bus (4 MiB), and a page of events must fit into memory.
 	maxPayload = 1 << 20
-	// maxEscape is by how much JSON can grow when it is written again: a "<" becomes
-	// six characters.
+	// maxEscape is how many times longer JSON can become when it is encoded again. A "<"
+	// becomes six characters.
 	maxEscape = 6
 )
 
-// fit returns a payload of at most maxPayload bytes. Of a larger one it cuts the
-// longest texts and lists until it fits; a text says how much of it is missing.
+// fit returns a payload of at most maxPayload bytes. It shortens the longest texts and
+// lists of a larger payload until the payload fits. A shortened text says how many bytes
+// are left out.
 func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if len(payload) <= maxPayload/maxEscape {
 		return payload, nil
@@ -38,11 +39,11 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 			return sent, err
 		}
 	}
-	return nil, nil // nothing but names: no payload of ours is like that
+	return nil, nil // nothing but keys: no payload of Coleo looks like this
 }
 
-// cut returns a decoded JSON value whose texts have at most limit bytes and whose
-// lists have at most limit elements.
+// cut returns a decoded JSON value whose texts have at most limit bytes and whose lists
+// have at most limit elements.
 func cut(value any, limit int) any {
 	switch v := value.(type) {
 	case string:

@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// head is the end of a log, and a bell for those who wait for more.
+// head is the end position of a log. It wakes those who wait for more events.
 type head struct {
 	mu     sync.Mutex
 	at     uint64
 	closed bool
-	more   chan struct{} // closed, and made anew, when the head moves
+	more   chan struct{} // closed and replaced when the head moves
 }
 
 func newHead(at uint64) *head { return &head{at: at, more: make(chan struct{})} }
@@ -23,7 +23,7 @@ func (h *head) position() uint64 {
 	return h.at
 }
 
-// moveTo announces the log's end. Writers may announce out of order.
+// moveTo sets the log's end. Writers may call it out of order.
 func (h *head) moveTo(at uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,7 +45,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait returns nil as soon as the log reaches beyond after.
+// wait returns nil when the log reaches beyond after. It returns ctx's error when ctx
+// ends first, and EUnavailable when the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

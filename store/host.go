@@ -13,28 +13,31 @@ import (
 	"coleo.dev"
 )
 
-// HostDB is a host agent's database: the append-only log of what happened to
-// its arms, and what it must know to find and restart them.
+// HostDB is a host agent's database. It has the append-only log of events of the host's
+// arms, and the records that the host agent needs to find and restart the arms.
+//
+// A method that writes waits for earlier writes until ctx ends. A write that has begun
+// always finishes. A method that reads stops with ctx's error when ctx ends.
 type HostDB struct {
 	db     *database
 	head   *head
-	epoch  string                 // of the events that this opening writes
-	legacy string                 // of events that have none of their own
+	epoch  string                 // of the events that this process writes
+	legacy string                 // of events without an epoch of their own
 	newest atomic.Pointer[string] // of the newest event
 	host   atomic.Pointer[string]
 
-	deleted atomic.Uint64 // up to here events may be missing
+	deleted atomic.Uint64 // events up to this number may be missing
 }
 
-// hostSchema is host.db; the mark spells "clho".
+// hostSchema is the schema of host.db. The mark spells "clho".
 var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
-// OpenHost opens a host agent's database and makes it if it is missing. A new
-// one draws a host id at random; SetHost changes the id. Each opening draws an
-// epoch for the events that it writes: a database that was restored from a copy
-// never gives another event the epoch and number of one that was lost. Errors:
-// EConflict, naming the process, while another one has it open, and when a
-// newer coleo has changed its tables.
+// OpenHost opens a host agent's database and creates it if it is missing. A new database
+// gets a random host id, which SetHost can change. Each call draws a new epoch for the
+// events that this process writes. A database that was restored from a copy therefore
+// never reuses the epoch and number of a lost event. OpenHost returns EConflict, naming
+// the process, while another process has the database open. It also returns EConflict if
+// a newer Coleo has changed the tables.
 func OpenHost(path string) (*HostDB, error) {
 	db, err := open(path, hostSchema)
 	if err != nil {
@@ -77,10 +80,10 @@ func (h *HostDB) load() error {
 	return err
 }
 
-// token returns a random word of 13 characters, enough never to meet another.
+// token returns a random word of 13 characters, which is long enough to be unique.
 func token() string { return strings.ToLower(rand.Text()[:13]) }
 
-// Close ends the waits of followers and lets go of the database.
+// Close ends all calls of Wait and closes the database.
 func (h *HostDB) Close() error {
 	h.head.close()
 	return h.db.Close()
@@ -89,8 +92,8 @@ func (h *HostDB) Close() error {
 // Host returns the host agent's id, which Append writes into every event.
 func (h *HostDB) Host() string { return *h.host.Load() }
 
-// SetHost gives the host agent another id. To those who follow the log it is
-// another host from then on, and they read the log anew.
+// SetHost changes the host agent's id. Those who follow the log see a new host from then
+// on, and read the log again. SetHost returns EInvalid for a bad id.
 func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	if err := coleo.CheckName(id); err != nil {
 		return err
@@ -104,18 +107,19 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	})
 }
 
-// Epoch returns the epoch of the newest event; of an empty log, the one that its
-// first event will have.
+// Epoch returns the epoch of the newest event. For an empty log it returns the epoch of
+// the future first event.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has tells whether the log holds the event of that epoch and number. Number 0
-// is before the first event of any log.
+// Has reports whether the log has the event with that epoch and number. Number 0 stands
+// for the position before the first event of any log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
 	}
 	var found string
-	err := h.db.reader.QueryRowContext(ctx, "SELECT COALESCE(epoch, ?) FROM events WHERE seq = ?", h.legacy, int64(seq)).Scan(&found)
+	err := h.db.reader.QueryRowContext(ctx, "SELECT COALESCE(epoch, ?) FROM events WHERE seq = ?",
+		h.legacy, int64(seq)).Scan(&found)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -125,13 +129,13 @@ func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error
 	return found == epoch, nil
 }
 
-// Head returns the sequence number of the last event; 0 is an empty log.
+// Head returns the sequence number of the last event, or 0 for an empty log.
 func (h *HostDB) Head() uint64 { return h.head.position() }
 
-// Append writes events to the end of the log, all or none, and returns them
-// with Host, Epoch and Seq set; whatever the caller had set there is ignored.
-// When it returns they survive the end of this process, and if one of them is
-// an intent, the end of power too. Followers are woken afterwards.
+// Append writes events to the end of the log, all or none. It sets Host, Epoch and Seq,
+// ignores the caller's values, and returns the events. After Append returns, the events
+// survive the end of this process. If one of them is an intent, they also survive a power
+// failure. Append wakes the callers of Wait. It returns EInvalid for a bad event.
 func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -139,9 +143,9 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// append writes events to the end of the log, and what also writes, in one
-// transaction.
-func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event, also func(*sql.Tx) error) ([]coleo.Event, error) {
+// append writes events to the end of the log and calls also, in one transaction.
+func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
+	also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
 			return nil, err
@@ -180,7 +184,8 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 	return out, nil
 }
 
-// durabilityOf returns what a batch needs: one intent makes it durable.
+// durabilityOf returns the durability of a batch. One intent makes the whole batch
+// durable.
 func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
 		switch e.Kind {
@@ -207,9 +212,9 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 	return err
 }
 
-// Events returns the events after a sequence number, in order: at most limit,
-// or 1000 when limit is 0, and fewer when they are large. None means that after
-// is the head.
+// Events returns the events after a sequence number, in order. It returns at most limit
+// events, or 1000 if limit is 0, and fewer if they are large. An empty result means that
+// after is the head.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -225,6 +230,6 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait returns nil as soon as the log has an event after a sequence number,
+// Wait returns nil as soon as the log has an event after a sequence number. It returns
 // ctx's error when ctx ends first, and EUnavailable when the log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -16,7 +16,7 @@ func TestAppendNumbersEventsAndKeepsThemAsTheyAre(t *testing.T) {
 	h := hostAt(t, path)
 	first := event(coleo.EventState, "a1", coleo.Change{Note: "<&> é"})
 	first.Run, first.Parent, first.Turn = "r1", "r0", 3
-	first.Seq, first.Host, first.Epoch = 77, "mine", "mine" // not the caller's to say
+	first.Seq, first.Host, first.Epoch = 77, "mine", "mine" // the caller cannot set these
 	got, err := h.Append(t.Context(), first, event(coleo.EventWitness, "a2", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,8 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 	if err := h.PutArm(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.db.writer.Exec("ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
+	if _, err := h.db.writer.Exec(
+		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()
@@ -222,7 +223,8 @@ func TestAnArmAndTheEventsThatLedThereAreWrittenTogether(t *testing.T) {
 	if err := h.PutArm(ctx, record("a1", "ada"), event(coleo.EventRunStart, "a1", nil)); err != nil {
 		t.Fatal(err)
 	}
-	code(t, "another arm of that name", h.PutArm(ctx, record("a2", "ada"), event(coleo.EventRunEnd, "a2", nil)), coleo.EConflict)
+	code(t, "another arm of that name", h.PutArm(ctx, record("a2", "ada"), event(coleo.EventRunEnd, "a2", nil)),
+		coleo.EConflict)
 	log, err := h.Events(ctx, 0, 0)
 	if err != nil || len(log) != 1 || log[0].Kind != coleo.EventRunStart || h.Head() != 1 {
 		t.Errorf("log = %+v (%v), head %d; want the first event alone", log, err, h.Head())
@@ -251,7 +253,8 @@ func TestWhatIsObservedLeavesTheRestOfAnArmAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := start.Add(time.Minute)
-	if err := h.Observe(ctx, "a1", Observed{Status: coleo.StatusBusy, State: coleo.Executing, LastOutput: later}); err != nil {
+	if err := h.Observe(ctx, "a1", Observed{Status: coleo.StatusBusy, State: coleo.Executing,
+		LastOutput: later}); err != nil {
 		t.Fatal(err)
 	}
 	want.Status, want.State, want.LastOutput = coleo.StatusBusy, coleo.Executing, later

@@ -11,13 +11,13 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// ArmRecord is what a host agent knows of one of its arms: how to start it, how
-// to find it again, and how it last read.
+// ArmRecord is what a host agent knows of one of its arms: how to start it, how to find
+// it again, and its last state.
 type ArmRecord struct {
 	ID         string
 	Name       string // unique on this host
 	Harness    string
-	Spec       coleo.SpawnConfig // Environ is never kept
+	Spec       coleo.SpawnConfig // Environ is never stored
 	Desired    coleo.Desired
 	Generation int
 	Handle     *coleo.Handle // nil before the first start
@@ -35,11 +35,12 @@ type ArmRecord struct {
 	Model     string
 	CreatedAt time.Time
 
-	Run     *coleo.Receipt  // the run that is open, of several the newest; nil without one
-	Earlier []coleo.Receipt // open runs before it, in order
+	// Run is the newest open run, or nil.
+	Run     *coleo.Receipt
+	Earlier []coleo.Receipt // older open runs, in order
 
-	// Intended are prompts that are about to be typed: ID (of the run that each
-	// shall begin), Time and Text are known of them.
+	// Intended has the prompts that are about to be typed. Only ID, Time and Text are
+	// set. ID is the id of the future run.
 	Intended []coleo.Receipt
 }
 
@@ -70,11 +71,11 @@ func recordFields(r *ArmRecord) []field {
 
 func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 
-// PutArm writes an arm whole, new or known by its id, and returns when it
-// survives the end of power: it carries intents (desired state, generation,
-// handle). The events that led there are appended to the log in the same
-// transaction, so that arm and log never disagree. Use Observe for what is
-// merely seen. Errors: EConflict when another arm has the name, EInvalid.
+// PutArm stores a whole arm, new or known by its id. When it returns, the arm survives a
+// power failure, because it contains intents (desired state, generation, handle). PutArm
+// appends the events that led to the change in the same transaction, so that arm and log
+// always agree. Use Observe for what was merely seen. PutArm returns EConflict when
+// another arm has the name, and EInvalid for a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
@@ -99,7 +100,7 @@ func checkRecord(r ArmRecord) error {
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }
 
-// Observed is what has been seen of an arm. Zero values leave the row as it is.
+// Observed is what has been seen of an arm. A zero value leaves the column unchanged.
 type Observed struct {
 	Status        coleo.Status
 	State         coleo.State
@@ -109,7 +110,8 @@ type Observed struct {
 	LastHeartbeat time.Time
 }
 
-// Observe writes what has been seen of an arm, cheaply. Errors: ENotFound.
+// Observe stores what has been seen of an arm, without waiting for the disk. It returns
+// ENotFound if there is no such arm.
 func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`UPDATE arms SET
@@ -124,7 +126,8 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	})
 }
 
-// Arm returns the arm with that id or, else, that name. Errors: ENotFound.
+// Arm returns the arm with that id, or else the arm with that name. It returns ENotFound
+// if there is none.
 func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
 	var r ArmRecord
 	err := h.db.reader.QueryRowContext(ctx, "SELECT "+columns(recordFields(&r))+" FROM arms "+byIDOrName, idOrName).
@@ -135,7 +138,7 @@ func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
 	return r, nil
 }
 
-// Arms returns all arms of this host by name.
+// Arms returns all arms of this host, sorted by name.
 func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	var shape ArmRecord
 	rows, err := h.db.reader.QueryContext(ctx, "SELECT "+columns(recordFields(&shape))+" FROM arms ORDER BY name")
@@ -146,7 +149,8 @@ func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	return list, nil
 }
 
-// DeleteArm forgets an arm; its events stay in the log. Errors: ENotFound.
+// DeleteArm forgets an arm. Its events stay in the log. DeleteArm returns ENotFound if
+// there is no such arm.
 func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
@@ -154,7 +158,7 @@ func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// byIDOrName picks one arm; an id goes before a name that reads the same.
+// byIDOrName selects one arm. A matching id wins over a matching name.
 const byIDOrName = "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1"
 
 func noArm(what string) error {
@@ -172,7 +176,7 @@ func readingArm(err error, what string) error {
 	return fmt.Errorf("read arm %s: %w", what, err)
 }
 
-// oneRow makes ENotFound of a change that met no row.
+// oneRow returns ENotFound for a change that affected no row.
 func oneRow(done sql.Result, err error, id string) error {
 	if err != nil {
 		return fmt.Errorf("write arm %s: %w", id, err)
@@ -184,7 +188,8 @@ func oneRow(done sql.Result, err error, id string) error {
 	return err
 }
 
-// checkArm refuses a row that the tables would refuse, in plainer words.
+// checkArm returns EInvalid for a row that the tables would reject, with a clearer
+// message.
 func checkArm(id, name, harness string, status coleo.Status) error {
 	if err := coleo.CheckName(name); err != nil {
 		return err

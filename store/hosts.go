@@ -24,8 +24,8 @@ func hostFields(h *coleo.Host) []field {
 
 func hostCells(h *coleo.Host) []any { return cells(hostFields(h)) }
 
-// PutHost writes a host whole, new or known by its id, and its machine's name
-// into the rows of its arms.
+// PutHost stores a whole host, new or known by its id. It also writes the name of the
+// machine into the rows of the host's arms. It returns EInvalid for a host without an id.
 func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	if h.ID == "" {
 		return coleo.Errorf(coleo.EInvalid, "a host on %q has no id", h.Hostname)
@@ -44,7 +44,8 @@ func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	return nil
 }
 
-// Hosts returns all hosts ever seen, by id; LastSeen says how long ago.
+// Hosts returns all hosts ever seen, sorted by id. LastSeen is the time of the last sign
+// of life.
 func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
 	var shape coleo.Host
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(hostFields(&shape))+" FROM hosts ORDER BY id")
@@ -55,7 +56,7 @@ func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
 	return list, nil
 }
 
-// Config returns a fleet-wide setting, or "" when it has never been set.
+// Config returns a setting, or "" if it was never set.
 func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
 	var value string
 	err := s.db.reader.QueryRowContext(ctx, "SELECT value FROM config WHERE key = ?", key).Scan(&value)
@@ -65,14 +66,17 @@ func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
 	return value, nil
 }
 
-// SetConfig sets a fleet-wide setting; "" forgets it.
+// SetConfig changes a setting. The value "" deletes it. The change survives a power
+// failure.
 func (s *ServeDB) SetConfig(ctx context.Context, key, value string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		var err error
 		if value == "" {
 			_, err = tx.Exec("DELETE FROM config WHERE key = ?", key)
 		} else {
-			_, err = tx.Exec("INSERT INTO config (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+			_,
+				err = tx.Exec(
+				"INSERT INTO config (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
 		}
 		return err
 	})

@@ -17,11 +17,11 @@ import (
 	"coleo.dev"
 )
 
-// writerArg makes the test binary a process that appends events until it dies.
+// writerArg makes the test binary a process that appends events until it is killed.
 const writerArg = "append-until-killed"
 
-// writeUntilKilled appends batches of one to four events and prints the head
-// after each one that was acknowledged.
+// writeUntilKilled appends batches of one to four events. After each acknowledged batch
+// it prints the head.
 func writeUntilKilled(path string, out io.Writer) error {
 	h, err := OpenHost(path)
 	if err != nil {
@@ -69,8 +69,8 @@ func TestKillingTheWriterLosesNoAcknowledgedEventAndLeavesNoGap(t *testing.T) {
 	}
 }
 
-// killWriter runs a writer, kills it after some acknowledgements and returns
-// the last one that it gave.
+// killWriter runs a writer, kills it after some acknowledgements and returns the last
+// acknowledged head.
 func killWriter(t *testing.T, path string, after int) uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], writerArg, path)

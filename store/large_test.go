@@ -17,7 +17,8 @@ func TestAPageOfLargeEventsIsShortAndTheNextOneGoesOn(t *testing.T) {
 	defer s.Close()
 	const all = 7
 	for i := range uint64(all) {
-		large := coleo.Event{Host: "h", Epoch: "e", Seq: i + 1, Arm: "a", Kind: coleo.EventWitness, Payload: []byte(`"` + strings.Repeat("x", 900_000) + `"`)}
+		large := coleo.Event{Host: "h", Epoch: "e", Seq: i + 1, Arm: "a", Kind: coleo.EventWitness,
+			Payload: []byte(`"` + strings.Repeat("x", 900_000) + `"`)}
 		if err := s.Project(t.Context(), []coleo.Event{large}); err != nil {
 			t.Fatal(err)
 		}

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// pidBytes bounds what is read of a lock file: more than any pid has digits.
+	// pidBytes bounds what is read from a lock file. It is more than the digits of any
+	// pid.
 	pidBytes = 32
-	// lockTime is how long a lock is tried again that somebody holds: Held has it
-	// for a moment too. lockLook is how often.
+	// lockTime is how long a lock that somebody holds is tried again, because Held takes
+	// it for a moment too. lockLook is the time between two tries.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
 
-// lock takes the file beside a database that only one process may hold. The
-// kernel drops it when the process ends, however it ends; the pid inside is
-// for people.
+// lock locks the file beside a database that only one process may hold. The kernel
+// releases the lock when the process ends, however it ends. The pid in the file is for
+// people.
 func lock(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -51,8 +52,8 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Held tells whether a process has the database at path open, be it one that has
-// been killed and is still being taken apart.
+// Held reports whether a process has the database at path open. A process that was killed
+// still counts until the kernel has taken it apart.
 func Held(path string) bool {
 	f, err := os.Open(path + ".lock")
 	if err != nil {
@@ -62,8 +63,8 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// unlock lets go of a lock file. Closing it is not enough: a child that another
-// goroutine has just forked holds the same file until it executes its program.
+// unlock releases a lock file. Closing the file is not enough: a child that another
+// goroutine has just forked has the same file open until it executes its program.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -76,7 +77,7 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// holderOf names who holds a lock file, as far as it says.
+// holderOf returns a description of the process that holds a lock file.
 func holderOf(f *os.File) string {
 	text, _ := io.ReadAll(io.LimitReader(f, pidBytes))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// defaultPage is how many events a read returns when it names no limit.
+	// defaultPage is how many events a read without a limit returns.
 	defaultPage = 1000
-	// maxPage bounds one read, so that a slow reader holds little memory.
+	// maxPage bounds one read, so that a slow reader uses little memory.
 	maxPage = 10_000
-	// pageBytes bounds the payloads of one read, in bytes. It is half of what one
-	// message of the bus holds, which leaves room for the rest of each event. One
-	// event is returned whatever its size.
+	// pageBytes bounds the payloads of one read, in bytes. It is half of a bus message,
+	// which leaves room for the rest of each event. A read always returns at least one
+	// event, whatever its size.
 	pageBytes = 2 << 20
 )
 
-// page returns the number of rows that a caller's limit asks for.
+// page returns the number of rows for a caller's limit.
 func page(limit int) int {
 	if limit <= 0 {
 		return defaultPage
@@ -27,7 +27,7 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// eventFields are the columns that both logs share; each puts its key first.
+// eventFields returns the columns that both logs share. Each log puts its key first.
 func eventFields(e *coleo.Event) []field {
 	return []field{
 		{"run_id", textOf(&e.Run)},
@@ -40,7 +40,7 @@ func eventFields(e *coleo.Event) []field {
 	}
 }
 
-// checkEvent refuses what could not be read back.
+// checkEvent returns EInvalid for an event that could not be read back.
 func checkEvent(e coleo.Event) error {
 	if e.Kind == "" {
 		return coleo.Errorf(coleo.EInvalid, "append an event of arm %q: it has no kind", e.Arm)
@@ -63,7 +63,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 		if err := rows.Scan(targets(&e)...); err != nil {
 			return nil, fmt.Errorf("read a row: %w", err)
 		}
-		if e.Payload, err = fit(e.Payload); err != nil { // of a log that an older coleo wrote
+		if e.Payload, err = fit(e.Payload); err != nil { // the log of an older Coleo may have larger payloads
 			return nil, err
 		}
 		if size += len(e.Payload); size > pageBytes && len(out) > 0 {
@@ -74,7 +74,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 	return out, rows.Err()
 }
 
-// collect reads all rows by the targets that next gives for each.
+// collect reads all rows. For each row it calls targets to get the targets of Scan.
 func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, error) {
 	if err != nil {
 		return nil, err

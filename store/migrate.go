@@ -13,29 +13,33 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema is one database's tables as numbered steps. Steps that have been
-// released are never edited: a change is a new step.
+// schema describes a database's tables as numbered steps. A released step is never
+// edited. A change is a new step.
 type schema struct {
-	folder string // below migrations; its files, by name, are steps 1, 2, 3…
-	mark   int    // SQLite's application_id: tells the two databases apart
+	folder string // below migrations; its files, sorted by name, are steps 1, 2, 3, ...
+	mark   int    // SQLite's application_id, which tells the two databases apart
 }
 
-// migrate carries out the steps that the database has not had, each in a
-// transaction of its own. PRAGMA user_version counts them.
+// migrate carries out the steps that the database has not had yet, each in its own
+// transaction. PRAGMA user_version counts them.
 func (s schema) migrate(d *database) error {
 	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
 	if err != nil {
 		return err
 	}
 	var done, mark int
-	if err := d.writer.QueryRow("SELECT user_version, application_id FROM pragma_user_version, pragma_application_id").Scan(&done, &mark); err != nil {
+	if err := d.writer.QueryRow(
+		"SELECT user_version, application_id FROM pragma_user_version, pragma_application_id").Scan(&done,
+		&mark); err != nil {
 		return err
 	}
 	if done > 0 && mark != s.mark {
 		return coleo.Errorf(coleo.EInvalid, "open store %s: it is not a %s database of coleo", d.path, s.folder)
 	}
 	if done > len(steps) {
-		return coleo.Errorf(coleo.EConflict, "open store %s: its tables are at version %d and this coleo knows up to %d: use a newer coleo", d.path, done, len(steps))
+		return coleo.Errorf(coleo.EConflict,
+			"open store %s: its tables are at version %d and this coleo knows up to %d: use a newer coleo",
+			d.path, done, len(steps))
 	}
 	for i := done; i < len(steps); i++ {
 		if err := s.step(d, steps[i].Name(), i+1); err != nil {

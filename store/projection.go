@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// projection is one batch of events on its way into the tables.
+// projection writes one batch of events into the tables.
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
@@ -17,21 +17,22 @@ type projection struct {
 	hosts map[string]*reached
 	last  uint64 // position of the last event added
 
-	deleted uint64 // up to this number the host may have deleted events
+	deleted uint64 // the host may have deleted events up to this number
 }
 
-// reached is how far a host's log has come.
+// reached is the position up to which a host's log has been projected.
 type reached struct {
 	epoch string
 	seq   uint64
 }
 
-// projected is an arm's row while a batch changes it. ID "" means no row.
+// projected is an arm's row before and after a batch. An empty ID means that there is no
+// row.
 type projected struct {
 	was, is coleo.Arm
 }
 
-// add stores one event unless it is known, and applies it to its arm.
+// add stores one event unless it is already known, and applies it to its arm.
 func (p *projection) add(e *coleo.Event) error {
 	fresh, err := p.fresh(e)
 	if err != nil || !fresh {
@@ -51,10 +52,10 @@ func (p *projection) add(e *coleo.Event) error {
 	return nil
 }
 
-// fresh tells whether an event is the next one of its host's log; false means
-// that it is known. A host whose log goes on in another epoch has opened its
-// database anew; one that was restored from a copy goes on from an earlier
-// event. Either way the event before a new one is known.
+// fresh reports whether an event is the next one of its host's log. It returns false for
+// a known event. If a host's log continues in another epoch, the host has opened its
+// database again. If the database was restored from a copy, the log continues from an
+// earlier event. In both cases the event before the new one is known.
 func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
@@ -72,13 +73,14 @@ func (p *projection) fresh(e *coleo.Event) (bool, error) {
 			return false, err
 		}
 	case e.Seq > 1 && (same || !p.precedes(e)):
-		return false, coleo.Errorf(coleo.EConflict, "events before event %d of host %s (epoch %s) are missing", e.Seq, e.Host, e.Epoch)
+		return false, coleo.Errorf(coleo.EConflict, "events before event %d of host %s (epoch %s) are missing",
+			e.Seq, e.Host, e.Epoch)
 	}
 	at.epoch, at.seq = e.Epoch, e.Seq
 	return true, nil
 }
 
-// keepGap writes down that events before one were deleted before they were read.
+// keepGap records that events before e were deleted before serve read them.
 func (p *projection) keepGap(e *coleo.Event) error {
 	_, err := p.tx.Exec(`INSERT INTO gaps (host, deleted) VALUES (?1, ?2)
 		ON CONFLICT (host) DO UPDATE SET deleted = MAX(deleted, excluded.deleted)`, e.Host, int64(e.Seq-1))
@@ -88,11 +90,12 @@ func (p *projection) keepGap(e *coleo.Event) error {
 	return nil
 }
 
-// precedes tells whether an event with the number before this one is known of its
-// host, in whatever epoch.
+// precedes reports whether the host's event with the number before e is known, in any
+// epoch.
 func (p *projection) precedes(e *coleo.Event) bool {
 	var one int
-	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND seq = ? LIMIT 1", e.Host, int64(e.Seq-1)).Scan(&one) == nil
+	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND seq = ? LIMIT 1",
+		e.Host, int64(e.Seq-1)).Scan(&one) == nil
 }
 
 func (p *projection) reached(host string) (*reached, error) {
@@ -108,15 +111,18 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// known tells whether an event of another epoch than the present one is there.
+// known reports whether e is already stored. It is needed for epochs other than the
+// present one.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
-	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?", e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
+	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
+		e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
 }
 
 func (p *projection) keep(e *coleo.Event) error {
 	fields := eventFields(e)
-	done, err := p.tx.Exec("INSERT INTO run_events ("+columns(fields)+", host, epoch, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	done, err := p.tx.Exec("INSERT INTO run_events ("+columns(fields)+
+		", host, epoch, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		append(cells(fields), e.Host, e.Epoch, int64(e.Seq))...)
 	if err != nil {
 		return fmt.Errorf("event %d of host %s: %w", e.Seq, e.Host, err)
@@ -139,7 +145,7 @@ func (p *projection) arm(id string) (*projected, error) {
 	return arm, nil
 }
 
-// save writes the rows that the batch has changed, and how far it came.
+// save writes the rows that the batch has changed, and the new cursors.
 func (p *projection) save() error {
 	for host, at := range p.hosts {
 		_, err := p.tx.Exec(`INSERT INTO cursors (host, epoch, seq) VALUES (?, ?, ?)
@@ -172,13 +178,13 @@ func (p *projection) saveArm(arm *projected) error {
 	if arm.was.ID != "" {
 		return updateArm(p.tx, &arm.is)
 	}
-	// A name that is taken must not stop the log: the row comes with the next
-	// start, once the name is free.
+	// A name that is taken must not stop the log. The row is created by the next start,
+	// once the name is free.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
 	return err
 }
 
-// hostname writes the name of the machine beside the id of its host agent.
+// hostname sets the name of the machine from the id of the arm's host agent.
 func hostname(tx *sql.Tx, arm *coleo.Arm) error {
 	err := tx.QueryRow("SELECT COALESCE(hostname, '') FROM hosts WHERE id = ?", arm.AgentID).Scan(&arm.Host)
 	if errors.Is(err, sql.ErrNoRows) {

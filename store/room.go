@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// reserveBytes is the size of the file that each database keeps to give up on a
-	// full disk. A write-ahead log grows to 1000 pages of 4 KiB before it is folded
-	// into the database, which may need as much once more.
+	// reserveBytes is the size of the reserve file that each database frees on a full
+	// disk. A write-ahead log grows to 1000 pages of 4 KiB before SQLite merges it into
+	// the database. The merge may need the same space once more.
 	reserveBytes = 8 << 20
-	// reservePiece is how much of the reserve is given up at once, in bytes. What
-	// fills the disk may take what a write leaves over, so little is left over.
+	// reservePiece is how much of the reserve is freed at once, in bytes. The process
+	// that fills the disk may take what a write leaves over, so the piece is small.
 	reservePiece = 512 << 10
 )
 
-// NoRoom tells whether a write failed because the disk is full.
+// NoRoom reports whether err means that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes can still be written below a folder; false where
-// that is not known.
+// Room returns how many bytes can still be written below a folder. It returns false where
+// that is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }
 
-// giveUp frees a piece of the reserve and tells whether there was one.
+// giveUp frees a piece of the reserve and reports whether there was one.
 func (d *database) giveUp() bool {
 	info, err := os.Stat(d.reserve())
 	if err != nil || info.Size() == 0 {
@@ -38,8 +38,8 @@ func (d *database) giveUp() bool {
 	return os.Truncate(d.reserve(), max(info.Size()-reservePiece, 0)) == nil
 }
 
-// keepReserve makes the reserve whole again when the disk has room for twice as
-// much. Random bytes take their room on file systems that pack, too.
+// keepReserve fills up the reserve if the disk has room for twice the missing part. It
+// writes random bytes, which take up space even on file systems that compress.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())
@@ -59,7 +59,7 @@ func (d *database) keepReserve() error {
 	}
 	for ; missing > 0 && err == nil; missing -= reservePiece {
 		piece := make([]byte, min(missing, reservePiece))
-		_, _ = rand.Read(piece) // it never fails
+		_, _ = rand.Read(piece) // rand.Read never fails
 		_, err = f.Write(piece)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -68,16 +68,16 @@ func (d *database) keepReserve() error {
 	return nil
 }
 
-// GiveUpReserve frees a piece of the room that is kept for a full disk, and tells
-// whether there was one: a write that failed for lack of room is worth a second
-// try then.
+// GiveUpReserve frees a piece of the reserve for a full disk, and reports whether there
+// was one. If it returns true, the caller should retry a write that failed with NoRoom.
 func (h *HostDB) GiveUpReserve() bool { return h.db.giveUp() }
 
-// KeepReserve makes the reserve whole again where there is room.
+// KeepReserve fills up the reserve if there is enough room.
 func (h *HostDB) KeepReserve() error { return h.db.keepReserve() }
 
-// GiveUpReserve is HostDB.GiveUpReserve of the fleet's database.
+// GiveUpReserve frees a piece of the reserve for a full disk, and reports whether there
+// was one. If it returns true, the caller should retry a write that failed with NoRoom.
 func (s *ServeDB) GiveUpReserve() bool { return s.db.giveUp() }
 
-// KeepReserve is HostDB.KeepReserve of the fleet's database.
+// KeepReserve fills up the reserve if there is enough room.
 func (s *ServeDB) KeepReserve() error { return s.db.keepReserve() }

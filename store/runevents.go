@@ -7,19 +7,18 @@ import (
 	"coleo.dev"
 )
 
-// EventFilter picks events of the fleet's log. Empty fields pick all.
+// EventFilter selects events of serve's log. An empty field matches all events.
 type EventFilter struct {
 	Run   string
 	Arm   string // id
 	Kind  coleo.EventKind
-	After uint64 // position, as RunEvents or Head returned it
-	Limit int    // 0: 1000
+	After uint64 // a position that RunEvents or Head returned
+	Limit int    // 0 means 1000
 }
 
-// RunEvents returns the events that a filter picks, in order of arrival, and
-// the position to go on from. Within one host that order is the log's own. A page
-// may be shorter than its limit although more follows: only an empty page is the
-// end.
+// RunEvents returns the events that match a filter, in order of arrival, and the position
+// to continue from. The events of one host are in the order of its log. A page may be
+// shorter than its limit although more events follow. Only an empty page is the end.
 func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
 	var shape coleo.Event
 	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"
@@ -33,7 +32,7 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	if f.Kind != "" {
 		query, args = query+" AND kind = ?", append(args, string(f.Kind))
 	}
-	var at []uint64 // the position of each event
+	var at []uint64 // of each event
 	rows, err := s.db.reader.QueryContext(ctx, query+" ORDER BY pos LIMIT ?", append(args, page(f.Limit))...)
 	events, err = collectEvents(rows, err, func(e *coleo.Event) []any {
 		at = append(at, 0)

@@ -36,11 +36,15 @@ func arm(t *testing.T, s *ServeDB, id string) coleo.Arm {
 
 func fullArm() coleo.Arm {
 	return coleo.Arm{
-		ID: "a1", Name: "ada", Domain: "d", Harness: "h", Status: coleo.StatusPlanningBlocked, State: coleo.WaitingApproval, Rule: "r",
-		ContextBudget: 5, CurrentContextUsed: 4, CreatedAt: start, UpdatedAt: start, LastActivityAt: start, LastHeartbeat: start,
-		LastOutputAt: start, RecoveryRequestedAt: start, Config: json.RawMessage(`{"a": "<b>"}`), PID: 1, Port: 2, Provider: "p", Model: "m/n",
-		TotalTokens: 3, TotalCost: 0.25, CurrentTaskID: "t", CurrentTaskSubject: "s", CurrentBugID: "b", CurrentBugTitle: "bt",
-		ParentArmID: "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,
+		ID: "a1", Name: "ada", Domain: "d", Harness: "h", Status: coleo.StatusPlanningBlocked, State: coleo.WaitingApproval,
+		Rule:          "r",
+		ContextBudget: 5, CurrentContextUsed: 4, CreatedAt: start, UpdatedAt: start, LastActivityAt: start,
+		LastHeartbeat: start,
+		LastOutputAt:  start, RecoveryRequestedAt: start, Config: json.RawMessage(`{"a": "<b>"}`), PID: 1, Port: 2,
+		Provider: "p", Model: "m/n",
+		TotalTokens: 3, TotalCost: 0.25, CurrentTaskID: "t", CurrentTaskSubject: "s", CurrentBugID: "b",
+		CurrentBugTitle: "bt",
+		ParentArmID:     "pa", AgentID: "h1", Host: "box", SessionID: "c", Workdir: "/w", Generation: 9,
 		Dialog: &coleo.Dialog{Kind: coleo.DialogPermission, Options: []string{"Yes", "No"}, Fingerprint: "f"},
 	}
 }
@@ -55,11 +59,14 @@ func TestAnArmComesBackAsItWasStored(t *testing.T) {
 	equal(t, "by id", arm(t, s, "a1"), want)
 	var status string
 	var blocked int
-	if err := s.db.reader.QueryRow("SELECT status, planning_blocked FROM arms").Scan(&status, &blocked); err != nil || status != "paused" || blocked != 1 {
+	if err := s.db.reader.QueryRow("SELECT status, planning_blocked FROM arms").Scan(&status, &blocked); err != nil ||
+		status != "paused" || blocked != 1 {
 		t.Errorf("planning_blocked is stored as %q, %d (%v)", status, blocked, err)
 	}
-	least := coleo.Arm{ID: "a2", Name: "bob", Harness: "h", Status: coleo.StatusStopped, ContextBudget: defaultContextBudget}
-	if err := s.CreateArm(t.Context(), coleo.Arm{ID: "a2", Name: "bob", Harness: "h", Status: coleo.StatusStopped}); err != nil {
+	least := coleo.Arm{ID: "a2", Name: "bob", Harness: "h", Status: coleo.StatusStopped,
+		ContextBudget: defaultContextBudget}
+	if err := s.CreateArm(t.Context(), coleo.Arm{ID: "a2", Name: "bob", Harness: "h",
+		Status: coleo.StatusStopped}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "an arm of which little is known", arm(t, s, "a2"), least)
@@ -110,7 +117,11 @@ func TestAnUpdateIsAllOrNothing(t *testing.T) {
 		code(t, name, err, c.want)
 		equal(t, name+": arm", arm(t, s, "a1"), want)
 	}
-	got, err := s.UpdateArm(ctx, "a1", func(a *coleo.Arm) error { a.Status, a.Dialog = coleo.StatusPaused, nil; return nil })
+	got, err := s.UpdateArm(ctx, "a1", func(a *coleo.Arm) error {
+		a.Status, a.Dialog = coleo.StatusPaused,
+			nil
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +160,8 @@ func TestIdleArmsThatAPersonDrivesAreHiddenUnlessAllAreWanted(t *testing.T) {
 func TestHostsAndTheirHeartbeats(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
-	want := coleo.Host{ID: "h1", Hostname: "box", Platform: "linux/amd64", Version: "1", StartedAt: start, LastSeen: start, Capabilities: []string{"x", "y"}, MaxArms: 10}
+	want := coleo.Host{ID: "h1", Hostname: "box", Platform: "linux/amd64", Version: "1", StartedAt: start, LastSeen: start,
+		Capabilities: []string{"x", "y"}, MaxArms: 10}
 	project(t, s, numbered("h1", 0, spawn("mine", 1), spawn("quiet", 1))...)
 	project(t, s, numbered("h2", 0, spawn("theirs", 1))...)
 	if err := s.PutHost(ctx, want); err != nil {
@@ -163,7 +175,8 @@ func TestHostsAndTheirHeartbeats(t *testing.T) {
 		t.Errorf("host of a later arm = %q, want box", got)
 	}
 	now := start.Add(time.Minute)
-	if wrote, err := s.Beat(ctx, "h1", map[string]time.Time{"mine": now, "theirs": now, "nobody": now}, now); err != nil || !slices.Equal(wrote, []string{"mine"}) {
+	if wrote, err := s.Beat(ctx, "h1", map[string]time.Time{"mine": now, "theirs": now, "nobody": now}, now); err != nil ||
+		!slices.Equal(wrote, []string{"mine"}) {
 		t.Fatalf("a heartbeat says that %q have written, %v", wrote, err)
 	}
 	for id, beat := range map[string]time.Time{"mine": now, "quiet": {}, "theirs": {}} {
@@ -234,7 +247,8 @@ func TestEventsAreReadByRunByArmAndInPieces(t *testing.T) {
 func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
-	events := numbered("h1", 0, spawn("a", 1), event(coleo.EventConversation, "a", coleo.Note{Text: "one"}), event(coleo.EventConversation, "a", coleo.Note{Text: "two"}))
+	events := numbered("h1", 0, spawn("a", 1), event(coleo.EventConversation, "a", coleo.Note{Text: "one"}),
+		event(coleo.EventConversation, "a", coleo.Note{Text: "two"}))
 	project(t, s, events[:2]...)
 	project(t, s, events...)
 	project(t, s, events[1])
@@ -259,7 +273,7 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	}
 }
 
-// TestOnlyDoubtfulRowsAreRead: a pulse contradicts no others, and there may be
+// TestOnlyDoubtfulRowsAreRead: a pulse contradicts no other rows, and there may be
 // hundreds.
 func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
 	t.Parallel()
@@ -271,7 +285,8 @@ func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
 		"idle":      func(*coleo.Arm) {},
 		"elsewhere": func(a *coleo.Arm) { a.Status, a.AgentID = coleo.StatusStopped, "h2" },
 	} {
-		a := coleo.Arm{ID: id, Name: id + "-", Harness: "h", Status: coleo.StatusIdle, State: coleo.Idle, AgentID: "h1", Workdir: "/w"}
+		a := coleo.Arm{ID: id, Name: id + "-", Harness: "h", Status: coleo.StatusIdle, State: coleo.Idle, AgentID: "h1",
+			Workdir: "/w"}
 		change(&a)
 		if err := s.CreateArm(t.Context(), a); err != nil {
 			t.Fatal(err)

@@ -56,8 +56,8 @@ func armFields(a *coleo.Arm) []field {
 
 func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
 
-// statusCell stores planning_blocked as paused; planningCell holds the mark and
-// is read after it.
+// statusCell stores planning_blocked as paused. planningCell stores the difference and is
+// scanned after statusCell.
 type statusCell struct{ p *coleo.Status }
 
 func (c statusCell) Value() (driver.Value, error) {
@@ -98,9 +98,9 @@ func updateArm(tx *sql.Tx, a *coleo.Arm) error {
 	return err
 }
 
-// Arms returns the fleet's arms by name. Unless all are wanted, it leaves out
-// those that a person drives by hand and that have nothing to do. Runtime is
-// not kept: compute it with coleo.Summarise.
+// Arms returns all hosts' arms, sorted by name. Without includeAll it leaves out arms
+// that a person drives by hand and that have nothing to do. Runtime is not stored.
+// Compute it with coleo.Summarise.
 func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -112,9 +112,8 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 	return list, nil
 }
 
-// Doubtful returns those arms of a host whose rows a host agent's word may
-// contradict: the stopped ones, those that have a rule, and those without a name of
-// their own.
+// Doubtful returns the arms of a host whose rows a pulse may contradict. These are the
+// stopped arms, the arms with the given rule, and the arms without a name of their own.
 func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -126,8 +125,7 @@ func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm,
 	return list, nil
 }
 
-// Beside returns the name of another arm that works in a folder and is not stopped,
-// "" when none does.
+// Beside returns the name of another arm that uses the folder and has not stopped, or "".
 func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
 		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
@@ -137,7 +135,8 @@ func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, 
 	return name, nil
 }
 
-// Arm returns the arm with that id or, else, that name. Errors: ENotFound.
+// Arm returns the arm with that id, or else the arm with that name. It returns ENotFound
+// if there is none.
 func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	a, err := readArm(ctx, s.db.reader, byIDOrName, idOrName)
 	if err != nil {
@@ -146,8 +145,8 @@ func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return a, nil
 }
 
-// CreateArm adds an arm. A context budget of 0 becomes 300000 tokens. Errors:
-// EConflict when its name or id is taken, EInvalid.
+// CreateArm adds an arm. A context budget of 0 becomes 300000 tokens. CreateArm returns
+// EConflict when the name or id is taken, and EInvalid for a bad row.
 func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	if a.ContextBudget == 0 {
 		a.ContextBudget = defaultContextBudget
@@ -162,9 +161,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm lets change edit an arm's row, in one transaction with reading it,
-// and returns the new row. When change returns an error nothing is written.
-// Errors: ENotFound, EConflict when the new name is taken, EInvalid, change's.
+// UpdateArm calls change to edit an arm's row, and returns the new row. It reads and
+// writes the row in one transaction. If change returns an error, UpdateArm writes nothing
+// and returns that error. Other errors are ENotFound, EConflict when the new name is
+// taken, and EInvalid for a bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -206,7 +206,8 @@ func writingArm(err error, name string) error {
 	return fmt.Errorf("write arm %s: %w", name, err)
 }
 
-// DeleteArm removes an arm's row; its events stay. Errors: ENotFound.
+// DeleteArm removes an arm's row. Its events stay in the log. DeleteArm returns ENotFound
+// if there is no such arm.
 func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	return s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec("DELETE FROM arms WHERE id = ?", id)
@@ -214,10 +215,11 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a host agent's heartbeat: it was seen, and it vouches for these of
-// its arms, which have last written something then. Arms that another host has by
-// now keep theirs. It returns the ids of the arms that have written since.
-func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time, now time.Time) (wrote []string, err error) {
+// Beat records a host agent's heartbeat at time now. outputs has the arms that the host
+// agent vouches for, with the time of their last output. Arms that now belong to another
+// host stay unchanged. Beat returns the ids of the arms with new output.
+func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
+	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))
 	if err != nil {
 		return nil, fmt.Errorf("heartbeat of host %s: %w", host, err)
@@ -233,7 +235,9 @@ func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time
 			return err
 		}
 		for id, at := range outputs {
-			done, err := tx.Exec("UPDATE arms SET last_output_at = ?1 WHERE id = ?2 AND agent_id = ?3 AND (last_output_at IS NULL OR last_output_at < ?1)",
+			done,
+				err := tx.Exec(
+				"UPDATE arms SET last_output_at = ?1 WHERE id = ?2 AND agent_id = ?3 AND (last_output_at IS NULL OR last_output_at < ?1)",
 				moment{&at}, id, host)
 			if err != nil {
 				return err

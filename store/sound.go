@@ -13,17 +13,17 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// checkTime bounds the check of a database at its opening. It reads some 500 MB in
-// that time; what it did not come to is met when it is used.
+// checkTime bounds the check of a database when it is opened. In that time SQLite reads
+// about 500 MB. Damage in the rest shows when the rest is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a database that is not sound.
+// damaged is the error for a damaged database.
 type damaged struct{ what string }
 
-// Error says what SQLite found.
+// Error returns what SQLite found.
 func (d damaged) Error() string { return "the database is damaged: " + d.what }
 
-// Damaged tells whether a database could not be opened because it is damaged.
+// Damaged reports whether a database could not be opened because it is damaged.
 func Damaged(err error) bool {
 	return err != nil && (errors.As(err, new(damaged)) || sqlite.Damaged(err))
 }
@@ -45,9 +45,9 @@ func (d *database) check() error {
 	return nil
 }
 
-// SetAside moves a damaged database out of the way and returns its new path: "" when
-// there is none, or it is sound. Nothing is deleted. Error: EConflict, naming the
-// process, while one has it open.
+// SetAside renames a damaged database and returns its new path. It returns "" if there is
+// no database or the database is sound. It deletes nothing. It returns EConflict, naming
+// the process, while a process has the database open.
 func SetAside(path string, now time.Time) (string, error) {
 	path, err := settle(path)
 	if err != nil {
@@ -83,12 +83,13 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of a database to a new file, while others use it.
+// Copy writes a consistent copy of a database to a new file, even while others use it. It
+// returns an error if the new file already exists.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would let others read it
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would create it readable for others
 	if err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}

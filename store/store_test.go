@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start is when all tests happen.
+// start is the time of all events in these tests.
 var start = time.Date(2026, 5, 1, 12, 0, 0, 123456789, time.UTC)
 
 func host(t *testing.T) *HostDB {
@@ -50,7 +50,7 @@ func serve(t *testing.T) *ServeDB {
 	return s
 }
 
-// event makes an event with a payload.
+// event returns an event with a payload.
 func event(kind coleo.EventKind, arm string, body any) coleo.Event {
 	e := coleo.Event{Arm: arm, Kind: kind, Time: start}
 	if body != nil {
@@ -112,12 +112,13 @@ func TestASecondOpenerIsRefusedInOneLineThatNamesTheFirst(t *testing.T) {
 func TestFilesAreForTheirOwnerAlone(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made")
-	path := filepath.Join(dir, "a ?#%41.db") // what a URL would take for something else
+	path := filepath.Join(dir, "a ?#%41.db") // a URL parser would misread these characters
 	h := hostAt(t, path)
 	if _, err := h.Append(t.Context(), event(coleo.EventWitness, "a", nil)); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, path + ".lock": 0o600} {
+	for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,
+		path + ".lock": 0o600} {
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +159,8 @@ func TestBothDatabasesAreSetUpAsPromised(t *testing.T) {
 			}
 		}
 		var loose string
-		err := d.reader.QueryRow("SELECT COALESCE(group_concat(name), '') FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite%'").Scan(&loose)
+		err := d.reader.QueryRow(
+			"SELECT COALESCE(group_concat(name), '') FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite%'").Scan(&loose)
 		if err != nil || loose != "" {
 			t.Errorf("tables of %s that are not STRICT: %q (%v)", filepath.Base(d.path), loose, err)
 		}
@@ -175,7 +177,8 @@ func TestTheArmsTableHasThePublishedColumns(t *testing.T) {
 		parent_arm_id pid port provider model total_tokens total_cost current_task_id current_task_subject current_bug_id
 		current_bug_title agent_id host session_id workdir`)
 	var columns string
-	if err := serve(t).db.reader.QueryRow("SELECT group_concat(name, ' ') FROM pragma_table_info('arms')").Scan(&columns); err != nil {
+	if err := serve(t).db.reader.QueryRow("SELECT group_concat(name, ' ') FROM pragma_table_info('arms')").Scan(
+		&columns); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range published {

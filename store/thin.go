@@ -11,15 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// Bound says how much of something is kept: an entry goes when it is not among the
-// newest Most, or is older than Age.
+// Bound is how much to keep. An entry is deleted if it is not among the newest Most
+// entries, or if it is older than Age.
 type Bound struct {
 	Most int
 	Age  time.Duration
 }
 
-// What is kept. serve keeps more than host agents do: it must know an event for as
-// long as a host agent may send it again.
+// The bounds of the logs. Serve keeps more than host agents do. It must know an event for
+// as long as a host agent may send it again.
 var (
 	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db
 	ServeBound = Bound{20_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
@@ -27,17 +27,17 @@ var (
 )
 
 const (
-	// thinRows is how many rows one transaction deletes at most: it takes some ms,
-	// and others wait for it.
+	// thinRows bounds the rows that one transaction deletes. Such a transaction takes a
+	// few milliseconds, and other writes wait for it.
 	thinRows = 500
-	// thinLook is how many of an arm's oldest events are looked at: more than are
-	// kept of it for good, which come first each time.
+	// thinLook is how many of an arm's oldest events are read. It is more than the number
+	// of events that are kept forever, which come first each time.
 	thinLook = thinRows + 200
-	// freePages is how many pages of 4 KiB are given back to the disk at once.
+	// freePages is how many pages of 4 KiB are returned to the disk at once.
 	freePages = 1000
 )
 
-// entry is an event as far as it matters whether it goes.
+// entry has the parts of an event that decide whether it is deleted.
 type entry struct {
 	at         int64 // its key
 	host, time string
@@ -47,24 +47,26 @@ type entry struct {
 
 // shelf is the table of a log.
 type shelf struct {
-	table, key, host string // host: the expression of an event's host
+	table, key, host string // host is the SQL expression of an event's host
 }
 
-// next returns the id of the arm behind one, in order; "" behind the last.
+// next returns the id of the arm after the given one, in order, or "" after the last.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?", arm).Scan(&id)
 	return id.String, err
 }
 
-// thin deletes some of an arm's events that a bound lets go, in one transaction,
-// and returns the keys of those. stays tells which are kept whatever the bound says;
-// note writes down the last of them in the same transaction, and may be nil.
-func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time, stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
-	var pinned map[coleo.EventKind]int64 // read when something is to go
+// thin deletes some of an arm's events that b no longer keeps, in one transaction. It
+// returns the keys of the deleted events. stays reports which events to keep whatever the
+// bound says. note records the last deleted key in the same transaction. note may be nil.
+func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
+	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
+	var pinned map[coleo.EventKind]int64 // read only if something is to be deleted
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
 		last := int64(0)
-		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+" DESC LIMIT 1 OFFSET ?", arm, b.Most).Scan(&last)
+		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+" DESC LIMIT 1 OFFSET ?", arm,
+			b.Most).Scan(&last)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -74,14 +76,15 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query("SELECT "+l.key+", "+l.host+", COALESCE(ts, ''), kind, COALESCE(run_id, '') FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+" LIMIT ?", arm, thinLook)
+		rows, err := tx.Query("SELECT "+l.key+", "+l.host+", COALESCE(ts, ''), kind, COALESCE(run_id, '') FROM "+
+			l.table+" WHERE arm_id = ? ORDER BY "+l.key+" LIMIT ?", arm, thinLook)
 		list, err := collect(rows, err, func(e *entry) []any { return []any{&e.at, &e.host, &e.time, &e.kind, &e.run} })
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
 			if e.at > last && e.time >= fmt.Sprint(oldest) || len(gone) == thinRows {
-				break // those behind it are newer still
+				break // the following events are newer still
 			}
 			if pinned == nil {
 				if pinned, err = l.newest(tx, arm); err != nil {
@@ -111,10 +114,11 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// newest returns the key of the newest event of each kind of an arm that is there.
-// From those serve can make the arm's row anew, so they stay.
+// newest returns the key of the newest event of each kind, for an arm that still has a
+// row. These events are kept, because serve can rebuild the arm's row from them.
 func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error) {
-	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)
+	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+
+		" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)
 	list, err := collect(rows, err, func(e *entry) []any { return []any{&e.kind, &e.at} })
 	out := map[coleo.EventKind]int64{}
 	for _, e := range list {
@@ -123,7 +127,7 @@ func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error)
 	return out, err
 }
 
-// vacuum gives free pages back to the disk, a bounded number of them.
+// vacuum returns free pages to the disk, a bounded number of them.
 func (d *database) vacuum(ctx context.Context) error {
 	rows, err := d.writer.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", freePages))
 	if err != nil {
@@ -137,21 +141,22 @@ func (d *database) vacuum(ctx context.Context) error {
 
 var hostShelf = shelf{"events", "seq", "''"}
 
-// Deleted returns the number up to which events of the log may have been deleted;
-// 0 is none.
+// Deleted returns the number up to which events of the log may have been deleted, or 0.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes some of the events of the arm behind another one, by id, that
-// HostBound lets go, and returns which arm that was: "" behind the last. It leaves
-// alone what serve has not read, from read on; the beginnings of open runs; and of
-// an arm that is there, the newest event of each kind.
-func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time, b Bound) (arm string, deleted int, err error) {
+// Thin deletes some events that b no longer keeps, of the arm whose id follows after. It
+// returns that arm's id, or "" after the last arm. It keeps the events from number read
+// on, which serve may not have read. It also keeps the start events of open runs. For an
+// arm that still has a record, it keeps the newest event of each kind.
+func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
+	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
 	if err != nil || arm == "" {
 		return "", 0, err
 	}
 	var open string
-	err = h.db.reader.QueryRowContext(ctx, "SELECT COALESCE(run, '') || COALESCE(earlier, '') FROM arms WHERE id = ?", arm).Scan(&open)
+	err = h.db.reader.QueryRowContext(ctx, "SELECT COALESCE(run, '') || COALESCE(earlier, '') FROM arms WHERE id = ?",
+		arm).Scan(&open)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return arm, 0, err
 	}
@@ -169,13 +174,15 @@ func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.T
 	return arm, len(gone), err
 }
 
-// Vacuum gives room that was freed back to the disk, piece by piece.
+// Vacuum returns free pages to the disk, a bounded number of them.
 func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin is HostDB.Thin of the fleet's log. It leaves alone the beginnings of runs
-// that have no end, and of each host the last event.
+// Thin deletes some events of serve's log that b no longer keeps, of the arm whose id
+// follows after. It returns that arm's id, or "" after the last arm. It keeps the start
+// events of runs without an end, and the last event of each host. For an arm that still
+// has a row, it keeps the newest event of each kind.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
 	arm, err = serveShelf.next(ctx, s.db.reader, after)
 	if err != nil || arm == "" {
@@ -190,7 +197,7 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 	return arm, len(gone), err
 }
 
-// ThinAudit deletes some of the oldest commands that a bound lets go.
+// ThinAudit deletes some of the oldest commands that b no longer keeps.
 func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -209,5 +216,5 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// Vacuum is HostDB.Vacuum of the fleet's database.
+// Vacuum returns free pages to the disk, a bounded number of them.
 func (s *ServeDB) Vacuum(ctx context.Context) error { return s.db.vacuum(ctx) }

@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// longLog is a host's log of 3000 events of 1 kB, of an arm with an open run, and
-// some of an arm that has been removed.
+// longLog returns a host's log of 3000 events of 1 kB from an arm with an open run, and
+// some events of a removed arm.
 func longLog(t *testing.T, path string) *HostDB {
 	t.Helper()
 	h := hostAt(t, path)
@@ -37,14 +37,15 @@ func longLog(t *testing.T, path string) *HostDB {
 	for range 300 {
 		write("gone", "", coleo.EventWitness, coleo.Note{Text: "of a removed arm"})
 	}
-	r := ArmRecord{ID: "a", Name: "a", Harness: "fake", Status: coleo.StatusBusy, Desired: coleo.DesiredRunning, Run: &coleo.Receipt{ID: "open"}}
+	r := ArmRecord{ID: "a", Name: "a", Harness: "fake", Status: coleo.StatusBusy, Desired: coleo.DesiredRunning,
+		Run: &coleo.Receipt{ID: "open"}}
 	if err := h.PutArm(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// thinAll deletes until nothing more is to go.
+// thinAll deletes until nothing is left to delete.
 func thinAll(t *testing.T, thin func(ctx context.Context, after string) (string, int, error)) {
 	t.Helper()
 	for after := ""; ; {
@@ -96,7 +97,7 @@ func TestOldEventsOfAHostAreDeletedAndTheirRoomIsGivenBack(t *testing.T) {
 	h = hostAt(t, path)
 	thin(2000)
 	left := whole(t, h)
-	if n := len(left); n != 1306+4 { // 2000 to 3305, and four that stay before
+	if n := len(left); n != 1306+4 { // 2000 to 3305, and four earlier ones that are kept
 		t.Errorf("%d events are left of 3305 when serve has read 2000", n)
 	}
 	if thin(h.Head()); len(whole(t, h)) > 200+200+5 {
@@ -183,7 +184,8 @@ func TestOldEventsAndCommandsOfServeAreDeleted(t *testing.T) {
 	if err != nil || len(left) > 200+200+5 {
 		t.Errorf("%d events are left (%v), want 200 of each arm and the few that stay", len(left), err)
 	}
-	if open, _, err := s.RunEvents(ctx, EventFilter{Run: "open", Kind: coleo.EventRunStart}); err != nil || len(open) != 1 {
+	if open, _, err := s.RunEvents(ctx, EventFilter{Run: "open", Kind: coleo.EventRunStart}); err != nil ||
+		len(open) != 1 {
 		t.Errorf("the beginning of the open run is gone (%v)", err)
 	}
 	if err := s.Project(ctx, []coleo.Event{note(t, h, "the next")}); err != nil {

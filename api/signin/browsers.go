@@ -1,7 +1,7 @@
-// Package signin knows which browsers may use the dashboard, and checks that a
-// request comes from one of them. A browser proves itself in two ways at once:
-// by a cookie, and by a signature with a key that it cannot give away. It does
-// not speak HTTP, and it does not know what a request asks for.
+// Package signin knows which browsers may use the dashboard, and checks that a request
+// comes from one of them. A browser proves itself by two things together: a cookie, and a
+// signature with a key that cannot leave the browser. The package does not speak HTTP,
+// and does not know what a request asks for.
 package signin
 
 import (
@@ -20,62 +20,63 @@ import (
 	"coleo.dev"
 )
 
-// Bounds on browsers that are signed in.
+// Limits of browsers that are signed in.
 const (
-	maxBrowsers = 64                  // one more signs out the one that was used longest ago
-	idleLife    = 30 * 24 * time.Hour // without use; then a browser is signed out
+	maxBrowsers = 64                  // one more browser signs out the one that was used longest ago
+	idleLife    = 30 * 24 * time.Hour // a browser is signed out after this time without use
 	saveEvery   = time.Hour           // how far the time of use in the file may lag behind
-	maxAgent    = 200                 // bytes kept of what a browser calls itself
+	maxAgent    = 200                 // bytes kept of a browser's User-Agent
 )
 
-// ErrSignedOut is why the requests and WebSockets of a browser end that has
-// been signed out.
+// ErrSignedOut is the reason why a browser's requests and WebSockets end when the browser
+// is signed out.
 var ErrSignedOut = errors.New("signed out")
 
-// Browser is a browser that is signed in, as people are told of it.
+// Browser describes a browser that is signed in, for users.
 type Browser struct {
 	ID      string    `json:"id"`
-	Agent   string    `json:"agent"` // what the browser calls itself (User-Agent); anybody's word
+	Agent   string    `json:"agent"` // the browser's User-Agent, which anybody can forge
 	Created time.Time `json:"created"`
 	Used    time.Time `json:"used"`
 }
 
-// Browsers is the set of browsers that are signed in at one origin. It is safe
-// for concurrent use.
+// Browsers is the set of browsers that are signed in at one origin. It is safe for
+// concurrent use.
 type Browsers struct {
-	path   string // "": nothing outlives this process
+	path   string // "" means that all sign-ins end with this process
 	origin string // "http://127.0.0.1:8080"
 	now    func() time.Time
 	began  time.Time
-	runKey [32]byte // marks the nonces of this run
+	runKey [32]byte // authenticates the nonces of this run
 
 	mu    sync.Mutex
-	links map[[sha256.Size]byte]time.Time // by the hash of the code: when it ends
+	links map[[sha256.Size]byte]time.Time // expiry, by the hash of the link's code
 	known map[string]*browser             // by id
 }
 
-// browser is one of them, with what it takes to check it.
+// browser is a Browser with the data to check its requests.
 type browser struct {
 	Browser
 	secret []byte // SHA-256 of the cookie's secret
 	key    *ecdsa.PublicKey
-	saved  time.Time // Used, as the file has it
+	saved  time.Time // Used, as stored in the file
 	nonces map[string]*uses
-	live   context.Context // ends with the sign-in
+	live   context.Context // ends when the browser is signed out
 	end    context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at origin from a file. It signs
-// out those of another origin for good: another program may have served
-// there meanwhile, and may have used their keys. It always returns a usable set. The error says
-// what could not be read or written.
+// Open reads the browsers that are signed in at origin from the file at path. It signs
+// out browsers of another origin for good. Another program may have served there
+// meanwhile, and may have used their keys. Open always returns a usable set, even with an
+// error. The error says what could not be read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
-	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{}, known: map[string]*browser{}}
+	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
+		known: map[string]*browser{}}
 	_, _ = rand.Read(b.runKey[:]) // never fails: see crypto/rand
 	return b, b.load()
 }
 
-// List returns the browsers that are signed in, the newest first.
+// List returns the browsers that are signed in, newest first.
 func (b *Browsers) List() []Browser {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,9 +94,9 @@ func (b *Browsers) List() []Browser {
 	return out
 }
 
-// SignOut ends the sign-in of one browser, and all that it has open. Error:
-// ENotFound. After any other error the browser is signed out, but the file does
-// not say so.
+// SignOut signs out one browser and ends its requests and WebSockets. It returns
+// ENotFound if no such browser is signed in. After any other error the browser is signed
+// out, but not in the file.
 func (b *Browsers) SignOut(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,8 +108,8 @@ func (b *Browsers) SignOut(id string) error {
 	return b.saveAfterSignOut()
 }
 
-// SignOutAll ends every sign-in and every link that waits to be opened. It
-// returns how many browsers were signed in. Its error is that of SignOut.
+// SignOutAll signs out every browser and cancels every unused link. It returns the number
+// of browsers. After an error they are signed out, but not in the file.
 func (b *Browsers) SignOutAll() (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,7 +133,7 @@ func (b *Browsers) drop(one *browser) {
 	one.end(ErrSignedOut)
 }
 
-// dropIdle signs out browsers that were not used for long.
+// dropIdle signs out browsers that were not used for idleLife.
 func (b *Browsers) dropIdle() {
 	for _, one := range b.known {
 		if b.now().Sub(one.Used) > idleLife {
@@ -141,7 +142,7 @@ func (b *Browsers) dropIdle() {
 	}
 }
 
-// Knows tells whether a cookie is that of a browser that is signed in.
+// Knows reports whether cookie belongs to a browser that is signed in.
 func (b *Browsers) Knows(cookie string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,11 +163,12 @@ func (b *Browsers) find(cookie string) *browser {
 	return one
 }
 
-// add signs a browser in, and returns the secret of its cookie.
+// add signs a browser in, and returns the secret for its cookie.
 func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
 	secret, now := rand.Text(), b.now()
 	hash := sha256.Sum256([]byte(secret))
-	one := newBrowser(Browser{ID: strings.ToLower(rand.Text()[:10]), Agent: cut(agent), Created: now, Used: now}, hash[:], key)
+	one := newBrowser(Browser{ID: strings.ToLower(rand.Text()[:10]), Agent: cut(agent), Created: now, Used: now},
+		hash[:], key)
 	b.dropIdle()
 	for len(b.known) >= maxBrowsers {
 		b.drop(b.leastUsed())
@@ -191,8 +193,7 @@ func (b *Browsers) leastUsed() *browser {
 	return out
 }
 
-// cut bounds a browser's name for itself, and takes out what a terminal could
-// take for a command.
+// cut shortens a User-Agent, and removes bytes that a terminal could take for a command.
 func cut(agent string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -203,7 +204,7 @@ func cut(agent string) string {
 	return clean[:min(len(clean), maxAgent)]
 }
 
-// parseKey reads a public key as WebCrypto exports it ("raw").
+// parseKey parses a public key in WebCrypto's "raw" format.
 func parseKey(raw []byte) (*ecdsa.PublicKey, error) {
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"coleo.dev"
 )
 
-// Bounds on links.
+// Limits of links.
 const (
-	linkLife = 2 * time.Minute // between `coleo web` and the browser; the promise of docs/security.md
-	maxLinks = 16              // that wait to be opened; one more ends the oldest
+	linkLife = 2 * time.Minute // between `coleo web` and the browser; docs/security.md promises this
+	maxLinks = 16              // unused links; one more cancels the oldest
 )
 
-// Link is what lets one browser in, once.
+// Link signs one browser in, once.
 type Link struct {
 	Code    string    `json:"code"`
 	Expires time.Time `json:"expires"`
 }
 
-// NewLink makes a code that signs one browser in. It is kept in memory alone,
-// and dies with this process.
+// NewLink returns a new code that signs one browser in. The code is kept only in memory,
+// and becomes invalid when this process ends.
 func (b *Browsers) NewLink() Link {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +31,8 @@ func (b *Browsers) NewLink() Link {
 	return link
 }
 
-// dropLinks takes away links whose time is over, and the oldest beyond a number.
+// dropLinks removes links that have expired, and the oldest links beyond the given
+// number.
 func (b *Browsers) dropLinks(most int) {
 	for hash, until := range b.links {
 		if !b.now().Before(until) {
@@ -50,10 +51,10 @@ func (b *Browsers) dropLinks(most int) {
 	}
 }
 
-// Enter signs a browser in by the code of a link, which is used up by that. Key
-// is the public half of the browser's key. The browser that had the cookie
-// before is signed out. It returns the value of the new cookie. Errors: EInvalid
-// for a key that is none, EUnauthorized for a code that is not, or no longer, good.
+// Enter signs a browser in by the code of a link. The code can be used only once. key is
+// the public half of the browser's key. agent is its User-Agent. before is the browser's
+// old cookie, whose sign-in ends. Enter returns the value of the new cookie. It returns
+// EInvalid for a bad key, and EUnauthorized for an unknown, used or expired code.
 func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser, string, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
@@ -64,7 +65,8 @@ func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser
 	b.dropLinks(maxLinks)
 	hash := sha256.Sum256([]byte(code))
 	if _, ok := b.links[hash]; !ok {
-		return Browser{}, "", coleo.Errorf(coleo.EUnauthorized, "this link was used already, or is older than two minutes: `coleo web` prints a new one")
+		return Browser{}, "", coleo.Errorf(coleo.EUnauthorized,
+			"this link was used already, or is older than two minutes: `coleo web` prints a new one")
 	}
 	delete(b.links, hash)
 	old := b.find(before)
@@ -75,7 +77,9 @@ func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser
 	}
 	if old != nil {
 		b.drop(old)
-		_ = b.save() // it cannot prove itself any more: its cookie and its key have been replaced
+		// The old browser cannot prove itself any more, because its cookie and key have
+		// been replaced.
+		_ = b.save()
 	}
 	return one.Browser, one.ID + "." + secret, nil
 }

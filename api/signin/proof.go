@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// Bounds on nonces.
+// Limits of nonces.
 const (
 	nonceLife = 10 * time.Minute
-	maxUses   = 4096 // requests that one nonce is good for
-	nonceSize = 40   // bytes: 8 of time, 16 at random, 16 of the mark
+	maxUses   = 4096 // requests with one nonce
+	nonceSize = 40   // bytes: 8 of time, 16 random, 16 of the mark
 	sigSize   = 64   // bytes of a signature: r and s
 )
 
-// Errors of Check, for whoever calls: a page that gets one fetches another
-// nonce and asks once more.
+// The errors of Check. After such an error, the page gets another nonce and repeats the
+// request once.
 var (
 	errNoProof = errors.New("the signature is not one: it has a nonce, a number and a signature, with dots between")
 	errNonce   = errors.New("the nonce is not of this run of serve, or too old")
@@ -37,11 +37,11 @@ var (
 // Request is what a signature covers.
 type Request struct {
 	Method string
-	URI    string // path and query, as they were sent
+	URI    string // path and query, as sent
 	Body   []byte
 }
 
-// Pass is the leave that a browser was given for one request.
+// Pass is the permission for one request of a browser.
 type Pass struct {
 	ID   string          // of the browser
 	Live context.Context // ends when the browser is signed out
@@ -49,13 +49,13 @@ type Pass struct {
 
 // uses are the numbers that were used with one nonce.
 type uses struct {
-	until time.Duration // since the run began
+	until time.Duration // time since the run began
 	seen  [maxUses / 64]uint64
 }
 
-// Nonce draws a nonce for the browser with that cookie, and says how long it is
-// good. It keeps nothing: a nonce proves by itself that this run has drawn it,
-// for whom and when. Error: the cookie is not good.
+// Nonce returns a new nonce for the browser with that cookie, and its lifetime. It stores
+// nothing: the nonce itself proves that this run has drawn it, for whom and when. It
+// returns an error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +70,7 @@ func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nonceLife, nil
 }
 
-// mark is what only this run can write below a nonce.
+// mark returns the authentication code of a nonce, which only this run can compute.
 func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	mac := hmac.New(sha256.New, b.runKey[:])
 	mac.Write(nonce)
@@ -78,9 +78,9 @@ func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	return mac.Sum(nil)[:nonceSize-24]
 }
 
-// Check tells whether a request comes from the browser with that cookie. Proof
-// is "nonce.number.signature". Both must be good, and the pair of nonce and
-// number is used up by that.
+// Check checks that a request comes from the browser with that cookie. proof is
+// "nonce.number.signature". Cookie and proof must both be valid. A pair of nonce and
+// number can be used only once. Any error means that the request is not accepted.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	nonce, number, signature, err := split(proof)
 	if err != nil {
@@ -120,7 +120,7 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn tells when a nonce ends that this run has drawn for that browser.
+// drawn returns the expiry of a nonce that this run has drawn for that browser.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
@@ -133,7 +133,7 @@ func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	return until, nil
 }
 
-// message is what a browser signs. web/static/key.js writes the same.
+// message returns what a browser signs. web/static/key.js builds the same text.
 func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	body := sha256.Sum256(r.Body)
 	return []byte(strings.Join([]string{
@@ -141,15 +141,15 @@ func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	}, "\n"))
 }
 
-// signed checks a signature as WebCrypto makes it: r and s, 32 bytes each.
+// signed verifies a signature in WebCrypto's format: r and s, 32 bytes each.
 func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
 	hash := sha256.Sum256(message)
 	r, s := new(big.Int).SetBytes(signature[:sigSize/2]), new(big.Int).SetBytes(signature[sigSize/2:])
 	return ecdsa.Verify(key, hash[:], r, s)
 }
 
-// use marks a number as used with a nonce. Only signed ones get here, so nobody
-// else can fill the memory.
+// use marks a number as used with a nonce. Only signed requests get here, so nobody else
+// can fill the memory.
 func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false
@@ -172,8 +172,8 @@ func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Dur
 	return true
 }
 
-// touch notes that a browser is used. A note that does not reach the disk costs
-// no more than a sign-in some time later.
+// touch updates a browser's time of use. If that does not reach the disk, the browser
+// only has to sign in again earlier.
 func (b *Browsers) touch(one *browser) {
 	one.Used = b.now()
 	if one.Used.Sub(one.saved) > saveEvery {

@@ -19,7 +19,7 @@ import (
 
 const here = "http://127.0.0.1:8080"
 
-// clock is a time that a test moves.
+// clock is a time that a test sets.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }
@@ -35,7 +35,7 @@ func openAt(t *testing.T, path, origin string, c *clock) *Browsers {
 
 func newClock() *clock { return &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} }
 
-// key is a browser's key, and what the tests do with it.
+// key is a browser's key with helpers for tests.
 type key struct{ *ecdsa.PrivateKey }
 
 func newKey(t *testing.T) key {
@@ -55,7 +55,8 @@ func (k key) proof(b *Browsers, nonce string, number uint64, r Request) string {
 	if err != nil {
 		panic(err)
 	}
-	return fmt.Sprintf("%s.%d.%s", nonce, number, base64.RawURLEncoding.EncodeToString(append(x.FillBytes(make([]byte, 32)), y.FillBytes(make([]byte, 32))...)))
+	return fmt.Sprintf("%s.%d.%s", nonce, number,
+		base64.RawURLEncoding.EncodeToString(append(x.FillBytes(make([]byte, 32)), y.FillBytes(make([]byte, 32))...)))
 }
 
 // enter signs a browser in and returns its id, its cookie and a nonce.
@@ -137,7 +138,8 @@ func TestASignatureCoversTheWholeRequest(t *testing.T) {
 		{"another key", cookie, newKey(t).proof(b, nonce, 1, asked), asked, errForged},
 		{"another browser's cookie", foreign, good, asked, errNonce},
 		{"another browser's nonce", cookie, k.proof(b, foreignNonce, 1, asked), asked, errNonce},
-		{"a nonce of somebody's own", cookie, k.proof(b, base64.RawURLEncoding.EncodeToString(make([]byte, nonceSize)), 1, asked), asked, errNonce},
+		{"a nonce of somebody's own", cookie, k.proof(b, base64.RawURLEncoding.EncodeToString(make([]byte, nonceSize)), 1,
+			asked), asked, errNonce},
 		{"a short nonce", cookie, k.proof(b, "AAAA", 1, asked), asked, errNonce},
 		{"a nonce written otherwise", cookie, k.proof(b, nonce+"=", 1, asked), asked, errNonce},
 		{"a number too high", cookie, k.proof(b, nonce, maxUses, asked), asked, errUsed},
@@ -210,8 +212,8 @@ func TestARestartKeepsBrowsersAndNoNonce(t *testing.T) {
 	}
 }
 
-// Another program may have had the port that serve could not get, and the keys
-// of the browsers with it.
+// Another program may have used the port while serve could not get it, and the browsers'
+// keys with it.
 func TestMovingToAnotherPortSignsOutForGood(t *testing.T) {
 	t.Parallel()
 	c, path := newClock(), filepath.Join(t.TempDir(), "browsers.json")
@@ -343,7 +345,8 @@ func TestTheFileLetsNobodyIn(t *testing.T) {
 func TestWhatABrowserCallsItselfIsPlainText(t *testing.T) {
 	t.Parallel()
 	b := openAt(t, "", here, newClock())
-	if _, _, err := b.Enter(b.NewLink().Code, newKey(t).public(), "Good\x1b[2J\u202e"+strings.Repeat("x", 500), ""); err != nil {
+	if _, _, err := b.Enter(b.NewLink().Code, newKey(t).public(), "Good\x1b[2J\u202e"+strings.Repeat("x", 500),
+		""); err != nil {
 		t.Fatal(err)
 	}
 	if agent := b.List()[0].Agent; len(agent) != maxAgent || !strings.HasPrefix(agent, "Good[2Jx") {

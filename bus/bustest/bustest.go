@@ -1,4 +1,4 @@
-// Package bustest gives tests a real bus.
+// Package bustest provides a real bus for tests.
 package bustest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// Bus is a bus that ends with its test.
+// Bus is a bus that lives until its test ends.
 type Bus struct {
 	t      testing.TB
 	server *bus.Server
@@ -17,7 +17,7 @@ type Bus struct {
 	key    bus.Key
 }
 
-// New starts a bus on a unix socket in a folder of its own.
+// New starts a bus on a unix socket in a new folder.
 func New(t testing.TB) *Bus {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func New(t testing.TB) *Bus {
 	return b
 }
 
-// Serve returns a connection that gives orders, as serve does. It lasts until
-// the test's end.
+// Serve returns a connection that gives orders, as serve does. It lasts until the test
+// ends.
 func (b *Bus) Serve() *bus.Conn {
 	b.t.Helper()
 	conn, err := b.server.Dial("serve")
@@ -47,14 +47,14 @@ func (b *Bus) Serve() *bus.Conn {
 	return conn
 }
 
-// Path returns where the bus listens.
+// Path returns the path of the bus's socket.
 func (b *Bus) Path() string { return b.path }
 
-// Host returns the connection of a host agent. It lasts until the test's end
-// unless it is closed before.
+// Host returns the connection of a host agent. It lasts until the test ends or the
+// connection is closed.
 func (b *Bus) Host() *bus.Conn { return b.HostBy(b.path) }
 
-// HostBy is Host over another socket that leads to the bus.
+// HostBy is like Host, over another socket that leads to the bus.
 func (b *Bus) HostBy(path string) *bus.Conn {
 	b.t.Helper()
 	conn, err := bus.Dial(path, b.key, "host agent")

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// Wire is a way to a bus that can be cut.
+// Wire is a connection to a bus that a test can cut.
 type Wire struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
@@ -18,8 +18,8 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at a socket and leads to the bus that dial connects to. It is
-// there until the process ends: what runs over it is taken down over it.
+// NewWire listens at a socket and forwards each connection to the bus that dial connects
+// to. It never closes, because the processes that use it are shut down over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
@@ -60,7 +60,7 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set cuts the wire, with all that goes over it, or mends it.
+// Set cuts the wire and all its connections, or mends it.
 func (w *Wire) Set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// busWait bounds how long a host agent waits for its bus at the start.
+	// busWait bounds how long a host agent waits for the bus when it starts.
 	busWait = 15 * time.Second
-	// busLook is the pause between two tries to reach the bus at the start.
+	// busLook is the pause between two attempts to reach the bus.
 	busLook = 100 * time.Millisecond
 )
 
-// wallClock is the time of day of serve and the host agent. Tests let it jump.
+// wallClock is the time of day for serve and the host agent. Tests let it jump.
 var wallClock = time.Now
 
 // agentFlags are the flags of agent start.
 type agentFlags struct {
-	url     string // of a bus on another machine: refused
+	url     string // of a bus on another machine, which is refused
 	id      string
 	maxArms int
 }
@@ -64,11 +64,12 @@ It takes up the arms that are there. SIGINT and SIGTERM end it; the arms live on
 	return c
 }
 
-// runAgent runs the host agent on serve's bus. When the bus has refused its
-// key, it reads the key again and starts over.
+// runAgent runs the host agent on serve's bus. If the bus refuses the key, runAgent reads
+// the key again and starts over.
 func runAgent(ctx context.Context, s setup, f agentFlags) error {
 	if f.url != "" {
-		return coleo.Errorf(coleo.EUnsupported, "a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
+		return coleo.Errorf(coleo.EUnsupported,
+			"a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
 	}
 	if err := s.ready(); err != nil {
 		return err
@@ -78,7 +79,7 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 		return opening(err)
 	}
 	defer db.Close()
-	if err := s.leaveWord("agent", os.Getpid()); err != nil { // the database is this process's alone
+	if err := s.leaveWord("agent", os.Getpid()); err != nil { // this process has the database, so no other one runs
 		return err
 	}
 	defer s.takeBack("agent")
@@ -98,11 +99,11 @@ func runAgent(ctx context.Context, s setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id, once and for all.
+// nameHost sets the host agent's id, unless it has one already.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
-		id = host.LastID(dir) // the database was lost, and the arms' folders were not
+		id = host.LastID(dir) // the database was lost, but the arms' folders were not
 	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()
@@ -117,7 +118,7 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus, and waits for serve to start it.
+// joinBus connects to serve's bus. It waits up to busWait for serve to start the bus.
 func joinBus(ctx context.Context, s setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {
@@ -140,7 +141,7 @@ func joinBus(ctx context.Context, s setup) (*bus.Conn, error) {
 	}
 }
 
-// runOnBus runs the host agent until ctx or the connection ends.
+// runOnBus runs the host agent until ctx ends or the connection has ended for good.
 func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.registry()
 	if err != nil {
@@ -160,7 +161,8 @@ func runOnBus(ctx context.Context, s setup, f agentFlags, db *store.HostDB, conn
 	}
 	h := host.New(host.Config{
 		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: version,
-		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20, AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: wallClock,
+		Dir: s.State, Path: s.agentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20,
+		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: wallClock,
 		ScriptedModel: []string{program, scriptedVerb}, Registry: reg, DB: db, Bus: conn, Log: newLog(),
 	})
 	ctx, cancel := context.WithCancel(ctx)
@@ -217,7 +219,8 @@ func printHosts(c *cobra.Command, list []coleo.HostInfo) error {
 		if h.Live {
 			live = "yes"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.ID, h.Hostname, live, h.Arms, h.MaxArms, h.Version, strings.Join(h.Capabilities, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.ID, h.Hostname, live, h.Arms, h.MaxArms, h.Version,
+			strings.Join(h.Capabilities, ", "))
 	}
 	return w.Flush()
 }

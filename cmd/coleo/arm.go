@@ -19,14 +19,17 @@ func newArmCommand() *cobra.Command {
 		newArmDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
 		newArmDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
 		newArmAnswerCommand(), newArmInterruptCommand(), newArmRecoverCommand(), newArmWatchCommand(), newArmAttachCommand(),
-		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmTranscriptCommand(), newArmUsageCommand(), newArmLogsCommand(),
+		newArmScreenCommand(), newArmRecordCommand(), newArmExplainCommand(), newArmLastCommand(), newArmTranscriptCommand(),
+		newArmUsageCommand(), newArmLogsCommand(),
 		newArmKillCommand(), newArmRemoveCommand(), newArmRenameCommand(),
 	)
 	return c
 }
 
-// withClient makes a verb of a function that needs the API.
-func withClient(do func(c *cobra.Command, client *api.Client, args []string) error) func(*cobra.Command, []string) error {
+// withClient returns the function of a verb that needs the API.
+func withClient(
+	do func(c *cobra.Command, client *api.Client, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := newSetup()
 		if err != nil {
@@ -49,8 +52,10 @@ func withClient(do func(c *cobra.Command, client *api.Client, args []string) err
 	}
 }
 
-// verb is an arm verb that takes the arm's name and says one line.
-func verb(use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error)) *cobra.Command {
+// verb returns an arm verb that takes the arm's name and prints one line.
+func verb(
+	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
+) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,
@@ -65,7 +70,7 @@ func verb(use, short string, do func(c *cobra.Command, client *api.Client, name 
 	}
 }
 
-// say prints a line for people or a result for programs.
+// say prints a line for users, or the result as JSON for programs.
 func say(c *cobra.Command, line string, result any) error {
 	if wantsJSON(c) {
 		return printJSON(c, result)
@@ -77,17 +82,19 @@ func say(c *cobra.Command, line string, result any) error {
 func running(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 
 func newArmInterruptCommand() *cobra.Command {
-	return newBulkCommand(bulk{"interrupt", "Stop the running turn", running, func(ctx context.Context, client *api.Client, name string) (string, any, error) {
-		err := client.Interrupt(ctx, name)
-		return "Interrupted " + name, map[string]string{"interrupted": name}, err
-	}})
+	return newBulkCommand(bulk{"interrupt", "Stop the running turn", running,
+		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			err := client.Interrupt(ctx, name)
+			return "Interrupted " + name, map[string]string{"interrupted": name}, err
+		}})
 }
 
 func newArmKillCommand() *cobra.Command {
-	return newBulkCommand(bulk{"kill", "End the arm and everything that it started", running, func(ctx context.Context, client *api.Client, name string) (string, any, error) {
-		arm, err := client.Kill(ctx, name)
-		return "Killed " + name, arm, err
-	}})
+	return newBulkCommand(bulk{"kill", "End the arm and everything that it started",
+		running, func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			arm, err := client.Kill(ctx, name)
+			return "Killed " + name, arm, err
+		}})
 }
 
 func newArmRemoveCommand() *cobra.Command {
@@ -115,8 +122,9 @@ func newArmRenameCommand() *cobra.Command {
 	}
 }
 
-// waitArm waits for an arm's state, for so long.
-func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration, states ...coleo.State) (coleo.Arm, error) {
+// waitArm waits until an arm is in one of the states, for up to limit.
+func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,
+	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	arm, err := client.WaitArm(bounded, name, states...)

@@ -18,14 +18,15 @@ import (
 	"coleo.dev/api"
 )
 
-// detachKey ends attach: Ctrl-], as telnet has it.
+// detachKey ends attach. It is Ctrl-], the key of telnet.
 const detachKey = 0x1d
 
 func newArmAttachCommand() *cobra.Command {
 	return onLiveArm("attach", "Use the arm's own terminal by hand; Ctrl-] lets go",
 		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			if !term.IsTerminal(int(os.Stdin.Fd())) {
-				return coleo.Errorf(coleo.EInvalid, "attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
+				return coleo.Errorf(coleo.EInvalid,
+					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
 			return attach(c, client, arm)
 		})
@@ -66,7 +67,8 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	ended := make(chan attachEnd, 2)
 	go func() { ended <- attachEnd{"detached from " + arm.Name, typeInto(ctx, client, arm.ID, lease.ID)} }()
 	go func() {
-		ended <- attachEnd{"the agent CLI of " + arm.Name + " has ended", copyOutput(c, client, arm.ID, -attachPast, true, view)}
+		ended <- attachEnd{"the agent CLI of " + arm.Name + " has ended",
+			copyOutput(c, client, arm.ID, -attachPast, true, view)}
 	}()
 	end = <-ended
 	return end.err
@@ -78,15 +80,16 @@ type attachEnd struct {
 	err  error
 }
 
-// The viewer's terminal shows the arm on its alternate screen, so that what stood
-// there before comes back. The modes are those that an agent CLI may have set.
+// The arm is shown on the alternate screen of the viewer's terminal, so that the former
+// contents come back afterwards. leaveTerminal resets the modes that an agent CLI may
+// have set.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
-// giveSizeBack notes the size of the arm's terminal, and returns what gives it
-// back: a recording, and who looks at the page, shall not keep the viewer's.
+// giveSizeBack reads the size of the arm's terminal, and returns a function that restores
+// it. Recordings and viewers of the dashboard should not keep this viewer's size.
 func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
@@ -95,8 +98,8 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is how much of the past is written again to draw the screen, in
-// bytes. The agent CLI draws itself anew when its size changes as well.
+// attachPast is how much earlier output is replayed to draw the screen, in bytes. The
+// agent CLI also redraws its screen when its size changes.
 const attachPast = 256 << 10
 
 func me() string {
@@ -107,7 +110,7 @@ func me() string {
 	return u.Username + " (coleo arm attach)"
 }
 
-// typeInto sends what is typed until the detach key.
+// typeInto sends the user's input until the detach key.
 func typeInto(ctx context.Context, client *api.Client, arm, lease string) error {
 	buf := make([]byte, 4096)
 	for {
@@ -131,7 +134,8 @@ func typeInto(ctx context.Context, client *api.Client, arm, lease string) error 
 	}
 }
 
-// renewEvery keeps the lease of a viewer who does not type.
+// renewEvery is the time between two renewals of the lease. They keep the lease of a
+// viewer who does not type.
 const renewEvery = 10 * time.Second
 
 func renew(ctx context.Context, client *api.Client, arm, lease string) {
@@ -147,7 +151,7 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 	}
 }
 
-// keepSize gives the arm's terminal the size of this one.
+// keepSize gives the arm's terminal the size of the viewer's terminal.
 func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

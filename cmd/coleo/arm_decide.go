@@ -9,7 +9,7 @@ import (
 	"coleo.dev/api"
 )
 
-// newArmDecideCommand makes approve and deny.
+// newArmDecideCommand returns the verb approve or deny.
 func newArmDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
 	var always bool
@@ -20,7 +20,8 @@ func newArmDecideCommand(name, short string, choice coleo.Choice) *cobra.Command
 		}
 		return decide(c, client, arm, dialog, d)
 	})
-	c.Flags().StringVar(&dialog, "dialog", "", "fingerprint of the dialog that is meant (default: the one that is open now)")
+	c.Flags().StringVar(&dialog, "dialog", "",
+		"fingerprint of the dialog that is meant (default: the one that is open now)")
 	if choice == coleo.Approve {
 		c.Flags().BoolVar(&always, "always", false, "and do not ask for the like again, where that is offered")
 	} else {
@@ -47,12 +48,13 @@ func newArmAnswerCommand() *cobra.Command {
 			return say(c, line, result)
 		}),
 	}
-	c.Flags().StringVar(&dialog, "dialog", "", "fingerprint of the dialog that is meant (default: the one that is open now)")
+	c.Flags().StringVar(&dialog, "dialog", "",
+		"fingerprint of the dialog that is meant (default: the one that is open now)")
 	return c
 }
 
-// decide answers the dialog that is meant. Without a fingerprint that is the
-// one that is open when this is called, and only that one.
+// decide answers a dialog. Without a fingerprint it answers only the dialog that is open
+// at the time of the call.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	if dialog == "" {
 		arm, err := client.Arm(c.Context(), name)
@@ -67,5 +69,6 @@ func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.D
 	if err := client.Respond(c.Context(), name, coleo.Fingerprint(dialog), d, ""); err != nil {
 		return "", nil, err
 	}
-	return "Answered " + name + ": " + string(d.Choice), map[string]string{"arm": name, "dialog": dialog, "choice": string(d.Choice)}, nil
+	return "Answered " + name + ": " + string(d.Choice), map[string]string{"arm": name, "dialog": dialog,
+		"choice": string(d.Choice)}, nil
 }

@@ -13,14 +13,14 @@ import (
 	"coleo.dev"
 )
 
-// maxEnvFile bounds an env file, in bytes: far more than an arm may be given.
+// maxEnvFile bounds an env file, in bytes. It is far more than an arm may be given.
 const maxEnvFile = 1 << 20
 
-// lookup finds a variable in the environment of the caller.
+// lookup finds a variable in the caller's environment.
 type lookup = func(name string) (value string, found bool)
 
-// given returns the environment that -e and --env-file give. Of one name the
-// last counts, and -e counts more than a file.
+// given returns the environment from -e and --env-file. The last value of a name wins,
+// and -e wins over a file.
 func (f spawnFlags) given(c *cobra.Command) (map[string]string, error) {
 	env := map[string]string{}
 	for _, path := range f.envFiles {
@@ -38,7 +38,7 @@ func (f spawnFlags) given(c *cobra.Command) (map[string]string, error) {
 	return env, coleo.CheckEnv(env)
 }
 
-// variable reads NAME=VALUE, or NAME, which takes the value that the caller has.
+// variable parses NAME=VALUE. For NAME alone it returns the caller's value.
 func variable(text string, caller lookup) (name, value string, err error) {
 	name, value, assigned := strings.Cut(text, "=")
 	if err := coleo.CheckEnvName(name); err != nil {
@@ -49,20 +49,22 @@ func variable(text string, caller lookup) (name, value string, err error) {
 	}
 	value, found := caller(name)
 	if !found {
-		return "", "", coleo.Errorf(coleo.EInvalid, "%s is not set in your environment: set and export it, or write %s=VALUE", name, name)
+		return "", "", coleo.Errorf(coleo.EInvalid, "%s is not set in your environment: set and export it, or write %s=VALUE",
+			name, name)
 	}
 	return name, value, nil
 }
 
-// readEnvFile adds what an env file says to env. It warns of a file that others
-// can read.
+// readEnvFile adds the variables of an env file to env. It warns if others can read the
+// file.
 func readEnvFile(c *cobra.Command, path string, env map[string]string) error {
 	text, mode, err := readBounded(path)
 	if err != nil {
 		return err
 	}
 	if mode.IsRegular() && mode.Perm()&0o044 != 0 {
-		c.PrintErrf("coleo: note: others can read %s (mode %04o), and it may hold secrets: 'chmod 600 %s'\n", path, mode.Perm(), path)
+		c.PrintErrf("coleo: note: others can read %s (mode %04o), and it may hold secrets: 'chmod 600 %s'\n",
+			path, mode.Perm(), path)
 	}
 	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -98,8 +100,8 @@ func readBounded(path string) (text string, mode os.FileMode, err error) {
 	return string(raw), info.Mode(), nil
 }
 
-// envLine reads one line of an env file. The name is empty for a line that says
-// nothing. No error shows a value.
+// envLine parses one line of an env file. It returns an empty name for an empty line or a
+// comment. No error contains a value.
 func envLine(line string, caller lookup) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -121,9 +123,9 @@ func envLine(line string, caller lookup) (name, value string, err error) {
 	return name, value, nil
 }
 
-// envValue takes the quotes off a value. Within '…' everything stands for itself;
-// within "…" a backslash stands before a quote, a backslash, a dollar sign, and
-// makes n, r and t what they are in C. Nothing is expanded.
+// envValue removes the quotes from a value. Inside '…' every character stands for itself.
+// Inside "…" a backslash escapes a quote, a backslash, a dollar sign and a backtick, and
+// \n, \r and \t have their meaning in C. Nothing is expanded.
 func envValue(raw string) (string, error) {
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
 		return bare(raw), nil
@@ -147,7 +149,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped is what a backslash and a byte stand for.
+// unescaped returns the text for a backslash and a byte.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':
@@ -162,7 +164,7 @@ func unescaped(b byte) string {
 	return `\` + string(b)
 }
 
-// bare is a value without quotes: it ends before a # behind a blank.
+// bare returns a value without quotes. The value ends before a # that follows a blank.
 func bare(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {
@@ -173,8 +175,8 @@ func bare(raw string) string {
 	return strings.TrimSpace(raw)
 }
 
-// envNames returns the names of the variables that were given for an arm. Their
-// values are known to its host agent alone.
+// envNames returns the names of the variables that were given for an arm. Only the arm's
+// host agent knows their values.
 func envNames(arm coleo.Arm) []string {
 	var c coleo.SpawnConfig
 	if json.Unmarshal(arm.Config, &c) != nil {

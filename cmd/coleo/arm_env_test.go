@@ -19,8 +19,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// leaks returns the files of the state folder, and the answers of the API, that
-// hold a word. The file in which an arm's environment is kept does not count.
+// leaks returns the files of the state folder and the answers of the API that contain a
+// word. It ignores the file that stores an arm's environment.
 func (w *world) leaks(arm, word string) []string {
 	w.t.Helper()
 	var out []string
@@ -34,12 +34,15 @@ func (w *world) leaks(arm, word string) []string {
 		}
 		return err
 	}))
-	for _, route := range []string{"/api/arms?includeAll=true", "/api/arms/" + arm, "/api/arms/" + arm + "/events?limit=1000", "/api/arms/" + arm + "/explain", "/api/audit", "/api/agents", "/api/status"} {
+	for _, route := range []string{"/api/arms?includeAll=true", "/api/arms/" + arm,
+		"/api/arms/" + arm + "/events?limit=1000", "/api/arms/" + arm + "/explain", "/api/audit", "/api/agents",
+		"/api/status"} {
 		if answer := w.get(route); strings.Contains(answer, word) || !strings.HasPrefix(answer, "{") {
 			out = append(out, "GET "+route+": "+answer)
 		}
 	}
-	for _, args := range [][]string{{"audit"}, {"--json", "audit", arm}, {"arm", "status", arm}, {"--json", "arm", "list", "--all"}, {"doctor"}} {
+	for _, args := range [][]string{{"audit"}, {"--json", "audit", arm}, {"arm", "status", arm},
+		{"--json", "arm", "list", "--all"}, {"doctor"}} {
 		if r := w.run(args...); strings.Contains(r.out+r.err, word) {
 			out = append(out, r.String())
 		}
@@ -52,7 +55,7 @@ func (w *world) leaks(arm, word string) []string {
 	return out
 }
 
-// get asks the API over its socket.
+// get sends a GET request to the API over its socket.
 func (w *world) get(route string) string {
 	w.t.Helper()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -84,7 +87,8 @@ func TestAnArmKeepsItsEnvironmentAndNobodyElseDoes(t *testing.T) {
 	w.env = append(w.env, "FROM_HERE="+third)
 	w.write("secrets.env", "# for the test\nexport FROM_FILE=\""+second+"\"\n")
 	f := &fake{world: w, name: "one", workdir: w.workdir("one", fakeagent.Script{})}
-	spawned := w.run("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN="+first, "--env-file", w.path("secrets.env"), "-e", "FROM_HERE")
+	spawned := w.run("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN="+first, "--env-file",
+		w.path("secrets.env"), "-e", "FROM_HERE")
 	if spawned.code != 0 || strings.Contains(spawned.err, "others can read") {
 		t.Fatal(spawned)
 	}
@@ -166,7 +170,8 @@ func TestAnArmWhoseEnvironmentIsLostIsNotStartedWithoutIt(t *testing.T) {
 	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN=old")
 	w.must("arm", "kill", "one")
 	w.check(os.Remove(w.path("state/arms/" + w.arm("one").ID + "/env.json")))
-	if e := w.fails(5, "arm", "recover", "one"); !strings.Contains(e.Message, "GIVEN") || !strings.Contains(e.Message, "nothing was started") {
+	if e := w.fails(5, "arm", "recover", "one"); !strings.Contains(e.Message, "GIVEN") ||
+		!strings.Contains(e.Message, "nothing was started") {
 		t.Errorf("recover: %+v, want an error that names what is missing", e)
 	}
 	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN=new")
@@ -210,21 +215,24 @@ func TestBadVariablesAreRefusedInOneLineWithoutTheirValues(t *testing.T) {
 		{[]string{"--env-file", w.path("quote.env")}, "quote.env, line 1: the value of A has no closing '"},
 	} {
 		r := w.run(append([]string{"arm", "spawn", "-n", "one", "-w", w.dir, "--harness", "fake"}, c.args...)...)
-		if r.code != 2 || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, c.want) || strings.Contains(r.err, "hunter2") {
+		if r.code != 2 || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, c.want) ||
+			strings.Contains(r.err, "hunter2") {
 			t.Errorf("%v\nwant exit 2 and one line with %q, without the value", r, c.want)
 		}
 	}
 	w.check(os.Chmod(w.path("quote.env"), 0o644))
-	if r := w.run("arm", "spawn", "-n", "one", "-w", w.dir, "--harness", "fake", "--env-file", w.path("quote.env")); !strings.Contains(r.err, "chmod 600") {
+	if r := w.run("arm", "spawn", "-n", "one", "-w", w.dir, "--harness", "fake", "--env-file",
+		w.path("quote.env")); !strings.Contains(r.err, "chmod 600") {
 		t.Errorf("%v\nwant a word on the file that others can read", r)
 	}
-	// What the harness sets itself is known where the arm is started.
+	// Only the host agent knows which variables the harness sets itself.
 	w.must("up")
 	own := w.fails(2, "arm", "spawn", "-n", "two", "-w", w.dir, "--harness", "generic", "-e", "PS1=hunter2")
 	if !strings.Contains(own.Message, "PS1") || strings.Contains(own.Message, "hunter2") {
 		t.Errorf("a variable that the harness sets: %+v", own)
 	}
-	if found := w.leaks("none", "hunter2"); slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, "hunter2") }) {
+	if found := w.leaks("none", "hunter2"); slices.ContainsFunc(found,
+		func(s string) bool { return strings.Contains(s, "hunter2") }) {
 		t.Errorf("a refused value stands in %v", found)
 	}
 }

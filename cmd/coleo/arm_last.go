@@ -7,8 +7,9 @@ import (
 )
 
 func newArmLastCommand() *cobra.Command {
-	return verb("last", "Print the last answer of the arm", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		last, err := client.LastRun(c.Context(), name)
-		return last.Answer, last, err
-	})
+	return verb("last", "Print the last answer of the arm",
+		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+			last, err := client.LastRun(c.Context(), name)
+			return last.Answer, last, err
+		})
 }

@@ -49,15 +49,16 @@ func newArmListCommand() *cobra.Command {
 		}),
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "ended ones too")
-	c.Flags().StringSliceVar(&f.states, "state", nil, "only these: needs-you, working, idle, ended, or states such as waiting_approval")
+	c.Flags().StringSliceVar(&f.states, "state", nil,
+		"only these: needs-you, working, idle, ended, or states such as waiting_approval")
 	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "only arms of these harnesses")
 	c.Flags().StringVar(&f.sort, "sort", "need", "by need, name, age (of the last output), cost or harness")
 	c.Flags().BoolVar(&f.watch, "watch", false, "show changes as they come, until Ctrl-C")
 	return c
 }
 
-// armTable is the list as people read it. some tells whether there are arms that
-// the list leaves out.
+// armTable returns the list as a table for users. some reports whether there are arms
+// that the list leaves out.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
@@ -74,15 +75,15 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, needColour(arm).paint(needWord(arm)+asOf(arm, now)),
 			since(arm.LastOutputAt, now), arm.Harness, orDash(arm.Model), costWord(arm.TotalCost), at.folder, orDash(at.branch))
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // writes to memory
 	return table.String()
 }
 
-// needWidth is how many characters of what an arm asks are shown in the list: a
-// terminal of 120 columns has room for the rest of the row.
+// needWidth is how many characters of an arm's question the list shows. The rest of the
+// row then fits into a terminal of 120 columns.
 const needWidth = 48
 
-// needWord is what the list says of an arm.
+// needWord returns the arm's status in the list.
 func needWord(arm coleo.Arm) string {
 	need, why := arm.Need()
 	if need == coleo.NeedWorking && arm.State == coleo.Initializing {
@@ -127,8 +128,8 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
-// asOf says how old a state is that nobody watches, "" for one that is watched,
-// or that its agent CLI is stopped.
+// asOf returns the age of a state that nobody watches. It also says if a signal has
+// stopped the agent CLI. Otherwise it returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
 	case r.Stale && r.AsOf.IsZero():
@@ -187,7 +188,8 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
 	line("Status", arm.Status)
-	line("State", fmt.Sprintf("%s (rule %s)%s", stateColour(arm.State).paint(string(arm.State)), orDash(arm.Rule), asOf(arm, now)))
+	line("State", fmt.Sprintf("%s (rule %s)%s", stateColour(arm.State).paint(string(arm.State)), orDash(arm.Rule),
+		asOf(arm, now)))
 	line("Harness", arm.Harness)
 	line("Model", orDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
@@ -233,7 +235,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// numbered writes options with the numbers by which 'coleo arm answer' picks them.
+// numbered returns options with the numbers that 'coleo arm answer' takes.
 func numbered(options []string) string {
 	out := make([]string, len(options))
 	for i, option := range options {

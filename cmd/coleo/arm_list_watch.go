@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// watchRedraw is the shortest time between two pictures: more than four a
-	// second nobody reads.
+	// watchRedraw is the shortest time between two redraws. Nobody can read more than
+	// four a second.
 	watchRedraw = 250 * time.Millisecond
-	// watchTick is how often the ages are brought up to date.
+	// watchTick is the time between two updates of the ages.
 	watchTick = time.Second
-	// watchAgain is the pause before serve is asked again after it has gone.
+	// watchAgain is the pause before the next attempt to reach serve after it has gone.
 	watchAgain = time.Second
 )
 
-// Sequences of the alternate screen.
+// Escape sequences of the alternate screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -34,7 +34,7 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// watchArms shows the list on the whole terminal, and anew at each change, until
+// watchArms shows the list on the whole terminal, and redraws it at each change, until
 // ctx ends.
 func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []coleo.Arm) error {
 	out, ok := c.OutOrStdout().(*os.File)
@@ -67,7 +67,7 @@ func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []co
 	}
 }
 
-// followArms sends what changes the list. It asks serve again when serve has gone.
+// followArms sends the changes of the list. If serve goes away, it tries again.
 func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {
@@ -98,7 +98,7 @@ func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]col
 	return out
 }
 
-// drawArms draws one picture, cut to the terminal's size.
+// drawArms draws the list once, cut to the terminal's size.
 func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]coleo.Arm, lost error) error {
 	cols, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil {
@@ -133,7 +133,7 @@ func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]
 	return err
 }
 
-// cutLine cuts a line to so many cells. Colours take no room.
+// cutLine cuts a line to the given number of cells. Colour sequences take no cells.
 func cutLine(line string, cols int) string {
 	var out strings.Builder
 	shown, sequence := 0, false

@@ -80,7 +80,7 @@ func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) erro
 	return copyOutput(c, client, name, -f.bytes, f.follow, out)
 }
 
-// plainWriter writes the text of what it is given.
+// plainWriter writes its input without escape sequences.
 type plainWriter struct {
 	to       io.Writer
 	stripper pty.Stripper
@@ -91,11 +91,11 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// logWait is how long one question for more output waits.
+// logWait is how long one request for more output waits.
 const logWait = 20 * time.Second
 
-// copyOutput writes terminal output from an offset on, and with follow what
-// comes until the arm ends.
+// copyOutput writes terminal output from an offset on. With follow it continues until the
+// arm ends.
 func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
 	wait := time.Duration(0)
 	for {
@@ -116,8 +116,8 @@ func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, f
 	}
 }
 
-// onLiveArm is an arm verb that needs a live session: without one it names the
-// verb that brings it back.
+// onLiveArm returns an arm verb that needs a live session. Without one, the error names
+// the verb that brings the session back.
 func onLiveArm(use, short string, do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
@@ -129,7 +129,8 @@ func onLiveArm(use, short string, do func(c *cobra.Command, client *api.Client, 
 				return err
 			}
 			if arm.Status == coleo.StatusStopped {
-				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' takes it up again", arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
+				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' takes it up again",
+					arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 			}
 			return do(c, client, arm)
 		}),

@@ -8,10 +8,10 @@ import (
 	"coleo.dev"
 )
 
-// armOrders are the ways to sort a list of arms.
+// armOrders maps the values of --sort to their comparison functions.
 var armOrders = map[string]func(a, b coleo.Arm) int{
 	"need":    func(a, b coleo.Arm) int { return cmp.Compare(needRank(a), needRank(b)) },
-	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // names decide where all else is equal
+	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all are equal, so the names decide
 	"age":     func(a, b coleo.Arm) int { return b.LastOutputAt.Compare(a.LastOutputAt) },
 	"cost":    func(a, b coleo.Arm) int { return cmp.Compare(b.TotalCost, a.TotalCost) },
 	"harness": func(a, b coleo.Arm) int { return strings.Compare(a.Harness, b.Harness) },
@@ -22,11 +22,11 @@ func needRank(arm coleo.Arm) int {
 	return slices.Index(coleo.Needs(), need)
 }
 
-// needFlag is a need as a flag names it.
+// needFlag returns a need in the form that a flag takes.
 func needFlag(n coleo.Need) string { return strings.ReplaceAll(string(n), " ", "-") }
 
-// picker returns what the flags pick of a list of arms, in their order. Equal
-// ones are in the order of their names. Errors: EInvalid.
+// picker returns a function that selects and sorts arms according to the flags. Equal
+// arms are sorted by name. picker returns EInvalid for a bad flag.
 func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 	order, ok := armOrders[f.sort]
 	if !ok {
@@ -57,7 +57,8 @@ func checkStateWord(word string) error {
 	if isNeed || coleo.State(word).Valid() {
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "--state=%s: there are needs-you, working, idle, ended, and the states %v", word, coleo.States())
+	return coleo.Errorf(coleo.EInvalid, "--state=%s: there are needs-you, working, idle, ended, and the states %v",
+		word, coleo.States())
 }
 
 func (f listFlags) picks(arm coleo.Arm) bool {

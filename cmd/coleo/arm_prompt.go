@@ -43,11 +43,12 @@ failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.`,
 	}
 	c.Flags().BoolVarP(&f.interrupt, "interrupt", "i", false, "stop the running turn first")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait until the turn has ended, and print the answer")
-	c.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait: how long to wait for the end of the turn (default: as long as it takes)")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0,
+		"with --wait: how long to wait for the end of the turn (default: as long as it takes)")
 	return c
 }
 
-// sent is what arm prompt prints as JSON without --wait.
+// sent is the JSON output of arm prompt without --wait.
 type sent struct {
 	Delivered bool   `json:"delivered"`
 	Run       string `json:"run"`

@@ -17,10 +17,11 @@ import (
 
 func newArmScreenCommand() *cobra.Command {
 	var at string
-	c := verb("screen", "Print what the arm's terminal shows, or showed", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		s, err := screenWhen(c, client, name, at)
-		return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
-	})
+	c := verb("screen", "Print what the arm's terminal shows, or showed",
+		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+			s, err := screenWhen(c, client, name, at)
+			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
+		})
 	c.Flags().StringVar(&at, "at", "", "a time: 2006-01-02T15:04:05Z, 15:04:05 (the last such), or how long ago: 30s, 5m")
 	return c
 }
@@ -36,15 +37,16 @@ func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Sc
 	return client.ScreenAt(c.Context(), name, when)
 }
 
-// parseMoment reads a time in the past: as in RFC 3339, or the last one of that
-// hour, minute and second in now's zone, or how long before now, with or without
-// a minus.
+// parseMoment parses a time in the past. The text is in RFC 3339, or an hour, minute and
+// second, or a duration before now, with or without a minus. An hour, minute and second
+// means the last such time in now's zone.
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
 	}
 	if t, err := time.Parse(time.TimeOnly, text); err == nil {
-		today := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), now.Location())
+		today := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+			now.Location())
 		if today.After(now) {
 			today = today.AddDate(0, 0, -1)
 		}
@@ -53,7 +55,8 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, coleo.Errorf(coleo.EInvalid, "%q is no time: write 2006-01-02T15:04:05Z, 15:04:05, or how long ago, such as 30s or 5m", text)
+	return time.Time{}, coleo.Errorf(coleo.EInvalid,
+		"%q is no time: write 2006-01-02T15:04:05Z, 15:04:05, or how long ago, such as 30s or 5m", text)
 }
 
 func newArmRecordCommand() *cobra.Command {
@@ -104,7 +107,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 		if piece.Next <= from {
 			return coleo.Errorf(coleo.EInternal, "the recording does not go on behind offset %d", from)
 		}
-		if piece.Cols > 0 { // what came next has been deleted: it goes on from a later screen
+		if piece.Cols > 0 { // the next output was deleted, so the recording continues from a later screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
 		}
 	}
@@ -127,8 +130,8 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns what tells a person at a terminal how far it is; nobody else
-// is told. Of nothing it clears what it wrote.
+// progress returns a function that shows the progress at a terminal. It shows nothing
+// elsewhere. If of is 0, the function clears its output.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

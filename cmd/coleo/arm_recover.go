@@ -11,7 +11,7 @@ import (
 	"coleo.dev/api"
 )
 
-// recoverFlags are the flags of arm recover that are no field of the request.
+// recoverFlags are the flags of arm recover.
 type recoverFlags struct {
 	q       coleo.RecoverRequest
 	timeout time.Duration
@@ -31,15 +31,16 @@ func newArmRecoverCommand() *cobra.Command {
 	c.Flags().StringVar(&f.q.Model, "model", "", "another model")
 	c.Flags().StringVar(&f.q.Provider, "provider", "", "another provider")
 	c.Flags().StringVar(&f.q.AgentID, "agent", "", "start it on this host agent, if it must be started")
-	c.Flags().BoolVar(&f.q.Force, "force", false, "start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
+	c.Flags().BoolVar(&f.q.Force, "force", false,
+		"start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
 	c.Flags().BoolVar(&f.local, "allow-local", false, "allow a start without a host agent, where the harness can")
 	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 	return c
 }
 
-// recoverArm brings an arm back and waits until it can be prompted. A session that
-// was taken up in the middle of a turn goes on with it: that is not waited for.
+// recoverArm brings an arm back and waits until it can be prompted. It does not wait for
+// a session that was reattached during a turn, because that session continues its turn.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local {
 		f.q.AllowLocalFallback = &f.local
@@ -53,7 +54,8 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 			return "", nil, err
 		}
 	}
-	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s", reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, orDash(reply.SessionID))
+	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
+		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, orDash(reply.SessionID))
 	if reply.Resumed {
 		line += "\nIts conversation goes on."
 	}

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/api"
 )
 
-// spawnFlags are the flags of arm spawn that are no field of the request.
+// spawnFlags are the flags of arm spawn.
 type spawnFlags struct {
 	q        coleo.SpawnRequest
 	mcp      []string
@@ -42,8 +42,10 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "folder to work in (default: this one)")
 	flags.StringVar(&f.q.Harness, "harness", "", "which agent CLI: see 'coleo harness list'")
 	flags.StringVar(&f.q.Provider, "provider", "", "provider of the model")
-	flags.StringVar(&f.q.Model, "model", "", "model, or provider/model, or scripted: a program that answers in place of a model, without key and network")
-	flags.StringVar(&f.script, "script", "", "with --model scripted: JSON file with what it answers (docs/scripted-model.md); without it words in the prompt decide")
+	flags.StringVar(&f.q.Model, "model", "",
+		"model, or provider/model, or scripted: a program that answers in place of a model, without key and network")
+	flags.StringVar(&f.script, "script", "",
+		"with --model scripted: JSON file with what it answers (docs/scripted-model.md); without it words in the prompt decide")
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base URL of another model server, without /v1")
 	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt")
 	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "ask (default), edit, plan or all")
@@ -51,11 +53,14 @@ func newArmSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "environment variable for the agent CLI, as NAME=VALUE, or NAME for the value that it has here; repeat it")
+	flags.StringArrayVarP(&f.env, "env", "e", nil,
+		"environment variable for the agent CLI, as NAME=VALUE, or NAME for the value that it has here; repeat it")
 	flags.StringArrayVar(&f.envFiles, "env-file", nil, "file with a NAME=VALUE on each line; repeat it")
-	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
+	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false,
+		"the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
 	flags.StringVar(&f.q.AgentID, "agent", "", "start it on this host agent: see 'coleo agent status'")
-	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "while serve cannot reach its host: run (default), or freeze: take no keys")
+	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "",
+		"while serve cannot reach its host: run (default), or freeze: take no keys")
 	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
 	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
 	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "open it in a terminal window (not there yet)")
@@ -66,7 +71,9 @@ func newArmSpawnCommand() *cobra.Command {
 
 func spawn(c *cobra.Command, f spawnFlags) error {
 	if f.q.Terminal != "" {
-		return coleo.Errorf(coleo.EUnsupported, "-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'", f.q.Terminal)
+		return coleo.Errorf(coleo.EUnsupported,
+			"-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'",
+			f.q.Terminal)
 	}
 	if err := f.complete(); err != nil {
 		return err
@@ -124,14 +131,15 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 			return err
 		}
 	}
-	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID, reply.Arm.State)
+	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID,
+		reply.Arm.State)
 	if d := reply.Arm.Dialog; d != nil {
 		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, reply.Arm.Name)
 	}
 	return say(c, line, reply)
 }
 
-// sayTrust says beforehand which file of the user's is about to be edited.
+// sayTrust tells the user in advance which file of theirs will be edited.
 func sayTrust(c *cobra.Command, client *api.Client, q coleo.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
@@ -139,13 +147,14 @@ func sayTrust(c *cobra.Command, client *api.Client, q coleo.SpawnRequest, usual 
 	}
 	for _, info := range list {
 		if info.Name == cmp.Or(q.Harness, usual) && info.Trust != "" && q.Profile != coleo.ProfileHermetic {
-			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n", info.Title, info.Trust, q.Workdir)
+			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n",
+				info.Title, info.Trust, q.Workdir)
 		}
 	}
 	return nil
 }
 
-// freeName makes up a name that no arm has.
+// freeName returns a random name that no arm has.
 func freeName(ctx context.Context, client *api.Client) (string, error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
@@ -183,8 +192,8 @@ func (f *spawnFlags) complete() error {
 	return nil
 }
 
-// awaitReady waits until a new arm takes input or asks something. One that ends
-// at its start is an error with its last screen.
+// awaitReady waits until a new arm takes input or asks something. If the agent CLI ends,
+// it returns EExited with the last screen.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
@@ -197,7 +206,7 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 	return now, e
 }
 
-// lastScreen finds the screen that an arm ended with in its events.
+// lastScreen returns an arm's last screen from the arm's events.
 func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
 	for f := (coleo.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)

@@ -17,7 +17,8 @@ func TestAnArmFromSpawnToRemove(t *testing.T) {
 	w := newWorld(t, "")
 	dir := w.workdir("one", fakeagent.Script{})
 	r := w.run("arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake")
-	if r.code != 0 || !strings.HasPrefix(r.out, "Spawned arm: one (fake, process ") || !strings.HasSuffix(r.out, ", idle)\n") || r.err != "coleo: started serve and a host agent\n" {
+	if r.code != 0 || !strings.HasPrefix(r.out, "Spawned arm: one (fake, process ") ||
+		!strings.HasSuffix(r.out, ", idle)\n") || r.err != "coleo: started serve and a host agent\n" {
 		t.Fatal(r)
 	}
 	nonce := conformance.Nonce()
@@ -52,10 +53,11 @@ func TestAnArmFromSpawnToRemove(t *testing.T) {
 	}
 }
 
-// showsInLists checks what list and status print of the arm "one".
+// showsInLists checks what list and status print for the arm "one".
 func (w *world) showsInLists(dir string) {
 	w.t.Helper()
-	if out := w.must("arm", "list"); !strings.Contains(out, "one") || !strings.Contains(out, "idle") || !strings.Contains(out, dir) {
+	if out := w.must("arm", "list"); !strings.Contains(out, "one") || !strings.Contains(out, "idle") ||
+		!strings.Contains(out, dir) {
 		w.t.Errorf("list = %s", out)
 	}
 	list := decode[struct{ Arms []map[string]any }](w, "arm", "list")
@@ -67,21 +69,28 @@ func (w *world) showsInLists(dir string) {
 	}
 	status := decode[map[string]any](w, "arm", "status", "one")
 	for where, arm := range map[string]map[string]any{"list": list.Arms[0], "status": status} {
-		// Names of the published Arm object and of its runtime summary. What
-		// has no value yet may be left out.
-		has(w.t, where, arm, "id", "name", "harness", "status", "contextBudget", "currentContextUsed", "createdAt", "updatedAt",
-			"lastActivityAt", "lastHeartbeat", "lastOutputAt", "config", "pid", "totalTokens", "totalCost", "agentId", "host", "workdir", "runtime")
+		// These are the names of the published Arm object and of its runtime summary. A
+		// field without a value may be missing.
+		has(w.t, where, arm, "id", "name", "harness", "status", "contextBudget", "currentContextUsed", "createdAt",
+			"updatedAt",
+			"lastActivityAt", "lastHeartbeat", "lastOutputAt", "config", "pid", "totalTokens", "totalCost", "agentId", "host",
+			"workdir", "runtime")
 		runtime, _ := arm["runtime"].(map[string]any)
-		has(w.t, where+" runtime", runtime, "state", "reason", "distributed", "hasRuntime", "hasSession", "canRecover", "canRestart",
-			"lastActivityAt", "lastHeartbeatAt", "lastOutputAt", "secondsSinceActivity", "secondsSinceHeartbeat", "secondsSinceOutput", "signals")
+		has(w.t, where+" runtime", runtime, "state", "reason", "distributed", "hasRuntime", "hasSession", "canRecover",
+			"canRestart",
+			"lastActivityAt", "lastHeartbeatAt", "lastOutputAt", "secondsSinceActivity", "secondsSinceHeartbeat",
+			"secondsSinceOutput", "signals")
 		signals, _ := runtime["signals"].(map[string]any)
-		has(w.t, where+" signals", signals, "dbStatus", "hasPid", "hasPort", "hasSessionId", "hasAgentId", "hasWorkdir", "hasAssignedTask", "distributed")
+		has(w.t, where+" signals", signals, "dbStatus", "hasPid", "hasPort", "hasSessionId", "hasAgentId", "hasWorkdir",
+			"hasAssignedTask", "distributed")
 		if arm["name"] != "one" || arm["status"] != "idle" || arm["workdir"] != dir || runtime["state"] != "quiet" {
 			w.t.Errorf("%s: %v", where, arm)
 		}
 	}
 	text := w.must("arm", "status", "one")
-	for _, want := range []string{"Runtime summary:\n", "  State:", "  Reason:", "  Last output:", "  Last heartbeat:", "  Last activity:", "  Can recover:", "Signals: status idle, pid yes, port no, session no, agent yes, workdir yes, task no"} {
+	for _, want := range []string{"Runtime summary:\n", "  State:", "  Reason:", "  Last output:", "  Last heartbeat:",
+		"  Last activity:", "  Can recover:",
+		"Signals: status idle, pid yes, port no, session no, agent yes, workdir yes, task no"} {
 		if !strings.Contains(text, want) {
 			w.t.Errorf("status has no %q:\n%s", want, text)
 		}
@@ -121,7 +130,8 @@ func TestTheFirstPromptGoesOutWhenTheArmIsReady(t *testing.T) {
 	dir := w.workdir("one", fakeagent.Script{Start: []string{"pause 1s"}})
 	w.must("arm", "spawn", "-n", "one", "-w", dir, "-p", "say begun", "--no-wait")
 	f := &fake{world: w, name: "one", workdir: dir}
-	until(t, "the first prompt arrives", func() bool { return slices.Equal(f.texts(fakeagent.Prompted), []string{"say begun"}) })
+	until(t, "the first prompt arrives",
+		func() bool { return slices.Equal(f.texts(fakeagent.Prompted), []string{"say begun"}) })
 	until(t, "its run ends", func() bool {
 		ends := w.events("one", coleo.EventRunEnd)
 		var end coleo.RunEnd

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/api"
 )
 
-// eventPage is how many events are asked for at once.
+// eventPage is how many events one request asks for.
 const eventPage = 1000
 
 // saying is one step of an arm's conversation.
@@ -22,23 +22,24 @@ type saying struct {
 	Run     string        `json:"run,omitempty"`
 	Who     string        `json:"who"` // "user", "agent" or "decision"; "lost" for a prompt that was not proven to arrive
 	Text    string        `json:"text"`
-	Outcome coleo.Outcome `json:"outcome,omitempty"` // of the turn, with an answer
+	Outcome coleo.Outcome `json:"outcome,omitempty"` // of the turn, for an answer
 	Source  string        `json:"source,omitempty"`  // of an answer: see coleo.Answer
-	Whole   bool          `json:"whole,omitempty"`   // the answer is whole
+	Whole   bool          `json:"whole,omitempty"`   // the answer is complete
 }
 
 func newArmTranscriptCommand() *cobra.Command {
-	c := verb("transcript", "Print the arm's conversation: prompts, answers and decisions", func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
-		list, err := transcript(c.Context(), client, name)
-		if err != nil {
-			return "", nil, err
-		}
-		blocks := make([]string, len(list))
-		for i, s := range list {
-			blocks[i] = s.String()
-		}
-		return strings.Join(blocks, "\n\n"), map[string][]saying{"transcript": list}, nil
-	})
+	c := verb("transcript", "Print the arm's conversation: prompts, answers and decisions",
+		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+			list, err := transcript(c.Context(), client, name)
+			if err != nil {
+				return "", nil, err
+			}
+			blocks := make([]string, len(list))
+			for i, s := range list {
+				blocks[i] = s.String()
+			}
+			return strings.Join(blocks, "\n\n"), map[string][]saying{"transcript": list}, nil
+		})
 	c.Long = `Print the arm's conversation: prompts, answers and decisions, the oldest first.
 
 It has what went through Coleo. A prompt that was typed by hand, in the terminal of
@@ -47,7 +48,7 @@ hook, its transcript, its HTTP API, or the screen, which may lack a part.`
 	return c
 }
 
-// transcript reads an arm's conversation out of its events.
+// transcript returns an arm's conversation, read from its events.
 func transcript(ctx context.Context, client *api.Client, name string) ([]saying, error) {
 	out := []saying{}
 	for f := (coleo.EventFilter{Arm: name, Limit: eventPage}); ; {
@@ -69,7 +70,7 @@ func transcript(ctx context.Context, client *api.Client, name string) ([]saying,
 	}
 }
 
-// sayingOf is what an event adds to the conversation. Most add nothing.
+// sayingOf returns the step that an event adds to the conversation. Most events add none.
 func sayingOf(e coleo.Event) (saying, error) {
 	switch e.Kind {
 	case coleo.EventRunStart:
@@ -94,7 +95,8 @@ func sayingOf(e coleo.Event) (saying, error) {
 }
 
 func decisionText(d coleo.Decided) string {
-	what := map[coleo.Choice]string{coleo.Approve: "approved", coleo.ApproveAlways: "approved for good", coleo.Deny: "denied", coleo.Reply: "answered"}[d.Decision.Choice]
+	what := map[coleo.Choice]string{coleo.Approve: "approved", coleo.ApproveAlways: "approved for good",
+		coleo.Deny: "denied", coleo.Reply: "answered"}[d.Decision.Choice]
 	text := what + ": " + d.Dialog.Title
 	if d.Dialog.Subject != "" {
 		text += "\n" + d.Dialog.Subject
@@ -108,9 +110,10 @@ func decisionText(d coleo.Decided) string {
 	return text
 }
 
-// String is a heading and the text below it.
+// String returns a heading and the text below it.
 func (s saying) String() string {
-	head := map[string]string{"user": "prompt", "agent": "answer", "decision": "decision", "lost": "not proven to have arrived"}[s.Who]
+	head := map[string]string{"user": "prompt", "agent": "answer", "decision": "decision",
+		"lost": "not proven to have arrived"}[s.Who]
 	var notes []string
 	if s.Outcome != "" && s.Outcome != coleo.OutcomeFinished {
 		notes = append(notes, "turn "+string(s.Outcome))

@@ -10,16 +10,17 @@ import (
 )
 
 func newArmUsageCommand() *cobra.Command {
-	return verb("usage", "Tell how many tokens the arm's conversation has taken, by the agent CLI's own account", func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
-		u, err := client.Usage(c.Context(), arm)
-		if err != nil {
-			return "", nil, err
-		}
-		return usageLine(u), u, nil
-	})
+	return verb("usage", "Tell how many tokens the arm's conversation has taken, by the agent CLI's own account",
+		func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+			u, err := client.Usage(c.Context(), arm)
+			if err != nil {
+				return "", nil, err
+			}
+			return usageLine(u), u, nil
+		})
 }
 
-// usageLine is an account as people read it.
+// usageLine returns the usage as a line for users.
 func usageLine(u coleo.Usage) string {
 	line := fmt.Sprintf("%d tokens: %d sent", u.Total(), u.Input)
 	if u.Cached > 0 {

@@ -23,7 +23,7 @@ func newArmWatchCommand() *cobra.Command {
 		})
 }
 
-// others returns every state but one.
+// others returns every state but now.
 func others(now coleo.State) []coleo.State {
 	var out []coleo.State
 	for _, s := range coleo.States() {
@@ -34,10 +34,11 @@ func others(now coleo.State) []coleo.State {
 	return out
 }
 
-// watchStates prints a line whenever the state changes, until the arm ends.
+// watchStates prints a line for each change of state until the arm ends.
 func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	for {
-		if err := say(c, fmt.Sprintf("%s %s %s", time.Now().Format(time.TimeOnly), arm.Name, stateWord(arm)), arm); err != nil {
+		if err := say(c, fmt.Sprintf("%s %s %s", time.Now().Format(time.TimeOnly), arm.Name, stateWord(arm)),
+			arm); err != nil {
 			return err
 		}
 		if arm.State == coleo.Dead {
@@ -57,7 +58,7 @@ func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	}
 }
 
-// watchScreen draws the screen anew whenever the arm writes.
+// watchScreen redraws the screen whenever the arm writes output.
 func watchScreen(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	fmt.Print("\x1b[?1049h\x1b[?25l")
 	defer fmt.Print("\x1b[?25h\x1b[?1049l")
@@ -89,7 +90,8 @@ func draw(c *cobra.Command, client *api.Client, id string) error {
 		cols, rows = screen.Cols, screen.Rows+1
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\x1b[H\x1b[7m%s\x1b[m\x1b[K", fit(fmt.Sprintf(" %s  %s  %s: %s ", arm.Name, stateWord(arm), arm.Runtime.State, arm.Runtime.Reason), cols))
+	fmt.Fprintf(&b, "\x1b[H\x1b[7m%s\x1b[m\x1b[K",
+		fit(fmt.Sprintf(" %s  %s  %s: %s ", arm.Name, stateWord(arm), arm.Runtime.State, arm.Runtime.Reason), cols))
 	for _, line := range screen.Lines[:min(len(screen.Lines), max(0, rows-1))] {
 		b.WriteString("\r\n" + fit(line, cols) + "\x1b[K")
 	}

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// attached is a person at `coleo arm attach`.
+// attached is a user of `coleo arm attach`.
 type attached struct {
 	*pty.Terminal
 	t    *testing.T
@@ -25,7 +25,8 @@ func (f *fake) attach() *attached { return f.attachAt(100, 30) }
 
 func (f *fake) attachAt(cols, rows int) *attached {
 	f.t.Helper()
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env, Dir: f.dir, Cols: cols, Rows: rows})
+	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env,
+		Dir: f.dir, Cols: cols, Rows: rows})
 	f.check(err)
 	a := &attached{Terminal: term, t: f.t, read: make(chan struct{})}
 	go func() {
@@ -36,7 +37,7 @@ func (f *fake) attachAt(cols, rows int) *attached {
 	return a
 }
 
-// Write takes what attach shows.
+// Write receives what attach shows.
 func (a *attached) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,9 +66,11 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	f.wait(f.name, coleo.WaitingApproval)
 	before := f.got()
 	for _, args := range [][]string{
-		{"arm", "prompt", f.name, "hello"}, {"arm", "approve", f.name}, {"arm", "deny", f.name}, {"arm", "answer", f.name, "1"}, {"arm", "interrupt", f.name},
+		{"arm", "prompt", f.name, "hello"}, {"arm", "approve", f.name}, {"arm", "deny", f.name}, {"arm", "answer", f.name,
+			"1"}, {"arm", "interrupt", f.name},
 	} {
-		if e := f.fails(11, args...); e.Code != coleo.EBusy || !strings.Contains(e.Message, "(coleo arm attach) types into arm one by hand") {
+		if e := f.fails(11, args...); e.Code != coleo.EBusy ||
+			!strings.Contains(e.Message, "(coleo arm attach) types into arm one by hand") {
 			t.Errorf("%v: %+v, want %s and who types", args, e, coleo.EBusy)
 		}
 	}
@@ -96,7 +99,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	f.answers("again")
 }
 
-// screen is what a terminal of that size shows of what attach has written.
+// screen returns what a terminal of that size shows after attach's output.
 func (a *attached) screen(cols, rows int) coleo.Screen {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,8 +108,9 @@ func (a *attached) screen(cols, rows int) coleo.Screen {
 	return screen.View()
 }
 
-// A viewer that is smaller than an arm's terminal may be sees the part around the
-// cursor. The arm keeps its smallest size meanwhile, and gets its own back.
+// A viewer that is smaller than the smallest size of an arm's terminal sees the part
+// around the cursor. The arm keeps its smallest size meanwhile, and gets its own size
+// back afterwards.
 func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 	t.Parallel()
 	const cols, rows = 40, 8
@@ -126,7 +130,8 @@ func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 	a.types("by-hand")
 	sees("by-hand")
 	view := a.screen(cols, rows)
-	if x := strings.Index(view.Lines[view.Cursor[1]], "by-hand"); x < 0 || pty.Cells(view.Lines[view.Cursor[1]][:x])+len("by-hand") != view.Cursor[0] {
+	if x := strings.Index(view.Lines[view.Cursor[1]], "by-hand"); x < 0 ||
+		pty.Cells(view.Lines[view.Cursor[1]][:x])+len("by-hand") != view.Cursor[0] {
 		t.Errorf("the cursor is at %v, in %q", view.Cursor, view.Lines)
 	}
 	a.types(strings.Repeat("-wide", 9)) // beyond the right edge
@@ -136,7 +141,7 @@ func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 	if view := a.screen(cols, rows); view.Alt || !strings.Contains(strings.Join(view.Lines, "\n"), "detached from one") {
 		t.Errorf("behind attach the terminal shows %q (alternate screen: %v)", view.Lines, view.Alt)
 	}
-	until(t, "the arm's terminal has its size back", func() bool { // sizes are given one after another
+	until(t, "the arm's terminal has its size back", func() bool { // several sizes arrive one after another
 		now := decode[coleo.Screen](f.world, "arm", "screen", f.name)
 		return now.Cols == before.Cols && now.Rows == before.Rows
 	})

@@ -38,7 +38,7 @@ func newAuditCommand() *cobra.Command {
 	return c
 }
 
-// printAudits writes commands as people read them, the newest last.
+// printAudits prints commands as a table, newest last.
 func printAudits(out io.Writer, list []coleo.Audit) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No commands yet.")
@@ -48,7 +48,8 @@ func printAudits(out io.Writer, list []coleo.Audit) error {
 	fmt.Fprintln(w, "ID\tTIME\tWHO\tCOMMAND\tARM\tRESULT")
 	for i := len(list) - 1; i >= 0; i-- {
 		a := list[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Time.Local().Format(time.DateTime), callerWord(a.Caller), a.Command, orDash(a.Arm), resultWord(a))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Time.Local().Format(time.DateTime), callerWord(a.Caller),
+			a.Command, orDash(a.Arm), resultWord(a))
 	}
 	return w.Flush()
 }

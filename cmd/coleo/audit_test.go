@@ -15,7 +15,8 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 	f.asks("make test")
 	f.must("arm", "approve", f.name)
 	f.fails(12, "arm", "approve", f.name, "--dialog", "another")
-	q, err := http.NewRequest(http.MethodPost, "http://"+strings.TrimSpace(f.read("state/serve.sock.addr"))+"/api/arms/"+f.name+"/kill", nil)
+	q, err := http.NewRequest(http.MethodPost, "http://"+strings.TrimSpace(f.read("state/serve.sock.addr"))+"/api/arms/"+
+		f.name+"/kill", nil)
 	f.check(err)
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(f.read("state/token")))
 	answer, err := http.DefaultClient.Do(q)
@@ -41,14 +42,16 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 		if got := (line{a.Command, a.Caller.Kind, a.Result}); got != want[i] {
 			t.Errorf("command %d is %+v, want %+v", i, got, want[i])
 		}
-		if a.Caller.Kind == coleo.CallerSocket && (a.Caller.UID != os.Geteuid() || a.Caller.PID == 0 || a.Caller.Program != "coleo") {
+		if a.Caller.Kind == coleo.CallerSocket &&
+			(a.Caller.UID != os.Geteuid() || a.Caller.PID == 0 || a.Caller.Program != "coleo") {
 			t.Errorf("command %d was given by %+v", i, a.Caller)
 		}
 		if strings.Contains(a.Caller.ID, strings.TrimSpace(f.read("state/token"))) {
 			t.Error("the audit holds the API token")
 		}
 	}
-	if out := f.must("audit", "--limit", "1"); !strings.Contains(out, "kill-arm") || !strings.Contains(out, "API token ") || strings.Count(out, "\n") != 2 {
+	if out := f.must("audit", "--limit", "1"); !strings.Contains(out, "kill-arm") ||
+		!strings.Contains(out, "API token ") || strings.Count(out, "\n") != 2 {
 		t.Errorf("audit --limit 1 printed\n%s", out)
 	}
 	if out := f.must("audit", "nobody"); out != "No commands yet.\n" {

@@ -50,17 +50,18 @@ values of the variables that were given for arms (-e, --env-file).`,
 	}
 }
 
-// backup writes the file whole or not at all and returns what is in it.
+// backup writes the file whole or not at all, and returns the names of its contents.
 func (s setup) backup(ctx context.Context, path string) (names []string, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-") // on the disk that must have room
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-") // on the same disk as the target, which must have room
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// serve's first: a host's log may be ahead of it, never behind.
+	// serve's database is copied first. Then a host's log may be ahead of it, but never
+	// behind.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
@@ -93,13 +94,13 @@ func (s setup) backup(ctx context.Context, path string) (names []string, err err
 	if err := pack(packed, names, files); err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
-	if err := os.Link(packed, path); err != nil { // which replaces nothing
+	if err := os.Link(packed, path); err != nil { // a link replaces no existing file
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	return names, nil
 }
 
-// pack writes files into a packed archive, which reaches the disk.
+// pack writes files into a compressed archive and syncs it to the disk.
 func pack(to string, names []string, files map[string]string) error {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -128,7 +129,8 @@ func packOne(archive *tar.Writer, name, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(),
+		ModTime: info.ModTime()}); err != nil {
 		return err
 	}
 	_, err = io.CopyN(archive, in, info.Size())
@@ -175,7 +177,7 @@ of the arms' folders: what runs is taken up again. Neither serve nor the host ag
 	}
 }
 
-// opening makes the error of a damaged database say what mends it.
+// opening adds the repair command to the error of a damaged database.
 func opening(err error) error {
 	if !store.Damaged(err) {
 		return err

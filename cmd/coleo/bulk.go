@@ -15,19 +15,19 @@ import (
 	"coleo.dev/api"
 )
 
-// bulkAtOnce is how many arms a verb works on side by side: enough that one that
-// is slow holds up few others, and few enough for a small machine to start them.
+// bulkAtOnce is how many arms a verb works on at the same time. With four, a slow arm
+// delays few others, and a small machine can still start them.
 const bulkAtOnce = 4
 
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short string
-	// meant says which arms the filters of this verb may choose at all.
+	// meant reports whether the filters of this verb may choose an arm.
 	meant func(coleo.Arm) bool
 	do    func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
 
-// choice is which arms somebody means, if not by their names.
+// choice is a selection of arms by filters in place of names.
 type choice struct {
 	all, stopped  bool
 	host, harness string
@@ -41,7 +41,7 @@ func (f choice) takes(arm coleo.Arm) bool {
 		(f.harness == "" || f.harness == arm.Harness)
 }
 
-// outcome is what came of a verb for one arm.
+// outcome is the result of a verb for one arm.
 type outcome struct {
 	Arm    string       `json:"arm"`
 	Done   bool         `json:"done"`
@@ -63,7 +63,8 @@ came of each, and the exit code is 0 only if all went well.`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && !f.given():
-				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)", c.CommandPath(), c.CommandPath())
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)",
+					c.CommandPath(), c.CommandPath())
 			case len(args) > 0 && f.given():
 				return coleo.Errorf(coleo.EInvalid, "%s takes names or filters, not both: nothing was done", c.CommandPath())
 			}
@@ -91,7 +92,7 @@ came of each, and the exit code is 0 only if all went well.`,
 	return c
 }
 
-// chosen returns the names of the arms that are meant, each once.
+// chosen returns the names of the chosen arms, each once.
 func (b bulk) chosen(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
 	if !f.given() {
 		slices.Sort(args)
@@ -111,7 +112,7 @@ func (b bulk) chosen(ctx context.Context, client *api.Client, f choice, args []s
 	return names, nil
 }
 
-// each carries the verb out for each arm, bulkAtOnce at a time.
+// each carries out the verb for each arm, bulkAtOnce at a time.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)
@@ -135,8 +136,8 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints what came of each arm. Its error is the exit code: that of
-// the failures if they are all of one kind, else 1.
+// printOutcomes prints the result for each arm. Its error carries the exit code. That is
+// the code of the failures if they all have the same, and 1 otherwise.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

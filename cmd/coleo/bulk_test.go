@@ -9,7 +9,7 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// outcomes carries out a verb for several arms, and returns what came of each.
+// outcomes carries out a verb for several arms, and returns the result of each.
 func (w *world) outcomes(code int, args ...string) map[string]outcome {
 	w.t.Helper()
 	r := w.run(append([]string{"--json"}, args...)...)
@@ -41,7 +41,8 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	}
 	w.wait(a.name, coleo.Idle)
 	got := w.outcomes(4, "arm", "kill", "ada", "nobody", "bob", "ada")
-	if len(got) != 3 || !got["ada"].Done || !got["bob"].Done || got["nobody"].Error == nil || got["nobody"].Error.Code != coleo.ENotFound {
+	if len(got) != 3 || !got["ada"].Done || !got["bob"].Done || got["nobody"].Error == nil ||
+		got["nobody"].Error.Code != coleo.ENotFound {
 		t.Errorf("kill = %+v", got)
 	}
 	if runs(a.pid) || runs(b.pid) || !runs(c.pid) {
@@ -53,11 +54,12 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	if got := w.outcomes(0, "arm", "recover", "--stopped", "--harness", "fake"); len(got) != 1 || !got["bob"].Done {
 		t.Errorf("recover --stopped = %+v", got)
 	}
-	b.answers("at once") // it can be prompted when recover returns
+	b.answers("at once") // an arm can be prompted when recover returns
 	if got := w.outcomes(0, "arm", "kill", "--host", "nowhere"); len(got) != 0 {
 		t.Errorf("kill --host nowhere = %+v", got)
 	}
-	if out := w.must("arm", "kill", "--host", w.arm("bob").AgentID); !strings.Contains(out, "bob  yes   Killed bob") || !strings.Contains(out, "cyn  yes   Killed cyn") {
+	if out := w.must("arm", "kill", "--host", w.arm("bob").AgentID); !strings.Contains(out, "bob  yes   Killed bob") ||
+		!strings.Contains(out, "cyn  yes   Killed cyn") {
 		t.Errorf("kill --host says\n%s", out)
 	}
 	if got := w.outcomes(0, "arm", "remove", "--stopped"); len(got) != 2 {
@@ -89,7 +91,8 @@ func TestAnArmGetsAnotherName(t *testing.T) {
 	f := w.spawnFake("one")
 	w.spawnFake("two")
 	f.answers("before")
-	if e := w.fails(5, "arm", "rename", "one", "two"); e.Code != coleo.EConflict || !strings.Contains(e.Message, "nothing was renamed") {
+	if e := w.fails(5, "arm", "rename", "one", "two"); e.Code != coleo.EConflict ||
+		!strings.Contains(e.Message, "nothing was renamed") {
 		t.Errorf("a name that is taken: %+v", e)
 	}
 	w.fails(2, "arm", "rename", "one", "a b")

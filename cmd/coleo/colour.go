@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// A colour is what it takes to write in it; all of them are equally long, so
-// that the columns of a table stay in line.
+// colour is an escape sequence that sets a text colour. All sequences have the same
+// length, so that the columns of a table stay aligned.
 type colour string
 
 const (
@@ -25,13 +25,13 @@ const (
 
 const noColour = "\x1b[0m"
 
-// paint is s in that colour. It goes to the writer of painted, which takes
-// colours off again where nobody sees them.
+// paint returns s in the colour. The caller writes it to painted, which removes colours
+// that nobody can see.
 func (c colour) paint(s string) string {
 	return string(c) + s + noColour
 }
 
-// painted is where a command writes coloured text for people.
+// painted returns the writer for a command's coloured text.
 func painted(c *cobra.Command) io.Writer {
 	out := c.OutOrStdout()
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
@@ -40,15 +40,15 @@ func painted(c *cobra.Command) io.Writer {
 	return stripped{out}
 }
 
-// showsColours tells whether out is a terminal on which colours are wanted.
+// showsColours reports whether out is a terminal that should get colours.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped passes on what coleo itself writes without its colours. Every write
-// holds whole sequences. It is not for the output of programs: that has
-// sequences which stripansi cuts apart, and package pty's Stripper does not.
+// stripped removes the colours from Coleo's own text. Every write must have whole
+// sequences. It is not for the output of programs: stripansi cuts some of their sequences
+// apart. Package pty's Stripper handles these.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {
@@ -58,7 +58,7 @@ func (s stripped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// stateColour is what an arm's state is written in.
+// stateColour returns the colour of an arm's state.
 func stateColour(s coleo.State) colour {
 	switch s {
 	case coleo.Idle:

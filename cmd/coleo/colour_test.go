@@ -44,7 +44,8 @@ func TestTablesStayInLineWithAndWithoutColours(t *testing.T) {
 	arms := []coleo.Arm{
 		{Name: "a", Harness: "fake", State: coleo.Idle, Status: coleo.StatusIdle, Workdir: "/w"},
 		{Name: "longer", Harness: "fake", State: coleo.Processing, Status: coleo.StatusBusy, Workdir: "/w"},
-		{Name: "asks", Harness: "fake", State: coleo.WaitingApproval, Status: coleo.StatusIdle, Workdir: "/w", Dialog: &coleo.Dialog{Title: "May I?"}},
+		{Name: "asks", Harness: "fake", State: coleo.WaitingApproval, Status: coleo.StatusIdle, Workdir: "/w",
+			Dialog: &coleo.Dialog{Title: "May I?"}},
 		{Name: "dead", Harness: "fake", State: coleo.Dead, Status: coleo.StatusError, Workdir: "/w"},
 	}
 	var out bytes.Buffer

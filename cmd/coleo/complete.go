@@ -20,15 +20,14 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// completeTimeout bounds how long a shell waits for words to offer: somebody has
-// pressed TAB.
+// completeTimeout bounds how long a shell waits for completions after TAB.
 const completeTimeout = 2 * time.Second
 
-// offer is a function that offers words to a shell.
+// offer is a function that returns completions to a shell.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeAll has the shell offer names where a verb or a flag takes one. It
-// knows them by their names alone, so a new verb needs no word here.
+// completeAll adds completions for the names that verbs and flags take. It recognises
+// them by their own names, so a new verb needs no change here.
 func completeAll(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		completeAll(below)
@@ -43,22 +42,22 @@ func completeAll(c *cobra.Command) {
 		"harness": harnessNames, "state": stateWords, "model": modelNames, "agent": hostNames, "host": hostNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(name, completeWith(words)) // it fails for a flag that has one
+			_ = c.RegisterFlagCompletionFunc(name, completeWith(words)) // fails for a flag that already has a completion
 		}
 	}
 }
 
-// takesArm tells whether a verb's argument is the name of an arm.
+// takesArm reports whether a verb's argument is the name of an arm.
 func takesArm(c *cobra.Command) bool {
 	below := c.HasParent() && (c.Parent().Name() == "arm" || c.Name() == "audit")
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// completeWith offers words that begin as what was typed.
+// completeWith returns an offer of the words that start with the typed text.
 func completeWith(words func(context.Context, setup) []string) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
-			return nil, cobra.ShellCompDirectiveNoFileComp // behind the name comes something else
+			return nil, cobra.ShellCompDirectiveNoFileComp // the arguments after the name are not arms
 		}
 		s, err := newSetup()
 		if err != nil {
@@ -71,7 +70,7 @@ func completeWith(words func(context.Context, setup) []string) offer {
 	}
 }
 
-// armNames returns the names of all arms, what needs the user first.
+// armNames returns the names of all arms, most urgent first.
 func armNames(ctx context.Context, s setup) []string {
 	client, err := s.client()
 	if err != nil {
@@ -149,10 +148,10 @@ func hostNames(ctx context.Context, s setup) []string {
 	return out
 }
 
-// noArm is how an error names an arm that is not there.
+// noArm matches an error about a missing arm, and finds the arm's name.
 var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
-// didYouMean adds the nearest name to an error about an arm that is not there.
+// didYouMean adds the most similar name to an error about a missing arm.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
@@ -179,8 +178,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that was probably meant, "" when none is near. The
-// search is that of the command line's own verbs.
+// nearest returns the word that was probably meant, or "" if none is similar. It uses the
+// search for similar verbs of the command line.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {
@@ -192,10 +191,11 @@ func nearest(words []string, typed string) string {
 	return ""
 }
 
-// pickArm asks on a terminal which arm is meant. Elsewhere a missing name is an
-// error.
+// pickArm asks the user at a terminal to choose an arm. Elsewhere it returns the error
+// for a missing name.
 func pickArm(c *cobra.Command, client *api.Client) (string, error) {
-	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)", c.CommandPath(), c.CommandPath())
+	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",
+		c.CommandPath(), c.CommandPath())
 	in, ok := c.InOrStdin().(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || wantsJSON(c) {
 		return "", missing
@@ -214,8 +214,8 @@ func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	return askWhich(c, pick(list))
 }
 
-// askWhich shows arms with numbers and returns the name that is chosen, by its
-// number or by itself.
+// askWhich shows numbered arms, and returns the name that the user chooses by number or
+// name.
 func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	for i, arm := range arms {
 		fmt.Fprintf(c.ErrOrStderr(), "%3d  %s  (%s)\n", i+1, arm.Name, needWord(arm))

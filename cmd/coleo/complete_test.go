@@ -73,15 +73,17 @@ func TestANameThatIsNearlyRightIsNamed(t *testing.T) {
 func TestStatusOffersTheArmsOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "status"}, Env: f.env, Dir: f.dir, Cols: 100, Rows: 40})
+	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "status"}, Env: f.env, Dir: f.dir,
+		Cols: 100, Rows: 40})
 	f.check(err)
 	defer term.Close()
 	if _, err := term.Write([]byte("1\n")); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(term) // an error at the end
+	out, _ := io.ReadAll(term) // the read ends with an error
 	state, err := term.Wait()
-	if err != nil || state.ExitCode() != 0 || !strings.Contains(string(out), "which arm?") || !strings.Contains(string(out), "(idle)") || !strings.Contains(string(out), "Process:") {
+	if err != nil || state.ExitCode() != 0 || !strings.Contains(string(out), "which arm?") ||
+		!strings.Contains(string(out), "(idle)") || !strings.Contains(string(out), "Process:") {
 		t.Errorf("status on a terminal: %v, %v\n%s", state, err, out)
 	}
 }

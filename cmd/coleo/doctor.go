@@ -16,15 +16,15 @@ import (
 	"coleo.dev/holder"
 )
 
-// finding is one thing that is not as it should be.
+// finding is one problem that the doctor has found.
 type finding struct {
 	Check string `json:"check"`
 	Wrong string `json:"wrong"`
 	Mend  string `json:"mend,omitempty"` // a command, or what to do
-	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until it is mended
+	Grave bool   `json:"grave"`          // until it is repaired, Coleo does not work or is not safe
 }
 
-// check is one thing that the doctor looks at. It changes nothing.
+// check is one check of the doctor. It changes nothing.
 type check struct {
 	name string
 	look func(ctx context.Context, s setup) []finding
@@ -54,7 +54,7 @@ func newDoctorCommand() *cobra.Command {
 				return err
 			}
 			s := setup{Paths: paths}
-			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings tells what is wrong
+			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings reports the error
 			findings, grave := []finding{}, false
 			for _, check := range checks() {
 				found := check.look(c.Context(), s)
@@ -112,13 +112,14 @@ func checkHarnesses(_ context.Context, s setup) []finding {
 	}
 	var out []finding
 	for line := range strings.Lines(err.Error()) {
-		out = append(out, finding{Wrong: strings.TrimSpace(line), Mend: "edit that file; the built-in description is used meanwhile"})
+		out = append(out, finding{Wrong: strings.TrimSpace(line),
+			Mend: "edit that file; the built-in description is used meanwhile"})
 	}
 	return out
 }
 
-// checkState looks whether others can reach the folder, and whether it can be
-// written.
+// checkState checks whether others can reach the state folder, and whether it is
+// writable.
 func checkState(_ context.Context, s setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
@@ -129,19 +130,21 @@ func checkState(_ context.Context, s setup) []finding {
 	}
 	var out []finding
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		out = append(out, finding{Wrong: fmt.Sprintf("%s is open to other users (mode %04o)", s.State, mode), Mend: "chmod 700 " + s.State, Grave: true})
+		out = append(out, finding{Wrong: fmt.Sprintf("%s is open to other users (mode %04o)", s.State, mode),
+			Mend: "chmod 700 " + s.State, Grave: true})
 	}
 	f, err := os.CreateTemp(s.State, "doctor-*")
 	if err != nil {
-		return append(out, finding{Wrong: err.Error(), Mend: "make room on that disk, or give yourself the folder", Grave: true})
+		return append(out, finding{Wrong: err.Error(), Mend: "make room on that disk, or give yourself the folder",
+			Grave: true})
 	}
 	f.Close()
 	_ = os.Remove(f.Name())
 	return out
 }
 
-// lowDisk is how little free room is worth a note, in bytes: arms keep 256 MiB of
-// output each.
+// lowDisk is the amount of free space, in bytes, below which the doctor warns. Each arm
+// keeps 256 MiB of output.
 const lowDisk = 1 << 30
 
 func checkDisk(_ context.Context, s setup) []finding {
@@ -154,12 +157,13 @@ func checkDisk(_ context.Context, s setup) []finding {
 		dir = filepath.Dir(dir)
 	}
 	if free := fs.Bavail * uint64(fs.Bsize); free < lowDisk {
-		return []finding{{Wrong: fmt.Sprintf("%d MiB are free at %s", free>>20, dir), Mend: "coleo arm list --all, then coleo arm remove NAME for what has ended"}}
+		return []finding{{Wrong: fmt.Sprintf("%d MiB are free at %s", free>>20, dir),
+			Mend: "coleo arm list --all, then coleo arm remove NAME for what has ended"}}
 	}
 	return nil
 }
 
-// checkProcesses looks at what should run in the background.
+// checkProcesses checks the background processes.
 func checkProcesses(ctx context.Context, s setup) []finding {
 	var out []finding
 	for _, name := range []string{"serve", "agent"} {
@@ -168,7 +172,8 @@ func checkProcesses(ctx context.Context, s setup) []finding {
 		case !runs:
 			out = append(out, finding{Wrong: name + " does not run", Mend: "coleo up"})
 		case holder.Look(id) == holder.Stopped:
-			out = append(out, finding{Wrong: fmt.Sprintf("%s (process %d) is stopped", name, id.PID), Mend: fmt.Sprintf("kill -CONT %d", id.PID), Grave: true})
+			out = append(out, finding{Wrong: fmt.Sprintf("%s (process %d) is stopped", name, id.PID),
+				Mend: fmt.Sprintf("kill -CONT %d", id.PID), Grave: true})
 		}
 	}
 	if len(out) > 0 {
@@ -176,16 +181,19 @@ func checkProcesses(ctx context.Context, s setup) []finding {
 	}
 	switch found := s.serving(ctx); {
 	case found == "":
-		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + tail(s.logFile("serve")), Mend: "coleo down && coleo up", Grave: true})
+		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + tail(s.logFile("serve")),
+			Mend: "coleo down && coleo up", Grave: true})
 	case found != version:
-		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, version), Mend: "coleo down && coleo up; the arms live on"})
+		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, version),
+			Mend: "coleo down && coleo up; the arms live on"})
 	case !s.hosts(ctx):
-		out = append(out, finding{Wrong: "the host agent runs and serve does not hear it; the end of its log: " + tail(s.logFile("agent")), Mend: "coleo down && coleo up", Grave: true})
+		out = append(out, finding{Wrong: "the host agent runs and serve does not hear it; the end of its log: " +
+			tail(s.logFile("agent")), Mend: "coleo down && coleo up", Grave: true})
 	}
 	return out
 }
 
-// checkArms tells which arms need somebody for another reason than a dialog.
+// checkArms reports arms that need the user for another reason than a dialog.
 func checkArms(ctx context.Context, s setup) []finding {
 	if !s.serves(ctx) {
 		return nil
@@ -222,13 +230,15 @@ func checkAgents(_ context.Context, s setup) []finding {
 			return nil
 		}
 	}
-	return []finding{{Wrong: "no agent CLI is installed where Coleo looks", Mend: "coleo harness list names the commands that install one; 'path' below [agents] in config.toml names other folders"}}
+	return []finding{{Wrong: "no agent CLI is installed where Coleo looks",
+		Mend: "coleo harness list names the commands that install one; 'path' below [agents] in config.toml names other folders"}}
 }
 
-// finds tells whether a program is where arms would find it.
+// finds reports whether a program is where arms would find it.
 func (s setup) finds(command string) bool {
 	for _, dir := range s.agentPath() {
-		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && info.Mode().IsRegular() &&
+			info.Mode()&0o111 != 0 {
 			return true
 		}
 	}
@@ -236,7 +246,7 @@ func (s setup) finds(command string) bool {
 	return err == nil
 }
 
-// checkKernel tells what the kernel lets an arm do.
+// checkKernel reports kernel settings that affect arms.
 func checkKernel(_ context.Context, s setup) []finding {
 	is := func(path, value string) bool {
 		raw, err := os.ReadFile(path)
@@ -244,13 +254,17 @@ func checkKernel(_ context.Context, s setup) []finding {
 	}
 	var out []finding
 	if !is("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
-		out = append(out, finding{Wrong: "sudo does not work inside arms: this kernel lets programs type into their own terminal, and Coleo takes that from them", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
+		out = append(out,
+			finding{Wrong: "sudo does not work inside arms: this kernel lets programs type into their own terminal, and Coleo takes that from them", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
 	}
 	if !is("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
-		out = append(out, finding{Wrong: "with allow_sudo an arm can type into its own terminal, and so answer its own dialogs", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0", Grave: true})
+		out = append(out,
+			finding{Wrong: "with allow_sudo an arm can type into its own terminal, and so answer its own dialogs",
+				Mend: "sudo sysctl dev.tty.legacy_tiocsti=0", Grave: true})
 	}
 	if is("/proc/sys/kernel/yama/ptrace_scope", "0") {
-		out = append(out, finding{Wrong: "an arm can trace your other programs", Mend: "sudo sysctl kernel.yama.ptrace_scope=1"})
+		out = append(out, finding{Wrong: "an arm can trace your other programs",
+			Mend: "sudo sysctl kernel.yama.ptrace_scope=1"})
 	}
 	return out
 }

@@ -27,7 +27,8 @@ func TestTheDoctorNamesWhatIsWrongAndItsMending(t *testing.T) {
 		}
 		t.Errorf("doctor found %+v, want %q at %s, and %q", got.Findings, wrong, check, mend)
 	}
-	if r := f.run("doctor"); r.code != 0 || !strings.Contains(r.out, "ok    serve and host agent") || strings.Contains(r.out, "BAD") {
+	if r := f.run("doctor"); r.code != 0 || !strings.Contains(r.out, "ok    serve and host agent") ||
+		strings.Contains(r.out, "BAD") {
 		t.Errorf("all is well: %v", r)
 	}
 	f.write("config/harnesses/wrong.toml", "name = 3\n")

@@ -20,8 +20,8 @@ import (
 const (
 	// downTimeout bounds how long serve and the host agent may take to end.
 	downTimeout = 15 * time.Second
-	// killsAtOnce is how many arms are ended side by side. An end is mostly waiting:
-	// for the agent CLI, for the disk. More would only stand in line.
+	// killsAtOnce is how many arms are ended at the same time. Ending an arm is mostly
+	// waiting for the agent CLI and the disk. More arms at a time would only queue.
 	killsAtOnce = 16
 )
 
@@ -66,9 +66,9 @@ func newDownCommand() *cobra.Command {
 	return c
 }
 
-// killAll ends every arm. One that cannot be ended does not save the others.
+// killAll ends every arm. If one cannot be ended, it still ends the others.
 func killAll(c *cobra.Command, s setup) error {
-	if _, err := s.up(c.Context()); err != nil { // arms can only be ended by their host agent
+	if _, err := s.up(c.Context()); err != nil { // only its host agent can end an arm
 		return err
 	}
 	client, err := s.client()
@@ -79,7 +79,7 @@ func killAll(c *cobra.Command, s setup) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex // of failed, and of what is printed
+	var mu sync.Mutex // guards failed and the output
 	var failed error
 	var ending sync.WaitGroup
 	room := make(chan struct{}, killsAtOnce)
@@ -102,8 +102,8 @@ func killAll(c *cobra.Command, s setup) error {
 	return failed
 }
 
-// end tells a background process to end and waits until it has. A pid that
-// another process has by now is left alone.
+// end tells a background process to end, and waits until it has. If another process has
+// the pid now, end leaves that process alone.
 func (s setup) end(ctx context.Context, name string) (bool, error) {
 	id, runs := s.runs(name)
 	if !runs {
@@ -112,7 +112,7 @@ func (s setup) end(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	holder.Wake(id) // one that is stopped ends when it goes on
+	holder.Wake(id) // a stopped process ends only when it continues
 	deadline := time.Now().Add(downTimeout)
 	for holder.SameProcess(id) {
 		if time.Now().After(deadline) {

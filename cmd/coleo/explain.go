@@ -12,7 +12,7 @@ import (
 	"coleo.dev"
 )
 
-// cutOff is said beside a subject of which the screen shows a part.
+// cutOff is the note beside a subject that the screen shows only in part.
 const cutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
 const explainLong = `Tell why it reads as it does: the rule, what each witness says and since when,
@@ -31,7 +31,7 @@ func printExplanation(c *cobra.Command, x coleo.Explanation) error {
 	return err
 }
 
-// explanation is the evidence as people read it.
+// explanation returns the evidence as text for users.
 func explanation(x coleo.Explanation) string {
 	var b strings.Builder
 	r := x.Reading
@@ -72,13 +72,14 @@ func witnessTable(x coleo.Explanation) string {
 		if v.Detail != "" {
 			word += " (" + v.Detail + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, orDash(string(v.State)), orDash(clip(word, 40)), ageAt(v.Time, x.Now), counts(v))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, orDash(string(v.State)), orDash(clip(word, 40)), ageAt(v.Time, x.Now),
+			counts(v))
 	}
 	_ = w.Flush()
 	return b.String()
 }
 
-// ageAt is how old something was, to a tenth of a second while that matters.
+// ageAt returns the age of t at now. Below ten seconds it has tenths of a second.
 func ageAt(t, now time.Time) string {
 	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -86,7 +87,7 @@ func ageAt(t, now time.Time) string {
 	return since(t, now)
 }
 
-// counts says what a witness's word is worth.
+// counts returns whether a witness counts, and why not.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
@@ -97,7 +98,7 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip is a text of at most so many characters.
+// clip cuts a text to the given number of characters.
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -105,7 +106,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted is rows with a bar before each, without those that say nothing.
+// quoted returns the rows with a bar before each. It leaves out blank rows.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

@@ -20,7 +20,7 @@ type fake struct {
 	pid     int // of the agent CLI
 }
 
-// workdir makes a work folder, with a script for the fake agent CLI.
+// workdir creates a work folder with a script for the fake agent CLI.
 func (w *world) workdir(name string, script fakeagent.Script) string {
 	w.t.Helper()
 	dir := w.path("work-" + name)
@@ -31,7 +31,7 @@ func (w *world) workdir(name string, script fakeagent.Script) string {
 	return dir
 }
 
-// spawnFake starts an arm that is idle.
+// spawnFake starts an arm and waits until it is idle.
 func (w *world) spawnFake(name string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})
@@ -42,7 +42,7 @@ func (w *world) spawnFake(name string) *fake {
 	return &fake{world: w, name: name, workdir: dir, pid: reply.PID}
 }
 
-// newFake starts an arm in a world of its own.
+// newFake starts an arm in a new world.
 func newFake(t *testing.T) *fake {
 	t.Helper()
 	return newWorld(t, "").spawnFake("one")
@@ -55,7 +55,7 @@ func (f *fake) record() []fakeagent.Entry {
 	return list
 }
 
-// got returns every byte that reached the agent CLI so far.
+// got returns every byte that has reached the agent CLI so far.
 func (f *fake) got() string {
 	var out []byte
 	for _, e := range f.record() {
@@ -64,7 +64,7 @@ func (f *fake) got() string {
 	return string(out)
 }
 
-// texts returns the texts of one kind of entry.
+// texts returns the texts of all entries of one kind.
 func (f *fake) texts(kind fakeagent.Kind) []string {
 	var out []string
 	for _, e := range f.record() {
@@ -75,7 +75,7 @@ func (f *fake) texts(kind fakeagent.Kind) []string {
 	return out
 }
 
-// environ returns the environment that the agent CLI got.
+// environ returns the agent CLI's environment.
 func (f *fake) environ() map[string]string {
 	f.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(f.workdir, fakeEnviron))
@@ -90,7 +90,7 @@ func (f *fake) environ() map[string]string {
 	return out
 }
 
-// asks sends a prompt that makes the fake ask, and waits until it does.
+// asks sends a prompt that makes the fake open a dialog, and waits for the dialog.
 func (f *fake) asks(subject string) coleo.Dialog {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "dialog "+subject)
@@ -101,7 +101,7 @@ func (f *fake) asks(subject string) coleo.Dialog {
 	return *arm.Dialog
 }
 
-// answers sends a prompt and checks that its answer comes back.
+// answers sends a prompt and checks its answer.
 func (f *fake) answers(word string) {
 	f.t.Helper()
 	end := decode[coleo.RunEnd](f.world, "arm", "prompt", f.name, "--wait", "say "+word)

@@ -18,34 +18,35 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// Counts of the run of random faults; `make soak` raises them.
+// The size of the run of random faults. `make soak` makes it larger.
 var (
 	faultTime  = flag.Duration("fault-time", 20*time.Second, "how long random faults happen")
 	faultArms  = flag.Int("fault-arms", 4, "arms of the run of random faults")
-	faultRight = flag.Duration("fault-right", 0, "within what time all arms must be right after a fault; 0: within the patience of these tests")
-	faultSeed  = flag.Uint64("fault-seed", 0, "of the random faults; 0 draws one")
+	faultRight = flag.Duration("fault-right", 0,
+		"within what time all arms must be right after a fault; 0: within the patience of these tests")
+	faultSeed = flag.Uint64("fault-seed", 0, "of the random faults; 0 draws one")
 )
 
-// promptsAtOnce is how many prompts are on their way while a fault happens.
+// promptsAtOnce is how many prompts are under way during a fault.
 const promptsAtOnce = 3
 
 // faults is an installation to which random things happen.
 type faults struct {
 	*world
-	other   *machine // where every other arm runs; nil: there is none
+	other   *machine // runs every other arm; nil if there is none
 	r       *rand.Rand
 	arms    map[string]*fake
-	away    map[string]bool // arms of the other machine
-	copies  map[string]bool // databases of which there is a copy
+	away    map[string]bool // the arms of the other machine
+	copies  map[string]bool // the databases that have a copy
 	acked   map[string]string
 	unacked map[string]string // prompts by their word, with the arm
 	done    []string
-	slowest map[string]time.Duration // until all arms were right again, by kind
+	slowest map[string]time.Duration // the longest time until all arms were right again, by kind of fault
 }
 
 // TestNoFaultLosesOrDoublesAnything: whatever is killed, stopped, filled, lost or
-// put back, each arm is told right soon afterwards, lives in its one generation,
-// no prompt arrives twice, and none whose sender heard that it arrived is missing.
+// restored, each arm is soon shown correctly and keeps its one generation. No prompt
+// arrives twice. No prompt is missing whose sender was told that it had arrived.
 func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	t.Parallel()
 	seed := *faultSeed
@@ -53,8 +54,10 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	f := &faults{
-		world: newWorld(t, "[arms]\nmax_arms = 100\nkeep_mib = 4"), r: rand.New(rand.NewPCG(seed, 0)), arms: map[string]*fake{},
-		away: map[string]bool{}, copies: map[string]bool{}, acked: map[string]string{}, unacked: map[string]string{}, slowest: map[string]time.Duration{},
+		world: newWorld(t, "[arms]\nmax_arms = 100\nkeep_mib = 4"), r: rand.New(rand.NewPCG(seed, 0)),
+		arms: map[string]*fake{},
+		away: map[string]bool{}, copies: map[string]bool{}, acked: map[string]string{}, unacked: map[string]string{},
+		slowest: map[string]time.Duration{},
 	}
 	f.smallState("256m")
 	if os.Geteuid() == 0 {
@@ -72,7 +75,8 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		t.Logf("seed %d, %d faults: %s", seed, len(f.done), strings.Join(f.done, ", "))
-		t.Logf("%d prompts acknowledged, %d not; all arms were right again within %v", len(f.acked), len(f.unacked), f.slowest)
+		t.Logf("%d prompts acknowledged, %d not; all arms were right again within %v",
+			len(f.acked), len(f.unacked), f.slowest)
 	})
 	for end := time.Now().Add(*faultTime); time.Now().Before(end) && !t.Failed(); {
 		f.round()
@@ -82,7 +86,7 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	}
 }
 
-// round sends prompts, has one fault happen meanwhile, and looks what came of it.
+// round sends prompts, makes one fault happen meanwhile, and checks the result.
 func (f *faults) round() {
 	f.t.Helper()
 	type sent struct {
@@ -98,7 +102,7 @@ func (f *faults) round() {
 		go func() { ended <- cmd.Wait() }()
 		prompts = append(prompts, sent{word, arm, ended})
 	}
-	time.Sleep(time.Duration(f.r.IntN(150)) * time.Millisecond) // the moment of a fault is random
+	time.Sleep(time.Duration(f.r.IntN(150)) * time.Millisecond) // the time of a fault is random
 	kinds := f.kinds()
 	kind := slices.Sorted(maps.Keys(kinds))[f.r.IntN(len(kinds))]
 	f.done = append(f.done, kind)
@@ -115,7 +119,7 @@ func (f *faults) round() {
 	f.arrived()
 }
 
-// kinds are the faults. Each leaves the machine so that `up` can mend it.
+// kinds returns the faults. After each of them, `up` can repair the machine.
 func (f *faults) kinds() map[string]func() {
 	out := map[string]func(){
 		"disk full": func() {
@@ -148,7 +152,7 @@ func (f *faults) kinds() map[string]func() {
 	return out
 }
 
-// kindsAway are the faults of the other machine.
+// kindsAway returns the faults of the other machine.
 func (f *faults) kindsAway() map[string]func() {
 	m := f.other
 	out := map[string]func(){
@@ -175,7 +179,8 @@ func (f *faults) kindsAway() map[string]func() {
 	return out
 }
 
-// jumps sets the time of day of serve and of the host agent beside it, to and fro.
+// jumps moves the time of day of serve and of its local host agent to a random offset,
+// forward or back.
 func (f *faults) jumps() {
 	jump := time.Duration(f.r.IntN(96)-48) * time.Hour
 	f.write("clock", jump.String())
@@ -193,7 +198,7 @@ func (f *faults) own() string {
 	return ""
 }
 
-// lasts lets a fault last for a while.
+// lasts waits for the duration of a fault.
 func (f *faults) lasts() { time.Sleep(time.Duration(100+f.r.IntN(3000)) * time.Millisecond) }
 
 func (f *faults) kills(verbs ...string) {
@@ -227,8 +232,8 @@ func copyTo(w *world, from, to string) {
 	}
 }
 
-// rights waits until each arm is told as it is: the same process in its first
-// generation, watched, and idle.
+// rights waits until each arm is shown as it is: the same process in its first
+// generation, watched and idle.
 func (f *faults) rights(kind string) {
 	f.t.Helper()
 	began := time.Now()
@@ -240,7 +245,8 @@ func (f *faults) rights(kind string) {
 		list := decodeText[struct{ Arms []coleo.Arm }](f.t, r.out).Arms
 		right := 0
 		for _, arm := range list {
-			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 && arm.State == coleo.Idle && !arm.Runtime.Stale {
+			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 && arm.State == coleo.Idle &&
+				!arm.Runtime.Stale {
 				right++
 			}
 		}
@@ -252,7 +258,7 @@ func (f *faults) rights(kind string) {
 		f.t.Errorf("after %s it took %s until all arms were right, want %s", kind, took, *faultRight)
 	}
 	for name, own := range f.arms {
-		if !f.away[name] && !runs(own.pid) { // the other machine has pids of its own
+		if !f.away[name] && !runs(own.pid) { // the other machine has its own pids
 			f.t.Errorf("after %s the agent CLI of %s is gone", kind, name)
 		}
 	}
@@ -265,7 +271,7 @@ func (f *faults) rights(kind string) {
 	}
 }
 
-// arrived holds what the agent CLIs took against what the senders heard.
+// arrived compares what the agent CLIs received with what the senders were told.
 func (f *faults) arrived() {
 	f.t.Helper()
 	times := map[string]int{}

@@ -16,20 +16,20 @@ import (
 	"coleo.dev/api"
 )
 
-// What the flood must keep to. The bound of time needs a machine of its own
-// and a build without the race detector: `make soak` gives it.
+// The limits of the flood. The time limit needs an otherwise idle machine and a build
+// without the race detector. `make soak` provides both.
 var (
 	floodKeys = flag.Int("keys", 60, "how many keys the quiet arm echoes during the flood")
 	flooding  = flag.Int("floods", 2, "how many arms flood: the race detector makes a host agent twenty times as slow")
 	floodEcho = flag.Duration("echo", 0, "what 99 of 100 of these keys must keep to; 0: only print it")
 )
 
-// floodMemory is what the host agent may take, in bytes: 10 MB for an arm and
-// 100 for itself, whatever comes.
+// floodMemory bounds the host agent's memory, in bytes: 10 MB for each arm and 100 MB for
+// itself, whatever the arms print.
 const floodMemory = 200 << 20
 
-// TestAFloodLeavesTheOthersAlone has some arms print as fast as they can beside
-// a quiet one.
+// TestAFloodLeavesTheOthersAlone lets some arms print as fast as they can beside a quiet
+// one.
 func TestAFloodLeavesTheOthersAlone(t *testing.T) {
 	w := newWorld(t, "[arms]\nmax_arms = 11\n")
 	quiet := w.spawnPrinter("quiet", "echo")
@@ -40,7 +40,8 @@ func TestAFloodLeavesTheOthersAlone(t *testing.T) {
 	slices.Sort(took)
 	p50, p99 := took[len(took)/2], took[len(took)*99/100]
 	memory := w.peak(w.the("agent"))
-	t.Logf("echo of %d keys beside %d floods: p50 %s, p99 %s; the host agent took %d MB", len(took), *flooding, p50, p99, memory>>20)
+	t.Logf("echo of %d keys beside %d floods: p50 %s, p99 %s; the host agent took %d MB",
+		len(took), *flooding, p50, p99, memory>>20)
 	if *floodEcho > 0 && p99 > *floodEcho {
 		t.Errorf("p99 of the echo is %s, want %s at most", p99, *floodEcho)
 	}
@@ -49,8 +50,8 @@ func TestAFloodLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
-// echo types keys one after another, as a page does, and returns how long each
-// took until it was seen.
+// echo types keys one after another, as the dashboard does. It returns the time until
+// each key was seen.
 func (p *printer) echo(keys int) []time.Duration {
 	p.t.Helper()
 	client, err := p.client()
@@ -80,7 +81,7 @@ func (p *printer) key(client *api.Client, lease string, at int64) time.Duration 
 	}
 }
 
-// peak returns the most memory that a process has taken so far, in bytes.
+// peak returns the most memory that a process has used so far, in bytes.
 func (w *world) peak(pid int) int {
 	w.t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

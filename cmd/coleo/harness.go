@@ -16,7 +16,8 @@ import (
 
 func newHarnessCommand() *cobra.Command {
 	c := group("harness", "List and test what drives the agent CLIs")
-	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand(), newHarnessInstallCommand(), newHarnessReadCommand(), newHarnessReplayCommand(), newHarnessExplainCommand())
+	c.AddCommand(newHarnessListCommand(), newHarnessTestCommand(), newHarnessInstallCommand(), newHarnessReadCommand(),
+		newHarnessReplayCommand(), newHarnessExplainCommand())
 	return c
 }
 
@@ -48,7 +49,8 @@ func newHarnessListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tSUPPORT\tCHECKED WITH\tINSTALL")
 			for _, i := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support, strings.Join(i.Checked, ", "), i.Install)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support, strings.Join(i.Checked, ", "),
+					i.Install)
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -90,7 +92,8 @@ Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not install
 	c.Flags().StringVar(&f.checks, "check", "", "only these checks, separated by commas")
 	c.Flags().BoolVar(&f.quick, "quick", false, "only the published suite and what must pass")
 	c.Flags().StringVar(&f.junit, "junit", "", "write the report to this file as JUnit XML too")
-	c.Flags().StringVar(&f.record, "record", "", "write an asciicast of each session, and how it was read, into this folder")
+	c.Flags().StringVar(&f.record, "record", "",
+		"write an asciicast of each session, and how it was read, into this folder")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave what the checks made")
 	c.Flags().StringVar(&f.dir, "dir", "", "folder for what the checks make (default: a temporary one)")
 	c.Flags().StringVar(&f.binary, "binary", "", "the agent CLI, instead of the one in PATH")
@@ -120,7 +123,8 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 			return err
 		}
 		if !i.installed() {
-			return coleo.Errorf(coleo.ENotInstalled, "%s %s is not installed: 'coleo harness install %s@%s'", i.info.Title, version, name, version)
+			return coleo.Errorf(coleo.ENotInstalled, "%s %s is not installed: 'coleo harness install %s@%s'",
+				i.info.Title, version, name, version)
 		}
 		f.binary = i.program()
 	}
@@ -152,8 +156,9 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	return printReport(c, report)
 }
 
-// runChecks runs them where there is no network.
-func runChecks(c *cobra.Command, s setup, h coleo.Harness, f testFlags, checks []conformance.Check) (conformance.Report, error) {
+// runChecks runs the checks. This process is already in a namespace without a network.
+func runChecks(c *cobra.Command, s setup, h coleo.Harness, f testFlags,
+	checks []conformance.Check) (conformance.Report, error) {
 	program, err := self()
 	if err != nil {
 		return conformance.Report{}, err
@@ -187,7 +192,7 @@ func runChecks(c *cobra.Command, s setup, h coleo.Harness, f testFlags, checks [
 	return report, err
 }
 
-// terminal is the size that was asked for, the zero value without one.
+// terminal returns the size from --size, or the zero value without the flag.
 func (f testFlags) terminal() (conformance.Size, error) {
 	if f.size == "" {
 		return conformance.Size{}, nil

@@ -18,7 +18,7 @@ import (
 	"coleo.dev"
 )
 
-// installTimeout bounds an installation: some agent CLIs are 200 MB.
+// installTimeout bounds an installation. Some agent CLIs have 200 MB.
 const installTimeout = 20 * time.Minute
 
 func newHarnessInstallCommand() *cobra.Command {
@@ -65,20 +65,21 @@ lie beside each other; the one that was installed last is used for arms, and
 // installation is one version of one agent CLI in Coleo's own folder.
 type installation struct {
 	info         coleo.Info
-	manager, pkg string // "npm" or "pip", and its word for the agent CLI
+	manager, pkg string // "npm" or "pip", and its name for the agent CLI
 	version      string
 	root         string // folder of all agent CLIs
 }
 
-// versionPattern is what may stand behind the @: versions and tags of npm and
-// PyPI, which become the name of a folder.
+// versionPattern matches the text that may follow the @: versions and tags of npm and
+// PyPI. The text becomes the name of a folder.
 var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 
 func (s setup) installation(info coleo.Info, version string) (installation, error) {
 	i := installation{info: info, version: version, root: s.Paths.Agents()}
 	var ok bool
 	if i.manager, i.pkg, ok = strings.Cut(info.Package, ":"); !ok {
-		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; by hand: %s", info.Title, info.Install)
+		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; by hand: %s",
+			info.Title, info.Install)
 	}
 	if version == "" && len(info.Checked) > 0 {
 		i.version = info.Checked[len(info.Checked)-1]
@@ -89,16 +90,17 @@ func (s setup) installation(info coleo.Info, version string) (installation, erro
 	return i, nil
 }
 
-// dir is hidden from the search for programs, which looks into NAME/bin.
+// dir returns the version's folder. The search for programs looks only into NAME/bin, so
+// it does not find this folder.
 func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
 
-// program is the agent CLI of this version.
+// program returns the path of this version's program.
 func (i installation) program() string {
 	bin := map[string]string{"npm": "node_modules/.bin", "pip": "bin"}[i.manager]
 	return filepath.Join(i.dir(), bin, i.info.Command)
 }
 
-// complete is written once all of it is there.
+// complete returns the file that marks a complete installation.
 func (i installation) complete() string { return filepath.Join(i.dir(), ".complete") }
 
 func (i installation) installed() bool {
@@ -106,8 +108,7 @@ func (i installation) installed() bool {
 	return err == nil
 }
 
-// install installs the version, unless it is there, and makes it the one that
-// arms use.
+// install installs the version if it is missing, and makes arms use it.
 func (i installation) install(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
@@ -126,15 +127,17 @@ func (i installation) install(ctx context.Context) error {
 }
 
 func (i installation) fetch(ctx context.Context) error {
-	if err := os.RemoveAll(i.dir()); err != nil { // what an installation that broke off left
+	if err := os.RemoveAll(i.dir()); err != nil { // removes what an interrupted installation left
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	if err := os.MkdirAll(i.dir(), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	steps := map[string][][]string{
-		"npm": {{"npm", "install", "--prefix", i.dir(), "--no-audit", "--no-fund", "--loglevel=error", i.pkg + "@" + i.version}},
-		"pip": {{"python3", "-m", "venv", i.dir()}, {filepath.Join(i.dir(), "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", i.pkg + "==" + i.version}},
+		"npm": {{"npm", "install", "--prefix", i.dir(), "--no-audit", "--no-fund", "--loglevel=error",
+			i.pkg + "@" + i.version}},
+		"pip": {{"python3", "-m", "venv", i.dir()}, {filepath.Join(i.dir(), "bin", "pip"), "install", "--quiet",
+			"--disable-pip-version-check", i.pkg + "==" + i.version}},
 	}[i.manager]
 	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()
@@ -144,16 +147,18 @@ func (i installation) fetch(ctx context.Context) error {
 			return coleo.Errorf(coleo.ENotInstalled, "install %s: there is no %s in PATH", i.info.Title, argv[0])
 		}
 		if err != nil {
-			return coleo.Errorf(coleo.EInternal, "install %s %s by %s: %v\n%s", i.info.Title, i.version, i.manager, err, bytes.TrimSpace(out))
+			return coleo.Errorf(coleo.EInternal, "install %s %s by %s: %v\n%s", i.info.Title, i.version, i.manager, err,
+				bytes.TrimSpace(out))
 		}
 	}
 	if _, err := os.Stat(i.program()); err != nil {
-		return coleo.Errorf(coleo.EInternal, "install %s %s: the package has no program %q", i.info.Title, i.version, i.info.Command)
+		return coleo.Errorf(coleo.EInternal, "install %s %s: the package has no program %q",
+			i.info.Title, i.version, i.info.Command)
 	}
 	return os.WriteFile(i.complete(), nil, 0o644)
 }
 
-// use has arms started with this version from now on.
+// use makes arms start with this version from now on.
 func (i installation) use() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
@@ -170,7 +175,7 @@ func (i installation) use() error {
 	return nil
 }
 
-// lockFile waits until no other process holds the lock.
+// lockFile waits until no other process has the lock.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

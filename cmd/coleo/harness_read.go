@@ -21,14 +21,14 @@ import (
 
 // readFlags are the flags of harness read, replay and explain.
 type readFlags struct {
-	at      float64 // seconds; below 0: the end
+	at      float64 // seconds; negative means the end
 	witness string
 }
 
-// moment is a reading of a recording, as programs get it.
+// moment is the JSON form of a reading in a recording.
 type moment struct {
 	conformance.Moment
-	Since *float64 `json:"since,omitempty"` // seconds; of a single reading
+	Since *float64 `json:"since,omitempty"` // seconds; set for a single reading
 }
 
 func newHarnessReadCommand() *cobra.Command {
@@ -67,7 +67,8 @@ func newHarnessExplainCommand() *cobra.Command {
 		})
 }
 
-func recordingCommand(use, short string, run func(*cobra.Command, *terminal.Harness, input, readFlags) error) *cobra.Command {
+func recordingCommand(use, short string,
+	run func(*cobra.Command, *terminal.Harness, input, readFlags) error) *cobra.Command {
 	f := readFlags{at: -1}
 	c := &cobra.Command{
 		Use:   use,
@@ -116,12 +117,13 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	}
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it talks over %s", name, h.Info().Transport)
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it talks over %s",
+			name, h.Info().Transport)
 	}
 	return th, nil
 }
 
-// input is a recording, or a screen when cast is nil.
+// input is a recording. If cast is nil, it is a screen.
 type input struct {
 	cast  *pty.Cast
 	still coleo.Screen
@@ -151,7 +153,7 @@ func openInput(path string) (input, error) {
 	return input{cast: cast}, nil
 }
 
-// unpacking reads what is packed by gzip unpacked, and anything else as it is.
+// unpacking decompresses gzip data, and passes on anything else unchanged.
 func unpacking(in io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(in)
 	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
@@ -160,8 +162,8 @@ func unpacking(in io.Reader) (io.Reader, error) {
 	return gzip.NewReader(r)
 }
 
-// read returns the reading at the moment that f names, and tells of each
-// change until then.
+// read returns the reading at the moment that f names. It calls tell for each change up
+// to then.
 func (in input) read(h *terminal.Harness, f readFlags, tell func(coleo.Change)) moment {
 	x := in.replay(h, f, tell)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
@@ -176,13 +178,13 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 	return in.replay(h, f, func(coleo.Change) {})
 }
 
-// replay reads up to the moment that f names. A screen has held for as long as
-// a state needs.
+// replay reads up to the moment that f names. A screen counts as one that has held long
+// enough for any state.
 func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.still)
 		if !x.Reading.Known {
-			x.Reading.State = coleo.Initializing // nothing is known of it, and that is never idle
+			x.Reading.State = coleo.Initializing // nothing is known about it, so it must not count as idle
 		}
 		return x
 	}
@@ -198,7 +200,7 @@ func momentOf(c coleo.Change) moment {
 	return moment{Moment: conformance.MomentOf(c, terminal.Since(c.Time))}
 }
 
-// String says a moment in one line, and a dialog in some more.
+// String returns a moment in one line, followed by the lines of a dialog.
 func (m moment) String() string {
 	var b strings.Builder
 	if m.Event != "" {

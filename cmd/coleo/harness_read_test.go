@@ -28,7 +28,7 @@ func recording(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "session") // its content tells what it is
+	path := filepath.Join(t.TempDir(), "session") // the content shows the format
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,8 @@ func TestARecordingIsReadReplayedAndExplained(t *testing.T) {
 	w := newWorld(t, "")
 	path := recording(t, "codex-0.169.0/bash-approve")
 	got := decode[moment](w, "harness", "read", "codex", path, "--at", "2.9")
-	if got.State != coleo.WaitingApproval || got.Rule != "command" || got.Dialog == nil || !strings.Contains(got.Dialog.Subject, "touch done.txt") || got.T != 2.9 {
+	if got.State != coleo.WaitingApproval || got.Rule != "command" || got.Dialog == nil ||
+		!strings.Contains(got.Dialog.Subject, "touch done.txt") || got.T != 2.9 {
 		t.Errorf("read = %+v, want the dialog", got)
 	}
 	early := decode[moment](w, "harness", "read", "codex", path, "--at", "2", "--witness", "screen")
@@ -61,7 +62,8 @@ func TestARecordingIsReadReplayedAndExplained(t *testing.T) {
 	if strings.Join(states, " ") != want {
 		t.Errorf("replay = %q, want %q", states, want)
 	}
-	if out := w.must("harness", "explain", "codex", path, "--at", "2.9"); !strings.Contains(out, "osc7501  waiting_approval  blocked (permission)") || !strings.Contains(out, "Would you like to run") {
+	if out := w.must("harness", "explain", "codex", path, "--at", "2.9"); !strings.Contains(out,
+		"osc7501  waiting_approval  blocked (permission)") || !strings.Contains(out, "Would you like to run") {
 		t.Errorf("explain = %s", out)
 	}
 }
@@ -74,7 +76,8 @@ func TestAScreenIsReadLikeARecording(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := decode[moment](w, "harness", "read", "claude-code", path); got.State != coleo.Idle || got.Rule != "composer" || !got.Known {
+	if got := decode[moment](w, "harness", "read", "claude-code", path); got.State != coleo.Idle ||
+		got.Rule != "composer" || !got.Known {
 		t.Errorf("read = %+v, want idle", got)
 	}
 	if err := os.WriteFile(path, []byte("what is this\n"), 0o600); err != nil {

@@ -10,15 +10,16 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// labelsFile is where the labels of a folder's recordings are written.
+// labelsFile is the file of the labels of a folder's recordings.
 const labelsFile = "labels.txt"
 
-// writeLabels replays the recordings of a folder and writes how they read: a
-// line for each, as the labels of the harnesses' tests are.
+// writeLabels replays the recordings of a folder and writes one label line for each. A
+// label shows how the recording reads. The format is that of the labels in the harnesses'
+// tests.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil // it has no screen
+		return nil // the harness has no screen
 	}
 	casts, err := filepath.Glob(filepath.Join(dir, "*.cast"))
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"coleo.dev/conformance"
 )
 
-// lateBy is how much later than the session a replay may read something: the
-// times of a recording are right to 50 ms, and the machine may be loaded.
+// lateBy is how much later than the session a replay may read a state. The times of a
+// recording are accurate to 50 ms, and the machine may be loaded.
 const lateBy = 300 * time.Millisecond
 
-// moments reads changes of the state, one JSON object in a line.
+// moments decodes changes of the state, one JSON object per line.
 func moments(t *testing.T, text string) []conformance.Moment {
 	t.Helper()
 	var out []conformance.Moment
@@ -30,7 +30,7 @@ func moments(t *testing.T, text string) []conformance.Moment {
 	return out
 }
 
-// stateAt is the state at a time.
+// stateAt returns the state at a time.
 func stateAt(list []conformance.Moment, at float64) coleo.State {
 	state := coleo.Initializing
 	for _, m := range list {
@@ -41,7 +41,7 @@ func stateAt(list []conformance.Moment, at float64) coleo.State {
 	return state
 }
 
-// falseIdle is the longest time, in seconds, in which the replay reads idle and
+// falseIdle returns the longest time, in seconds, during which the replay reads idle and
 // the session did not.
 func falseIdle(live, replayed []conformance.Moment, end float64) (from, long float64) {
 	const step = 0.01
@@ -56,13 +56,14 @@ func falseIdle(live, replayed []conformance.Moment, end float64) (from, long flo
 	return from, long
 }
 
-// A recording reads as its session was read: it is idle only when that was.
+// A recording reads as its session did: it is idle only when the session was idle.
 func TestChecksAreRecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	w.addHarness("sound", "", "")
 	dir := w.path("casts")
-	w.must("harness", "test", "sound", "--check", "simple_prompt,file_creation,interrupt,state_detection,approval_deny,error_4xx", "--record", dir)
+	w.must("harness", "test", "sound", "--check",
+		"simple_prompt,file_creation,interrupt,state_detection,approval_deny,error_4xx", "--record", dir)
 	live := moments(t, w.read("casts/shared.jsonl"))
 	replayed := moments(t, w.must("harness", "replay", "sound", dir+"/shared.cast", "--json"))
 	end := live[len(live)-1]
@@ -70,7 +71,8 @@ func TestChecksAreRecorded(t *testing.T) {
 		t.Fatalf("the session ended %s, want dead", end.State)
 	}
 	if from, long := falseIdle(live, replayed, end.T); long > lateBy.Seconds() {
-		t.Errorf("from %.2f s on, for %.2f s, the recording reads idle and the session was %s; live\n%s", from, long, stateAt(live, from+long), w.read("casts/shared.jsonl"))
+		t.Errorf("from %.2f s on, for %.2f s, the recording reads idle and the session was %s; live\n%s",
+			from, long, stateAt(live, from+long), w.read("casts/shared.jsonl"))
 	}
 	asked := 0
 	for _, m := range replayed {

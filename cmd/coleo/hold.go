@@ -36,8 +36,8 @@ when the program does, with its exit status. Arms have one each; coleo starts th
 	return c
 }
 
-// holdProgram becomes the holder's own program, if this build has it, and is
-// the holder itself if not. Its process stays the same one.
+// holdProgram runs the holder. If this build has the small holder program, this process
+// becomes that program. The process stays the same one.
 func holdProgram(dir string, argv []string) error {
 	hold, err := holdCommand()
 	if err != nil {
@@ -83,8 +83,8 @@ func newReplayCommand() *cobra.Command {
 	return c
 }
 
-// newHookCommand is the hook of agent CLIs where there is no smaller program for
-// it. It takes what it is given as it is, and never fails.
+// newHookCommand returns the hook for agent CLIs in builds without the small program. It
+// takes its arguments unchanged and never fails.
 func newHookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                hook.Verb + " FILE [PAYLOAD]",

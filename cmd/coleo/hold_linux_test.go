@@ -6,7 +6,8 @@ func TestAHeldProgramsEndIsTheCommandsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	dir := w.path("a folder")
-	for script, want := range map[string]int{"printf 'one\\ntwo'; exit 7": 7, "kill -KILL $$": 128 + 9, "printf three": 0} {
+	for script, want := range map[string]int{"printf 'one\\ntwo'; exit 7": 7, "kill -KILL $$": 128 + 9,
+		"printf three": 0} {
 		if r := w.run("hold", "--dir", dir, "--", "sh", "-c", script); r.code != want {
 			t.Errorf("%q: exit %d (%s), want %d", script, r.code, r.err, want)
 		}

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// hookTable makes the fake one whose agent CLI reports to a hook. It does not:
-// the test does in its place.
+// hookTable makes the fake an agent CLI that reports to a hook. The test sends the
+// reports in its place.
 const hookTable = `
 [hook]
 event = "event"
@@ -28,8 +28,7 @@ event = "Stop"
 answer = "answer"
 `
 
-// newHooked starts an arm that listens to a hook, and returns the file in which
-// that reports.
+// newHooked starts an arm that listens to a hook. It returns the file of the reports.
 func newHooked(t *testing.T) (f *fake, reports string) {
 	t.Helper()
 	w := newWorld(t, "")
@@ -48,8 +47,8 @@ func (f *fake) witness(name string) (coleo.Explanation, coleo.Witness) {
 	return x, coleo.Witness{}
 }
 
-// A report counts at once although the screen stands still, makes nothing idle,
-// and lapses when the screen goes on to contradict it.
+// A report counts at once even if the screen does not change. It makes nothing idle, and
+// lapses when a later screen contradicts it.
 func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 	t.Parallel()
 	f, reports := newHooked(t)
@@ -79,7 +78,7 @@ func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 	f.answers("afterwards")
 }
 
-// What is reported while no host agent runs is read by the next one.
+// Reports that arrive while no host agent runs are read by the next one.
 func TestWhatAHookReportsWhileNobodyListensIsKept(t *testing.T) {
 	t.Parallel()
 	f, reports := newHooked(t)
@@ -96,7 +95,8 @@ func TestWhatAHookReportsWhileNobodyListensIsKept(t *testing.T) {
 func TestAHookNeverFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	for _, args := range [][]string{{}, {"/no/such/folder/x"}, {w.path("x"), "nonsense"}, {w.path("x"), "--help"}, {w.path("x"), "{}", "more"}} {
+	for _, args := range [][]string{{}, {"/no/such/folder/x"}, {w.path("x"), "nonsense"}, {w.path("x"), "--help"},
+		{w.path("x"), "{}", "more"}} {
 		if r := w.run(append([]string{"hook"}, args...)...); r.code != 0 || r.out+r.err != "" {
 			t.Errorf("%v, want nothing", r)
 		}

@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// keys types at an arm of this machine as its host agent does.
+// keys types into an arm of this machine as its host agent does.
 func (m *machine) keys(arm, id string) coleo.Code {
 	m.t.Helper()
 	kept := decodeText[struct {
@@ -18,8 +18,8 @@ func (m *machine) keys(arm, id string) coleo.Code {
 	return coleo.Code(code)
 }
 
-// TestAFrozenArmIsNotTypedIntoTwice: an arm is started on another machine while
-// its own is cut off. The former start takes no keys by the time the new one does.
+// TestAFrozenArmIsNotTypedIntoTwice: an arm is started on another machine while its own
+// machine is cut off. When the new start takes keys, the former one no longer does.
 func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -51,8 +51,8 @@ func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	until(t, "the former start is ended", func() bool { return len(from.verb("hold")) == 0 })
 }
 
-// TestAnArmIsStartedElsewhereByForceAlone: without a freeze both starts take keys
-// until the former host agent is back, which is what --force says.
+// TestAnArmIsStartedElsewhereByForceAlone: without a freeze both starts take keys until
+// the former host agent is back. The help of --force says so.
 func TestAnArmIsStartedElsewhereByForceAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

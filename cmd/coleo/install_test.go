@@ -9,9 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// fakeNpm is npm as far as these tests need one: it makes the program that it
-// is asked to install, or fails for the version 9.9.9. The real one needs a
-// network.
+// fakeNpm does as much of npm as these tests need. It creates the program that it is
+// asked to install, or fails for version 9.9.9. The real npm needs a network.
 const fakeNpm = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	[ "$1" = --prefix ] && dir=$2
@@ -29,7 +28,8 @@ echo "$spec" >> "$dir/../npm.log"
 func newInstallWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, "")
-	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "\ninstall =", "\npackage = \"npm:@fake/agent\"\ninstall =", 1))
+	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "\ninstall =",
+		"\npackage = \"npm:@fake/agent\"\ninstall =", 1))
 	w.check(os.WriteFile(w.path("bin/npm"), []byte(fakeNpm), 0o700))
 	w.env[0] = "PATH=" + w.path("bin") + ":" + os.Getenv("PATH")
 	return w
@@ -64,11 +64,13 @@ func TestAnInstallationThatFailsSaysWhy(t *testing.T) {
 		"printer@1.0.0": {2, coleo.EUnsupported, "has no package"},
 		"nobody":        {2, coleo.EInvalid, "Unknown harness: nobody"},
 	} {
-		if e := w.fails(want.code, "harness", "install", arg); e.Code != want.kind || !strings.Contains(e.Message, want.says) {
+		if e := w.fails(want.code, "harness", "install", arg); e.Code != want.kind ||
+			!strings.Contains(e.Message, want.says) {
 			t.Errorf("install %s = %+v, want %s and %q", arg, e, want.kind, want.says)
 		}
 	}
-	if e := w.fails(3, "harness", "test", "fake@9.9.9"); e.Code != coleo.ENotInstalled || !strings.Contains(e.Message, "coleo harness install fake@9.9.9") {
+	if e := w.fails(3, "harness", "test", "fake@9.9.9"); e.Code != coleo.ENotInstalled ||
+		!strings.Contains(e.Message, "coleo harness install fake@9.9.9") {
 		t.Errorf("test of a version that is not there = %+v", e)
 	}
 	if exists(w.path("data/agents/fake/bin/fakeagent")) {

@@ -12,7 +12,8 @@ import (
 func TestTheLastAnswerIsPrinted(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	if e := f.fails(4, "arm", "last", f.name); e.Code != coleo.ENotFound || !strings.Contains(e.Message, "has ended no run yet") {
+	if e := f.fails(4, "arm", "last", f.name); e.Code != coleo.ENotFound ||
+		!strings.Contains(e.Message, "has ended no run yet") {
 		t.Errorf("the last answer before the first: %+v", e)
 	}
 	f.answers("first")
@@ -20,7 +21,8 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 	if out := f.must("arm", "last", f.name); out != "second\n" {
 		t.Errorf("arm last printed %q", out)
 	}
-	if last := decode[coleo.LastRun](f.world, "arm", "last", f.name); last.Answer != "second" || last.Run == "" || last.Status != coleo.Idle {
+	if last := decode[coleo.LastRun](f.world, "arm", "last", f.name); last.Answer != "second" || last.Run == "" ||
+		last.Status != coleo.Idle {
 		t.Errorf("arm last --json = %+v", last)
 	}
 	f.must("arm", "kill", f.name)
@@ -29,8 +31,7 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 	}
 }
 
-// The answer of a program that prints lines is what it has printed, whole lines
-// and no prompt.
+// The answer of a program that prints lines is its output: whole lines, and no prompt.
 func TestTheAnswerOfAShellIsWhatItPrinted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

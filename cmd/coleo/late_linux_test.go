@@ -10,9 +10,9 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAnOrderThatWasGivenUpIsNotCarriedOutLater: a host agent that was stopped
-// finds the order when it goes on. Its sender was told long ago that no answer
-// came, so nothing may be typed.
+// TestAnOrderThatWasGivenUpIsNotCarriedOutLater: a stopped host agent finds the order
+// when it continues. Its sender was told long before that no answer came, so nothing may
+// be typed.
 func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -13,19 +13,19 @@ import (
 	"coleo.dev/config"
 )
 
-// executeOK asks access(2) whether a file can be executed: it also knows of file
-// systems that are mounted noexec.
+// executeOK asks access(2) whether a file can be executed. Unlike the file's mode, that
+// includes file systems that are mounted noexec.
 const executeOK = 1
 
-// holdProgramPath returns the program that holders run in: the lean one, which is
-// written below the state folder once for each of its versions, so that a
-// running holder keeps its own; else this program.
+// holdProgramPath returns the program that holders run. That is the small holder program
+// if this build has it. Each of its versions is written below the state folder once, so
+// that a running holder keeps its own. Otherwise it is this program.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {
 			return path, nil
 		}
-		// A state folder that cannot be written, or nothing executed from.
+		// The state folder may be read-only or mounted noexec.
 	}
 	return self()
 }
@@ -51,7 +51,8 @@ func writeLean(program []byte) (string, error) {
 	return path, nil
 }
 
-// writeProgram writes it whole or not at all: several may do so at once.
+// writeProgram writes the program whole or not at all. Several processes may do so at the
+// same time.
 func writeProgram(dir, path string, program []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

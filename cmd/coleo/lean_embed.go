@@ -4,8 +4,8 @@ package main
 
 import _ "embed"
 
-// leanHolder is the program cmd/coleo-hold, built just before this one. The
-// tag is set by `make build` alone, so that no stale one is ever embedded.
+// leanHolder is the program cmd/coleo-hold, built just before this one. Only `make build`
+// sets this build tag, so that no outdated program is embedded.
 //
 //go:embed coleo-hold.bin
 var leanHolder []byte

@@ -2,6 +2,5 @@
 
 package main
 
-// leanHolder is not there in a build without make: this whole program is the
-// holder then.
+// leanHolder is empty in a build without make. This whole program is then the holder.
 var leanHolder []byte

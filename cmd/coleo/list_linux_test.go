@@ -18,7 +18,8 @@ func TestTheListIsInTheOrderOfNeed(t *testing.T) {
 		{Name: "arm-2", State: coleo.Idle, Status: coleo.StatusIdle, Harness: "b", TotalCost: 2},
 		{Name: "gone", State: coleo.Dead, Status: coleo.StatusStopped, Harness: "a"},
 		{Name: "busy", State: coleo.Processing, Status: coleo.StatusBusy, Harness: "c", TotalCost: 1},
-		{Name: "asks", State: coleo.WaitingApproval, Status: coleo.StatusBusy, Harness: "a", Dialog: &coleo.Dialog{Title: "May I?"}},
+		{Name: "asks", State: coleo.WaitingApproval, Status: coleo.StatusBusy, Harness: "a",
+			Dialog: &coleo.Dialog{Title: "May I?"}},
 	}
 	for flags, want := range map[string]string{
 		"":                           "asks busy arm-2 arm-10",
@@ -67,7 +68,8 @@ func TestAPlaceIsNamedByItsRepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	git := func(args ...string) {
-		cmd := exec.Command("git", append([]string{"-C", w.path("project"), "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-C", w.path("project"), "-c", "user.name=a", "-c", "user.email=a@b"},
+			args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -97,14 +99,15 @@ func TestAPlaceIsNamedByItsRepository(t *testing.T) {
 	}
 }
 
-// The list on a terminal follows what happens, and leaves the terminal as it was.
+// On a terminal, the list follows changes. At the end it restores the terminal.
 func TestTheListFollowsOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	if e := f.fails(2, "arm", "list", "--watch"); e.Code != coleo.EInvalid {
 		t.Errorf("--watch without a terminal: %+v", e)
 	}
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "list", "--watch"}, Env: append(f.env, "TERM=xterm-256color"), Dir: f.dir, Cols: 60, Rows: 10})
+	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "list", "--watch"},
+		Env: append(f.env, "TERM=xterm-256color"), Dir: f.dir, Cols: 60, Rows: 10})
 	f.check(err)
 	screen := pty.New(60, 10)
 	read := make(chan struct{})

@@ -21,7 +21,7 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// live is an arm with a real agent CLI that talks to a scripted model.
+// live is an arm with a real agent CLI that uses a scripted model.
 type live struct {
 	*world
 	model   *modelserver.Server
@@ -33,8 +33,8 @@ type live struct {
 	bodies []string // of the requests to the model
 }
 
-// newLive starts an arm with Claude Code, idle, in its hermetic profile.
-// Without it the test is skipped, unless COLEO_REQUIRE names it.
+// newLive starts an idle arm with Claude Code in the hermetic profile. If Claude Code is
+// not installed, the test is skipped, unless COLEO_REQUIRE names it.
 func newLive(t *testing.T) *live {
 	t.Helper()
 	needClaude(t)
@@ -69,7 +69,7 @@ func needClaude(t *testing.T) {
 	t.Skip("claude-code is not installed: make agents")
 }
 
-// claudePath returns where Claude Code is, "" when it is not installed.
+// claudePath returns the path of Claude Code, or "" if it is not installed.
 func claudePath() string {
 	path := filepath.Join(os.Getenv("COLEO_AGENTS"), "node_modules", ".bin", "claude")
 	if _, err := os.Stat(path); err == nil {
@@ -79,8 +79,8 @@ func claudePath() string {
 	return path
 }
 
-// overhear puts a server before the model's and hands every body that goes to
-// the model to hear.
+// overhear starts a proxy in front of the model, and passes the body of each request to
+// hear.
 func overhear(t *testing.T, model string, hear func(body string)) string {
 	t.Helper()
 	to, err := url.Parse(model)
@@ -88,7 +88,7 @@ func overhear(t *testing.T, model string, hear func(body string)) string {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.FlushInterval = -1 // at once: answers are streams
+	proxy.FlushInterval = -1 // at once, because answers are streams
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -112,7 +112,7 @@ func startModel(t *testing.T) *modelserver.Server {
 	return model
 }
 
-// workdirOf makes a repository to work in.
+// workdirOf creates a repository to work in.
 func (w *world) workdirOf(name string) string {
 	w.t.Helper()
 	dir := w.path("work-" + name)
@@ -122,7 +122,7 @@ func (w *world) workdirOf(name string) string {
 	return dir
 }
 
-// heard tells whether one request to the model had all these words in it.
+// heard reports whether one request to the model had all the words.
 func (l *live) heard(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *live) wrote(file string) bool {
 	return err == nil
 }
 
-// answers sends a prompt and checks that its answer comes back.
+// answers sends a prompt and checks its answer.
 func (l *live) answers() {
 	l.t.Helper()
 	nonce := conformance.Nonce()
@@ -179,7 +179,8 @@ func TestARealAgentCLIAtADialogGetsNothingThatWasNotDecided(t *testing.T) {
 		t.Errorf("the dialog is %+v now, want it unchanged", now.Dialog)
 	}
 	if l.wrote("refused.txt") || l.asked() != asked {
-		t.Errorf("after refused prompts: file written %v, %d requests to the model, want %d", l.wrote("refused.txt"), l.asked(), asked)
+		t.Errorf("after refused prompts: file written %v, %d requests to the model, want %d",
+			l.wrote("refused.txt"), l.asked(), asked)
 	}
 	l.must("arm", "deny", l.name)
 	l.wait(l.name, coleo.Idle)

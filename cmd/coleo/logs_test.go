@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLogsAreWhatTheTerminalHasShown prints more lines than the terminal has, and
-// looks for them while the arm runs, after its end and as bytes.
+// TestLogsAreWhatTheTerminalHasShown prints more lines than the terminal has. It looks
+// for them while the arm runs and after its end, as text and as bytes.
 func TestLogsAreWhatTheTerminalHasShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -37,7 +37,8 @@ func TestLogsAreWhatTheTerminalHasShown(t *testing.T) {
 	if lines := logs("-n", "3"); len(lines) != 3 || lines[0] != "roX 499" || lines[1] != "roX 500" {
 		t.Errorf("the last 3 lines are %q", lines)
 	}
-	if got := decode[struct{ Lines []string }](w, "arm", "logs", "sh", "-n", "3").Lines; len(got) != 3 || got[1] != "roX 500" {
+	if got := decode[struct{ Lines []string }](w, "arm", "logs", "sh", "-n", "3").Lines; len(got) != 3 ||
+		got[1] != "roX 500" {
 		t.Errorf("as JSON the last 3 lines are %q", got)
 	}
 	if raw := w.must("arm", "logs", "sh", "--raw"); !strings.Contains(raw, "row\x1b[1D\x1b[0mX 500") {

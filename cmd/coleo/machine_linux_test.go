@@ -21,23 +21,23 @@ import (
 // machineVerb makes the test binary the first process of a machine.
 const machineVerb = "machine"
 
-// machine is a second host of a world's serve. Its processes are in a process
-// namespace of their own, so that no other host agent sees or ends them. It
-// reaches the bus by a wire that can be cut.
+// machine is a second host of a world's serve. Its processes are in their own process
+// namespace, so that no other host agent sees or ends them. It reaches the bus over a
+// wire that a test can cut.
 type machine struct {
-	*world        // its folder; the command lines are of the other world
-	main   *world // that of serve
+	*world        // its folder; command lines run in the other world
+	main   *world // the world of serve
 	id     string // of its host agent
 	init   *exec.Cmd
 	pid    int // of init
 	orders io.WriteCloser
 	agent  *exec.Cmd
 	isCut  bool
-	told   int // the pid that the last host agent told serve
+	told   int // the pid that the last host agent sent to serve
 }
 
-// playMachine is process 1 of a machine: the wire from its folder to the bus of
-// the folder in args[0]. Lines on standard input cut and mend it.
+// playMachine is process 1 of a machine. It is the wire from its folder to the bus in the
+// folder args[0]. Lines on standard input cut and mend the wire.
 func playMachine(args []string) int {
 	if args[0] == "keys" {
 		return playKeys(args[1:])
@@ -59,8 +59,8 @@ func playMachine(args []string) int {
 	return 0
 }
 
-// playKeys types at the holder in the folder args[0] as its host agent does, which
-// knows the nonce args[1]. It prints the code of what went wrong.
+// playKeys types into the arm of the holder in the folder args[0], as its host agent
+// does. args[1] is the nonce. It prints the code of the error, if any.
 func playKeys(args []string) int {
 	c, err := holder.Dial(args[0], args[1])
 	if err == nil {
@@ -70,7 +70,7 @@ func playKeys(args []string) int {
 	return 0
 }
 
-// reap takes note of the end of all processes that were left to process 1.
+// reap collects all ended processes whose parent is now process 1.
 func reap() {
 	for {
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil {
@@ -113,7 +113,7 @@ func (w *world) addMachine(id string) *machine {
 	return m
 }
 
-// childOf returns the one child of a process.
+// childOf returns the only child of a process.
 func (m *machine) childOf(parent int) int {
 	m.t.Helper()
 	for _, p := range m.processes() {
@@ -127,9 +127,10 @@ func (m *machine) childOf(parent int) int {
 	return 0
 }
 
-// inside is a command line on this machine.
+// inside returns a command line on this machine.
 func (m *machine) inside(program string, args ...string) *exec.Cmd {
-	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir, m.path("bin/" + program)}, args...)
+	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir, m.path("bin/" + program)},
+		args...)
 	cmd := exec.Command("nsenter", args...)
 	m.prepare(cmd)
 	return cmd
@@ -148,7 +149,7 @@ func (m *machine) start() {
 	until(m.t, "serve hears host agent "+m.id, func() bool { return m.live() && m.told != former })
 }
 
-// live tells whether serve hears the host agent.
+// live reports whether serve hears the host agent.
 func (m *machine) live() bool {
 	for _, h := range decode[[]coleo.HostInfo](m.main, "agent", "status") {
 		if h.ID == m.id && h.Live {
@@ -177,15 +178,15 @@ func (m *machine) signal(s syscall.Signal) {
 	m.check(syscall.Kill(m.the("agent"), s))
 }
 
-// kill ends the host agent by SIGKILL. Its arms live on.
+// kill ends the host agent with SIGKILL. Its arms live on.
 func (m *machine) kill() {
 	m.t.Helper()
 	m.kill9(m.the("agent"))
-	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops with what it started
+	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops together with the process that it started
 	_ = m.agent.Wait()
 }
 
-// end ends the machine with all that runs on it.
+// end ends the machine with all its processes.
 func (m *machine) end() {
 	if m.isCut {
 		m.cut(false)

@@ -18,13 +18,12 @@ import (
 	"coleo.dev/hook"
 )
 
-// isolated is set in the environment of the test binary that runs the tests:
-// it is in a network namespace with loopback alone, as is all that they start.
+// isolated is set in the environment of the test binary that runs the tests. That process
+// and all its children are in a network namespace that has only loopback.
 const isolated = "COLEO_TEST_ISOLATED"
 
-// TestMain makes the test binary the program itself, or the fake agent CLI,
-// when it is called so: the program starts itself as serve, host agent and
-// holder.
+// TestMain makes the test binary act as the program itself or as the fake agent CLI,
+// depending on its name. The program starts itself as serve, host agent and holder.
 func TestMain(m *testing.M) {
 	stranger.Play(map[string]func([]string) int{"squatter": playSquatter})
 	switch filepath.Base(os.Args[0]) {
@@ -53,30 +52,30 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playHook is the hook program. It becomes another one at its end, because the
-// race detector would make it sleep for a second there, and the agent CLI wait.
+// playHook is the hook program. At its end it becomes another program, because the race
+// detector would make it sleep for a second, and the agent CLI would wait.
 func playHook() {
 	hook.Run(os.Args[2:], os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
 	os.Exit(0)
 }
 
-// jumping is the time of day with what the file clock in COLEO_DIR adds to it.
+// jumping returns the time of day plus the offset in the file clock in COLEO_DIR.
 func jumping() time.Time {
 	raw, _ := os.ReadFile(filepath.Join(os.Getenv("COLEO_DIR"), "clock"))
-	jump, _ := time.ParseDuration(string(raw)) // there is none
+	jump, _ := time.ParseDuration(string(raw)) // usually the file is missing
 	return time.Now().Add(jump)
 }
 
-// Files of the fake agent CLI in its work folder.
+// These are the files of the fake agent CLI in its work folder.
 const (
 	fakeScript  = ".fake.json"
 	fakeRecord  = ".fake.jsonl"
 	fakeEnviron = ".fake.env"
 )
 
-// playFake is the fake agent CLI: its argument is the work folder, in which it
-// leaves its record and the environment that it got. With flags it has a model.
+// playFake is the fake agent CLI. Its argument is the work folder, where it writes its
+// record and its environment. With flags it has a model.
 func playFake(args []string) int {
 	if len(args) > 1 {
 		return playModel(args)

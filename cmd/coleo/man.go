@@ -27,7 +27,7 @@ They say what --help says. Into ~/.local/share/man/man1, where man looks:
 				return coleo.Errorf(coleo.EInvalid, "nothing was written: %v", err)
 			}
 			root := c.Root()
-			root.DisableAutoGenTag = true // the footer says where they are from
+			root.DisableAutoGenTag = true // the footer already names the source
 			header := doc.GenManHeader{Section: "1", Source: "Coleo " + version, Manual: "Coleo"}
 			if err := doc.GenManTree(root, &header, args[0]); err != nil {
 				return coleo.Errorf(coleo.EInternal, "write the manual pages: %v", err)
@@ -36,7 +36,8 @@ They say what --help says. Into ~/.local/share/man/man1, where man looks:
 			if err != nil {
 				return err
 			}
-			return say(c, fmt.Sprintf("%d pages in %s", len(pages), args[0]), map[string]any{"folder": args[0], "pages": len(pages)})
+			return say(c, fmt.Sprintf("%d pages in %s", len(pages), args[0]),
+				map[string]any{"folder": args[0], "pages": len(pages)})
 		},
 	}
 }

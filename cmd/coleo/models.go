@@ -58,11 +58,13 @@ func newModelsResolveCommand() *cobra.Command {
 	return c
 }
 
-// oneWish takes the wish from the argument or the flags, never from both.
+// oneWish takes the requested model from the argument or from the flags, but not from
+// both.
 func oneWish(c *cobra.Command, args []string, model *string) error {
 	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
 	if len(args) > 1 || (len(args) == 1) == flags {
-		return coleo.Errorf(coleo.EInvalid, "%s takes PROVIDER/MODEL, or --provider and --model (see %s --help)", c.CommandPath(), c.CommandPath())
+		return coleo.Errorf(coleo.EInvalid, "%s takes PROVIDER/MODEL, or --provider and --model (see %s --help)",
+			c.CommandPath(), c.CommandPath())
 	}
 	if len(args) == 1 {
 		*model = args[0]
@@ -74,7 +76,7 @@ func catalogFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "catalog", "", "file with a model catalogue, as the API or an agent CLI publishes it")
 }
 
-// readCatalog reads the file, or asks the server for what it has.
+// readCatalog reads the catalogue from the file, or from the server if file is empty.
 func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	if file == "" {
 		return askCatalog(c)
@@ -99,7 +101,8 @@ func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
 		return modelresolver.Catalog{}, err
 	}
 	if !s.serves(c.Context()) {
-		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up', or name a file with --catalog")
+		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable,
+			"Coleo does not run here: start it with 'coleo up', or name a file with --catalog")
 	}
 	client, err := s.client()
 	if err != nil {

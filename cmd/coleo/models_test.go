@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// cli runs one command line and returns what it printed and its exit code.
+// cli runs one command line and returns its output and its exit code.
 func cli(t *testing.T, args ...string) (out, err string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -51,21 +51,30 @@ func TestModelsResolve(t *testing.T) {
 		out, err string
 		code     int
 	}{
-		"what is there is printed":           {"opencode/free", "opencode/free\n", "", 0},
-		"a fallback says why on the side":    {"anthropic/claude-sonnet-4", "opencode/claude-sonnet-4\n", elsewhere, 0},
-		"provider and model apart":           {"--provider anthropic --model claude-sonnet-4", "opencode/claude-sonnet-4\n", elsewhere, 0},
-		"provider and model in one flag":     {"--model anthropic/claude-sonnet-4", "opencode/claude-sonnet-4\n", elsewhere, 0},
-		"a provider alone":                   {"--provider opencode", "opencode/free\n", "", 0},
-		"for programs":                       {"anthropic/claude-sonnet-4 --json", asJSON, elsewhere, 0},
-		"no wish":                            {"", "", "coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n", 2},
-		"two wishes":                         {"a/b c/d", "", "coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n", 2},
-		"a wish by argument and one by flag": {"a/b --model c", "", "coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n", 2},
+		"what is there is printed":        {"opencode/free", "opencode/free\n", "", 0},
+		"a fallback says why on the side": {"anthropic/claude-sonnet-4", "opencode/claude-sonnet-4\n", elsewhere, 0},
+		"provider and model apart": {"--provider anthropic --model claude-sonnet-4",
+			"opencode/claude-sonnet-4\n", elsewhere, 0},
+		"provider and model in one flag": {"--model anthropic/claude-sonnet-4",
+			"opencode/claude-sonnet-4\n", elsewhere, 0},
+		"a provider alone": {"--provider opencode", "opencode/free\n", "", 0},
+		"for programs":     {"anthropic/claude-sonnet-4 --json", asJSON, elsewhere, 0},
+		"no wish": {"", "",
+			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n",
+			2},
+		"two wishes": {"a/b c/d", "",
+			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n",
+			2},
+		"a wish by argument and one by flag": {"a/b --model c", "",
+			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n",
+			2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, err, code := cli(t, append([]string{"models", "resolve", "--catalog", file}, strings.Fields(c.args)...)...)
 			if out != c.out || err != c.err || code != c.code {
-				t.Errorf("resolve %s: exit %d\n%s\nstderr %s\nwant exit %d\n%s\nstderr %s", c.args, code, out, err, c.code, c.out, c.err)
+				t.Errorf("resolve %s: exit %d\n%s\nstderr %s\nwant exit %d\n%s\nstderr %s",
+					c.args, code, out, err, c.code, c.out, c.err)
 			}
 		})
 	}
@@ -80,7 +89,8 @@ func TestModelsList(t *testing.T) {
 	if out != want || code != 0 {
 		t.Errorf("list = exit %d\n%s\nwant\n%s", code, out, want)
 	}
-	if out, _, code = cli(t, "models", "list", "--json", "--catalog", catalogFile(t, `{"all":[]}`)); out != "[]\n" || code != 0 {
+	if out, _, code = cli(t, "models", "list", "--json", "--catalog", catalogFile(t, `{"all":[]}`)); out != "[]\n" ||
+		code != 0 {
 		t.Errorf("list of nothing = exit %d %q, want []", code, out)
 	}
 }
@@ -94,9 +104,12 @@ func TestModelsSayWhatIsWrongWithTheCatalogue(t *testing.T) {
 		want string
 		code int
 	}{
-		"none was named":  {nil, "coleo: Coleo does not run here: start it with 'coleo up', or name a file with --catalog\n", 8},
-		"it is missing":   {[]string{"--catalog", missing}, "coleo: read model catalogue: open " + missing + ": no such file or directory\n", 2},
-		"it is malformed": {[]string{"--catalog", broken}, "coleo: read " + broken + ": model catalogue: all[0]: it has no id\n", 2},
+		"none was named": {nil, "coleo: Coleo does not run here: start it with 'coleo up', or name a file with --catalog\n",
+			8},
+		"it is missing": {[]string{"--catalog", missing}, "coleo: read model catalogue: open " +
+			missing + ": no such file or directory\n", 2},
+		"it is malformed": {[]string{"--catalog", broken},
+			"coleo: read " + broken + ": model catalogue: all[0]: it has no id\n", 2},
 	} {
 		for _, verb := range [][]string{{"models", "list"}, {"models", "resolve", "p/m"}} {
 			out, err, code := cli(t, append(verb, c.file...)...)

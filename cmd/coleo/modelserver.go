@@ -51,18 +51,20 @@ func newModelserverCommand() *cobra.Command {
 	c.Flags().StringVar(&cfg.Addr, "addr", "127.0.0.1:0", "loopback address to listen on")
 	c.Flags().StringVar(&cfg.Control, "control", "", "path of a socket for record and control")
 	c.Flags().StringVar(&cfg.Log, "log", "", "file for the record, as JSON lines")
-	c.Flags().StringVar(&script, "script", "", "file with rules; without it words in the prompt decide: "+strings.Join([]string{"say", "write", "run", "count"}, ", ")+", …")
-	c.Flags().BoolVar(&isolated, "isolated", false, "run in a network namespace of its own, and print how arms get in (--wrap)")
+	c.Flags().StringVar(&script, "script", "", "file with rules; without it words in the prompt decide: "+
+		strings.Join([]string{"say", "write", "run", "count"}, ", ")+", …")
+	c.Flags().BoolVar(&isolated, "isolated", false,
+		"run in a network namespace of its own, and print how arms get in (--wrap)")
 	c.Flags().BoolVar(&inside, "inside", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("inside")
 	return c
 }
 
-// scriptedModel is what modelserver prints with --json.
+// scriptedModel is the JSON output of modelserver.
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`
-	Wrap []string `json:"wrap,omitempty"` // argv that takes an arm into the model's network namespace
+	Wrap []string `json:"wrap,omitempty"` // arguments that start an arm in the model's network namespace
 }
 
 func announce(c *cobra.Command, url string, isolated bool) error {
@@ -80,8 +82,7 @@ func announce(c *cobra.Command, url string, isolated bool) error {
 	return say(c, line, m)
 }
 
-// newProbeCommand is the MCP server that the conformance suite gives to agent
-// CLIs.
+// newProbeCommand returns the MCP server that the conformance suite gives to agent CLIs.
 func newProbeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "mcp-probe RECORD",

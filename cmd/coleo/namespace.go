@@ -14,12 +14,12 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// insideGrace bounds how long a command in a namespace may take to end what it
-// started, once it is told to end.
+// insideGrace bounds how long a command in a namespace may take to end its own processes
+// after it was told to end.
 const insideGrace = time.Minute
 
-// runInNamespace runs the same command line, with one more flag, in a network
-// namespace of its own, and exits as it does.
+// runInNamespace runs the same command line with one more flag in a new network
+// namespace. It exits with that command's exit code.
 func runInNamespace(c *cobra.Command, flag string) error {
 	program, err := self()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// smallState puts a file system of that size under the whole state folder: both
-// databases, the sockets and the arms. It goes with the world.
+// smallState mounts a file system of that size on the whole state folder, with both
+// databases, the sockets and the arms. It is unmounted with the world.
 func (w *world) smallState(size string) {
 	w.t.Helper()
 	dir := w.path("state")
@@ -21,7 +21,7 @@ func (w *world) smallState(size string) {
 	w.ending = append(w.ending, func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
-// fill takes all room that is left below the state folder.
+// fill uses up all free space below the state folder.
 func (w *world) fill() {
 	w.t.Helper()
 	f, err := os.Create(w.path("state/filler"))
@@ -34,8 +34,8 @@ func (w *world) fill() {
 	}
 }
 
-// TestOnAFullDiskArmsAreStoppedAndRemoved is about a disk that arms fill, with both
-// databases on it: with a reserve, and on one that was too small for a reserve.
+// TestOnAFullDiskArmsAreStoppedAndRemoved uses a disk that is filled and that has both
+// databases. It runs with a reserve, and on a disk that is too small for one.
 func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]string{"with a reserve": "48m", "without room for a reserve": "12m"} {
@@ -62,10 +62,11 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 			if now := w.arm(idle.name); name == "with a reserve" && now.Status != coleo.StatusStopped {
 				t.Errorf("with a reserve the row of a killed arm is %s before there is room", now.Status)
 			}
-			w.must("arm", "remove", f.name) // which makes room
+			w.must("arm", "remove", f.name) // this makes room
 			w.must("arm", "remove", idle.name)
 			w.check(os.Remove(w.path("state/filler")))
-			until(t, "the list is empty", func() bool { return len(decode[map[string][]coleo.Arm](w, "arm", "list", "--all")["arms"]) == 0 })
+			until(t, "the list is empty",
+				func() bool { return len(decode[map[string][]coleo.Arm](w, "arm", "list", "--all")["arms"]) == 0 })
 			if entries, _ := os.ReadDir(w.path("state/arms")); len(entries) != 0 {
 				t.Errorf("%d folders of arms are left", len(entries))
 			}
@@ -74,8 +75,8 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn that ends while nothing can
-// be written has its end in the log as soon as there is room.
+// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn ends while nothing can be
+// written. Its end is in the log as soon as there is room.
 func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -84,7 +85,8 @@ func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "pause 2s\nsay the-end")
 	w.fill()
 	until(t, "the turn has ended on the screen", func() bool {
-		return strings.Contains(w.must("arm", "screen", f.name), "the-end") && decode[coleo.Explanation](w, "arm", "explain", f.name).Reading.State == coleo.Idle
+		return strings.Contains(w.must("arm", "screen", f.name), "the-end") &&
+			decode[coleo.Explanation](w, "arm", "explain", f.name).Reading.State == coleo.Idle
 	})
 	w.check(os.Remove(w.path("state/filler")))
 	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {

@@ -15,27 +15,27 @@ import (
 const (
 	// notifyTimeout bounds one run of the user's notification command.
 	notifyTimeout = 30 * time.Second
-	// notifyText bounds a text in its environment, in bytes. A whole environment
-	// has room for about 2 MB, and nobody reads more in a notification.
+	// notifyText bounds a text in the command's environment, in bytes. The whole
+	// environment has room for about 2 MB, and nobody reads more in a notification.
 	notifyText = 4 << 10
-	// notifyAtOnce is how many of them run at the same time.
+	// notifyAtOnce is how many notification commands run at the same time.
 	notifyAtOnce = 4
 )
 
-// notifyAsks is what COLEO_EVENT says of a dialog. Of the end of a turn it says
-// the turn's coleo.Outcome.
+// notifyAsks is the COLEO_EVENT of a dialog. At the end of a turn, COLEO_EVENT is the
+// turn's coleo.Outcome.
 const notifyAsks = "asks"
 
-// notice is what the user is told by one run of the command.
+// notice is what one run of the command tells the user.
 type notice struct {
 	event  string
 	arm    coleo.Arm
-	dialog coleo.Dialog // of notifyAsks
+	dialog coleo.Dialog // set for notifyAsks
 	answer string       // of a turn that has ended
 }
 
-// notify runs the user's command once for each dialog that an arm comes to, for
-// each turn that ends, and for each arm that dies.
+// notify runs the user's command once for each dialog that opens, and for each turn that
+// ends or dies.
 func notify(ctx context.Context, b *brain.Brain, command string, log *slog.Logger) {
 	told := map[string]coleo.Fingerprint{}
 	running := make(chan struct{}, notifyAtOnce)
@@ -54,7 +54,7 @@ func notify(ctx context.Context, b *brain.Brain, command string, log *slog.Logge
 	}
 }
 
-// noticeOf returns what an update is worth telling. Each dialog is told once.
+// noticeOf returns the notice of an update, if any. Each dialog has one notice.
 func noticeOf(ctx context.Context, b *brain.Brain, u coleo.Update, told map[string]coleo.Fingerprint) (notice, bool) {
 	switch {
 	case u.Arm != nil && u.Arm.Dialog != nil:
@@ -86,15 +86,17 @@ func (n notice) run(ctx context.Context, command string, log *slog.Logger) {
 	}
 }
 
-// environ tells the command what has happened. Texts of an agent CLI are in
-// variables alone: the command's own text is the user's.
+// environ returns the environment that describes the notice. Texts of an agent CLI are
+// only in variables. They never become part of the shell command.
 func (n notice) environ() []string {
 	text := func(s string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")
 	}
 	return []string{
-		"COLEO_EVENT=" + n.event, "COLEO_ARM_NAME=" + n.arm.Name, "COLEO_HARNESS=" + n.arm.Harness, "COLEO_WORKDIR=" + n.arm.Workdir,
-		"COLEO_DIALOG=" + text(n.dialog.Title), "COLEO_DIALOG_KIND=" + string(n.dialog.Kind), "COLEO_SUBJECT=" + text(n.dialog.Subject),
+		"COLEO_EVENT=" + n.event, "COLEO_ARM_NAME=" + n.arm.Name, "COLEO_HARNESS=" + n.arm.Harness, "COLEO_WORKDIR=" +
+			n.arm.Workdir,
+		"COLEO_DIALOG=" + text(n.dialog.Title), "COLEO_DIALOG_KIND=" + string(n.dialog.Kind), "COLEO_SUBJECT=" +
+			text(n.dialog.Subject),
 		"COLEO_ANSWER=" + text(n.answer),
 	}
 }

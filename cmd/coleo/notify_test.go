@@ -8,12 +8,14 @@ import (
 
 func TestTheUserIsToldWhatAsksEndsAndDies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT $COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`)
+	w := newWorld(t,
+		`notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT $COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`)
 	f := w.spawnFake("one")
 	told := func(want string) {
 		t.Helper()
 		until(t, "the user is told "+want, func() bool {
-			return slices.ContainsFunc(strings.Split(w.read("told"), "\n"), func(line string) bool { return strings.TrimSpace(line) == want })
+			return slices.ContainsFunc(strings.Split(w.read("told"), "\n"),
+				func(line string) bool { return strings.TrimSpace(line) == want })
 		})
 	}
 	f.answers("hello")

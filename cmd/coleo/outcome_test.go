@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// failing has the fake read error where its last answer says so.
+// failing makes the fake read error when its last answer says so.
 const failing = `[[rule]]
 name = "failure"
 state = "error"
@@ -19,7 +19,7 @@ when = [{ where = "above composer 3", pattern = '(?m)^● API ERROR' }, { where 
 name = "composer"
 `
 
-// waited is what prompt --wait prints as JSON.
+// waited is the JSON output of prompt --wait.
 type waited struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
@@ -29,8 +29,8 @@ type waited struct {
 	Dialog    *coleo.Dialog `json:"dialog"`
 }
 
-// waits starts a prompt --wait, carries out what ends its turn once it works, and
-// returns what the command line printed.
+// waits starts a prompt --wait. Once its turn works, it calls ends, which ends the turn.
+// It returns the output of the command line.
 func (f *fake) waits(text string, ends func(), flags ...string) (r result, printed waited) {
 	f.t.Helper()
 	runs := len(f.events(f.name, coleo.EventRunStart))
@@ -54,7 +54,8 @@ func (f *fake) waits(text string, ends func(), flags ...string) (r result, print
 func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "[[rule]]\nname = \"composer\"\n", failing, 1))
+	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"),
+		"[[rule]]\nname = \"composer\"\n", failing, 1))
 	f := w.spawnFake("one")
 	for _, c := range []struct {
 		text    string
@@ -65,11 +66,13 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 	}{
 		{"say done", nil, 0, coleo.OutcomeFinished, ""},
 		{"say API ERROR", nil, 17, coleo.OutcomeFailed, `"turn_failed"`},
-		{"say well\npause 60s", func() { f.must("arm", "interrupt", f.name) }, 18, coleo.OutcomeInterrupted, `"turn_interrupted"`},
+		{"say well\npause 60s", func() { f.must("arm", "interrupt", f.name) }, 18, coleo.OutcomeInterrupted,
+			`"turn_interrupted"`},
 		{"dialog make", nil, 16, coleo.OutcomeAsks, `"turn_asks"`},
 	} {
 		r, got := f.waits(c.text, c.ends)
-		if r.code != c.code || !got.Delivered || got.Outcome != c.outcome || got.Run == "" || !strings.Contains(r.err, c.word) || (r.err == "") != (c.code == 0) {
+		if r.code != c.code || !got.Delivered || got.Outcome != c.outcome || got.Run == "" ||
+			!strings.Contains(r.err, c.word) || (r.err == "") != (c.code == 0) {
 			t.Errorf("%v\nwant exit %d, delivered, %s, a run, and %s on standard error", r, c.code, c.outcome, c.word)
 		}
 		if asks := c.outcome == coleo.OutcomeAsks; asks != (got.Dialog != nil) {
@@ -79,8 +82,9 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 			t.Errorf("%q: whole = %v, want false: the answer is read from the screen", c.text, got.Whole)
 		}
 	}
-	// Refused is another thing than delivered.
-	if e := f.fails(6, "arm", "prompt", f.name, "--wait", "hello"); e.Code != coleo.EBlocked || e.Delivered == nil || *e.Delivered {
+	// A refused prompt is not delivered.
+	if e := f.fails(6, "arm", "prompt", f.name, "--wait", "hello"); e.Code != coleo.EBlocked || e.Delivered == nil ||
+		*e.Delivered {
 		t.Errorf("a refused prompt: %+v, want that it was not delivered", e)
 	}
 	f.must("arm", "deny", f.name)
@@ -90,7 +94,8 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 		t.Errorf("the run whose dialog was denied ended %+v, %v, want interrupted", end, err)
 	}
 	f.answers("and on")
-	if r, got := f.waits("pause 60s", func() { f.must("arm", "kill", f.name) }); r.code != 13 || got.Outcome != coleo.OutcomeDied || !got.Delivered {
+	if r, got := f.waits("pause 60s", func() { f.must("arm", "kill", f.name) }); r.code != 13 ||
+		got.Outcome != coleo.OutcomeDied || !got.Delivered {
 		t.Errorf("%v\nwant exit 13 and died", r)
 	}
 }
@@ -99,15 +104,17 @@ func TestPromptWaitSaysThatTheArmStillWorks(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	r, got := f.waits("pause 60s", nil, "--timeout", "300ms")
-	if r.code != 9 || !got.Delivered || got.Run == "" || got.Outcome != "" || !strings.Contains(r.err, "coleo arm wait one") {
+	if r.code != 9 || !got.Delivered || got.Run == "" || got.Outcome != "" ||
+		!strings.Contains(r.err, "coleo arm wait one") {
 		t.Errorf("%v\nwant exit 9, delivered, a run without an outcome, and what to do", r)
 	}
 }
 
-// Old logs say less of the end of a run.
+// Old logs have less information about the end of a run.
 func TestTheEndOfAnOldRunHasAnOutcome(t *testing.T) {
 	t.Parallel()
-	for state, want := range map[coleo.State]coleo.Outcome{coleo.Idle: coleo.OutcomeFinished, coleo.Failed: coleo.OutcomeFailed, coleo.Dead: coleo.OutcomeDied} {
+	for state, want := range map[coleo.State]coleo.Outcome{coleo.Idle: coleo.OutcomeFinished,
+		coleo.Failed: coleo.OutcomeFailed, coleo.Dead: coleo.OutcomeDied} {
 		end, err := coleo.DecodeRunEnd(coleo.Event{Payload: []byte(`{"status":"` + string(state) + `"}`)})
 		if err != nil || end.Outcome != want {
 			t.Errorf("%s: %+v, %v, want %s", state, end, err, want)

@@ -9,11 +9,12 @@ import (
 	"coleo.dev/holder"
 )
 
-// pidFile is where the background process of a verb leaves word of itself.
+// pidFile returns the file in which the background process of a verb records its
+// identity.
 func (s setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
-// leaveWord writes down who runs a verb. A pid alone would not do: another
-// program, or the same verb of another installation, may have it later.
+// leaveWord records the process that runs a verb. A pid alone is not enough, because
+// another program, or the same verb of another installation, may get the same pid later.
 func (s setup) leaveWord(name string, pid int) error {
 	id, err := holder.Identify(pid)
 	if err != nil {
@@ -26,14 +27,14 @@ func (s setup) leaveWord(name string, pid int) error {
 	return writeFile(s.pidFile(name), append(raw, '\n'))
 }
 
-// takeBack removes the word that this process left.
+// takeBack removes this process's record.
 func (s setup) takeBack(name string) {
 	if id, ok := s.runs(name); ok && id.PID == os.Getpid() {
 		_ = os.Remove(s.pidFile(name))
 	}
 }
 
-// runs returns the live process that left word that it runs a verb.
+// runs returns the recorded process of a verb, and reports whether it is alive.
 func (s setup) runs(name string) (coleo.Identity, bool) {
 	var id coleo.Identity
 	raw, err := os.ReadFile(s.pidFile(name))

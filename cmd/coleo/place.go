@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// place is where an arm works, as people name it.
+// place is an arm's work folder in a short form for users.
 type place struct {
-	folder string // from the repository's own folder on; whole outside of a repository
-	branch string // "" where there is none
+	folder string // starts at the repository's own folder; the whole path outside of a repository
+	branch string // "" outside of a repository
 }
 
-// placeOf looks for the repository around a folder. It reads two small files and
-// runs no git: an arm may have written the repository's configuration.
+// placeOf finds the repository around a folder. It reads two small files and does not run
+// git, because an arm may have changed the repository's configuration.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
 		head, ok := headOf(filepath.Join(root, ".git"))
@@ -26,11 +26,11 @@ func placeOf(dir string) place {
 	}
 }
 
-// maxHead bounds the files that are read, in bytes: a branch's name is shorter.
+// maxHead bounds the files that are read, in bytes. The name of a branch is shorter.
 const maxHead = 4 << 10
 
-// headOf returns the branch that is checked out, or the beginning of the commit.
-// A worktree's .git is a file that names the folder.
+// headOf returns the branch that is checked out, or the start of the commit id. In a
+// worktree, .git is a file that names the folder.
 func headOf(git string) (string, bool) {
 	if text, ok := readSmall(git); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
@@ -62,7 +62,8 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// printable leaves out what a terminal would obey: an arm can write these files.
+// printable removes characters that a terminal could interpret, because an arm can write
+// these files.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -72,7 +73,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// homeShort writes the user's home as ~.
+// homeShort replaces the user's home with ~.
 func homeShort(dir string) string {
 	home, err := os.UserHomeDir()
 	if rest, is := strings.CutPrefix(dir, home+string(filepath.Separator)); err == nil && home != "" && is {

@@ -12,17 +12,18 @@ import (
 	"coleo.dev/config"
 )
 
-// anyPort has the system choose a free port.
+// anyPort lets the system choose a free port.
 const anyPort = "127.0.0.1:0"
 
-// listenTCP listens where the API is served. An address that the user names is
-// taken or refused. Without one it is the address of the last time, then the
-// default one, then any that is free, which is kept for the next time.
+// listenTCP listens on the address of the API. If the user has set an address, it uses
+// only that one. Otherwise it tries the address of the last run, the default address, and
+// then any free port. It stores the address for the next run.
 func (s setup) listenTCP() (net.Listener, error) {
 	if s.Serve.Addr != "" {
 		l, err := net.Listen("tcp", s.Serve.Addr)
 		if err != nil {
-			return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr%s", s.Serve.Addr, err, s.signOutAll(err))
+			return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen on %s (%v): give another --addr%s",
+				s.Serve.Addr, err, s.signOutAll(err))
 		}
 		return l, nil
 	}
@@ -43,8 +44,7 @@ func (s setup) listenTCP() (net.Listener, error) {
 	return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen: %v", strings.ReplaceAll(failed.Error(), "\n", "; "))
 }
 
-// keptAddr returns the address that serve took in place of the default one, ""
-// when it never did.
+// keptAddr returns the address that serve used in place of the default one, or "".
 func (s setup) keptAddr() string {
 	raw, err := os.ReadFile(s.Port())
 	if err != nil {
@@ -53,7 +53,7 @@ func (s setup) keptAddr() string {
 	return strings.TrimSpace(string(raw))
 }
 
-// keepAddr keeps an address for the next time. The default one needs no file.
+// keepAddr stores an address for the next run. The default address needs no file.
 func (s setup) keepAddr(addr string) error {
 	if addr == config.DefaultAddr || addr == s.keptAddr() {
 		return nil
@@ -61,12 +61,13 @@ func (s setup) keepAddr(addr string) error {
 	return writeFile(s.Port(), []byte(addr+"\n"))
 }
 
-// movedNote tells people that the default port was taken, "" when it was not.
+// movedNote returns a note that the default port was in use, or "" if it was not.
 func (s setup) movedNote() string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))
 	if err != nil || s.Serve.Addr != "" || addr == config.DefaultAddr {
 		return ""
 	}
-	return fmt.Sprintf("note: another program had %s, so the dashboard is at %s, from now on; 'addr' below [serve] in config.toml names another\n", config.DefaultAddr, addr)
+	return fmt.Sprintf(
+		"note: another program had %s, so the dashboard is at %s, from now on; 'addr' below [serve] in config.toml names another\n", config.DefaultAddr, addr)
 }

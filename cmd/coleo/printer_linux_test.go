@@ -16,18 +16,18 @@ import (
 	"coleo.dev"
 )
 
-// The fake printer is an agent CLI that only writes: a known output, so that
-// each lost or doubled byte shows. No real one can be told what to write.
+// The fake printer is an agent CLI that only writes. Its output is known, so that each
+// lost or doubled byte shows. No real agent CLI can be told what to write.
 const (
-	printerStop  = ".stop"      // in its work folder: end the output
-	printerSaid  = ".said.json" // how much there was of it, in bytes; then the printer is silent
+	printerStop  = ".stop"      // in its work folder: stop the output
+	printerSaid  = ".said.json" // the size of the output, in bytes; written when the printer is silent
 	printerPause = 5 * time.Millisecond
-	printerBlock = 2000 // bytes at most between two pauses: some 200 kB/s
+	printerBlock = 2000 // most bytes between two pauses: about 200 kB/s
 )
 
-// playPrinter writes the output of a kind, "text" or "binary", to its
-// terminal until it is told to stop; of the kind "flood", as fast as it can.
-// Then it waits for the terminal's end. The kind "echo" gives back each key.
+// playPrinter writes the output of a kind, "text" or "binary", to its terminal until it
+// is told to stop. With the kind "flood" it writes as fast as it can. Then it waits for
+// the terminal's end. With the kind "echo" it returns each key.
 func playPrinter(args []string) int {
 	if len(args) != 2 {
 		fmt.Println("printer: want a work folder and a kind, got", args)
@@ -81,9 +81,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// printed returns n bytes of an endless output of a kind, from one place on.
-// Text is lines with wide and combined characters and colours, placed all over
-// the screen; binary is every byte, so every escape sequence sooner or later.
+// printed returns n bytes of the endless output of a kind, starting at an offset. Text is
+// lines with wide and combined characters and colours, all over the screen. Binary is
+// every byte, and sooner or later every escape sequence.
 func printed(kind string, at, n int) []byte {
 	piece := func(i int) []byte {
 		x := uint64(i+1) * 0x9e3779b97f4a7c15
@@ -117,12 +117,13 @@ func (w *world) spawnPrinter(name, kind string) *printer {
 	w.t.Helper()
 	p := &printer{world: w, name: name, kind: kind, workdir: w.path("work-" + name)}
 	w.check(os.MkdirAll(p.workdir, 0o700))
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", name, "-w", p.workdir, "--harness", "printer", "--model", kind, "--no-wait")
+	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", name, "-w", p.workdir, "--harness", "printer", "--model",
+		kind, "--no-wait")
 	p.pid = reply.PID
 	return p
 }
 
-// stop ends the output and returns how much there was of it, in bytes.
+// stop stops the output and returns its size, in bytes.
 func (p *printer) stop() int {
 	p.t.Helper()
 	p.check(os.WriteFile(filepath.Join(p.workdir, printerStop), nil, 0o600))
@@ -145,15 +146,16 @@ func (w *world) journal(name string, size int) []byte {
 		piece, err := client.Output(w.t.Context(), name, int64(len(out)), patience)
 		w.check(err)
 		if piece.Offset != int64(len(out)) || len(piece.Data) == 0 {
-			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data), piece.Offset, piece.End)
+			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data), piece.Offset,
+				piece.End)
 		}
 		out = append(out, piece.Data...)
 	}
 	return out
 }
 
-// untouched compares what an arm printed with what is kept of it, and its
-// screen with one that saw all of the output without a break.
+// untouched compares an arm's output with its journal. It also compares the arm's screen
+// with a screen that received the whole output without a break.
 func (p *printer) untouched() {
 	p.t.Helper()
 	said := p.stop()
@@ -165,11 +167,12 @@ func (p *printer) untouched() {
 	clean := decode[coleo.Screen](p.world, "screen", p.path(p.name+".raw"), "--size", "120x40")
 	until(p.t, p.name+" shows all", func() bool {
 		now := decode[coleo.Screen](p.world, "arm", "screen", p.name)
-		return strings.Join(now.Lines, "\n") == strings.Join(clean.Lines, "\n") && now.Cursor == clean.Cursor && now.Title == clean.Title
+		return strings.Join(now.Lines, "\n") == strings.Join(clean.Lines, "\n") && now.Cursor == clean.Cursor &&
+			now.Title == clean.Title
 	})
 }
 
-// difference returns where two texts first differ.
+// difference returns the offset of the first difference of two texts.
 func difference(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

@@ -18,8 +18,8 @@ type process struct {
 	argv []string
 }
 
-// processes returns every live process that runs a program of the world, works
-// in its folders, or got its name in the environment.
+// processes returns every live process that runs a program of the world, works in its
+// folders, or has its name in the environment.
 func (w *world) processes() []process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -36,14 +36,15 @@ func (w *world) processes() []process {
 		cwd, _ := os.Readlink(of("cwd"))
 		env, _ := os.ReadFile(of("environ"))
 		argv, _ := os.ReadFile(of("cmdline"))
-		if strings.HasPrefix(exe, w.dir) || strings.HasPrefix(cwd, w.dir) || bytes.Contains(env, []byte(w.dir)) || bytes.Contains(argv, []byte(w.dir)) {
+		if strings.HasPrefix(exe, w.dir) || strings.HasPrefix(cwd, w.dir) || bytes.Contains(env, []byte(w.dir)) ||
+			bytes.Contains(argv, []byte(w.dir)) {
 			out = append(out, process{pid, strings.Split(strings.TrimRight(string(argv), "\x00"), "\x00")})
 		}
 	}
 	return out
 }
 
-// verb returns the processes of the world that run that verb of coleo.
+// verb returns the processes of the world that run a verb of coleo.
 func (w *world) verb(name string) []int {
 	var out []int
 	for _, p := range w.processes() {
@@ -54,7 +55,7 @@ func (w *world) verb(name string) []int {
 	return out
 }
 
-// the returns the one process of a verb.
+// the returns the only process of a verb.
 func (w *world) the(verb string) int {
 	w.t.Helper()
 	pids := w.verb(verb)
@@ -73,7 +74,7 @@ func (w *world) kill9(pid int) {
 	until(w.t, "process "+strconv.Itoa(pid)+" is gone", func() bool { return !runs(pid) })
 }
 
-// runs tells whether a process is there and no zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(pid int) bool {
 	id, err := holder.Identify(pid)
 	return err == nil && holder.Look(id) != holder.Dead

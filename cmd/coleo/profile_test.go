@@ -16,14 +16,15 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// allowed are the names of variables that an agent CLI may get from the user,
-// beside those that its harness sets itself.
+// allowed are the names of the variables that an agent CLI may get from the user. The
+// harness sets others itself.
 var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TERM", "COLEO_ARM", "FAKE_API_KEY"}
 
 func TestTheAgentCLIGetsTheVariablesThatItMayHaveAndNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.env = append(w.env, "FAKE_API_KEY=its-own", "ANTHROPIC_API_KEY=of-another", "COLEO_API_KEY=ours", "COLEO_API_URL=http://127.0.0.1:1")
+	w.env = append(w.env, "FAKE_API_KEY=its-own", "ANTHROPIC_API_KEY=of-another", "COLEO_API_KEY=ours",
+		"COLEO_API_URL=http://127.0.0.1:1")
 	f := w.spawnFake("one")
 	env := f.environ()
 	for name, value := range env {
@@ -36,13 +37,14 @@ func TestTheAgentCLIGetsTheVariablesThatItMayHaveAndNoOther(t *testing.T) {
 	}
 }
 
-// seedHome fills HOME with files as agent CLIs have them, and returns their
-// hashes by path.
+// seedHome fills HOME with typical files of agent CLIs, and returns their hashes by path.
 func (w *world) seedHome() map[string]string {
 	w.t.Helper()
 	for name, text := range map[string]string{
-		".claude.json": `{"hasCompletedOnboarding":true,"mine":1}`, ".claude/settings.json": `{"theme":"dark"}`, ".claude/projects/x/y.jsonl": "{}\n",
-		".config/opencode/opencode.json": `{"mine":2}`, ".aider.conf.yml": "dark-mode: true\n", ".gitconfig": "[user]\n\tname = Me\n", ".codex/config.toml": "x = 1\n",
+		".claude.json": `{"hasCompletedOnboarding":true,"mine":1}`, ".claude/settings.json": `{"theme":"dark"}`,
+		".claude/projects/x/y.jsonl":     "{}\n",
+		".config/opencode/opencode.json": `{"mine":2}`, ".aider.conf.yml": "dark-mode: true\n",
+		".gitconfig": "[user]\n\tname = Me\n", ".codex/config.toml": "x = 1\n",
 	} {
 		path := filepath.Join(w.home, name)
 		w.check(os.MkdirAll(filepath.Dir(path), 0o700))
@@ -51,8 +53,8 @@ func (w *world) seedHome() map[string]string {
 	return w.hashes()
 }
 
-// hashes returns what is in the home folder, without what an agent CLI that
-// runs takes away meanwhile: Claude Code tries to clone its plugins there.
+// hashes returns the hashes of the files in the home folder. It leaves out files that a
+// running agent CLI deletes meanwhile: Claude Code tries to clone its plugins there.
 func (w *world) hashes() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -83,9 +85,8 @@ func equalHashes(a, b map[string]string) bool {
 	return string(x) == string(y)
 }
 
-// TestColeoWritesNothingIntoTheUsersHome has the fake agent CLI, which writes
-// nothing there itself, take the place of the real one, so that every change
-// would be Coleo's.
+// TestColeoWritesNothingIntoTheUsersHome replaces the real agent CLI with the fake one,
+// which writes nothing there itself. Every change would then be Coleo's.
 func TestColeoWritesNothingIntoTheUsersHome(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-code", "opencode", "aider"} {
@@ -98,7 +99,7 @@ func TestColeoWritesNothingIntoTheUsersHome(t *testing.T) {
 			if command == "" {
 				command = name
 			}
-			// Found before any real one: bin/ comes first.
+			// The fake is found before any real one, because bin/ comes first.
 			w.check(os.WriteFile(w.path("bin/"+command), []byte("#!/bin/sh\nexec "+w.path("bin/fakeagent")+" "+dir+"\n"), 0o700))
 			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", name, "--endpoint", "http://127.0.0.1:1", "--no-wait")
 			f := &fake{world: w, name: "one", workdir: dir}
@@ -124,10 +125,11 @@ func TestARealAgentCLIInTheUsersOwnProfile(t *testing.T) {
 	w.env = append(w.env, "ANTHROPIC_AUTH_TOKEN=none")
 	before := w.seedHome()
 	model, dir := startModel(t), w.workdirOf("real")
-	real := w.path("bin/claude") // says what HOME was before the agent CLI wrote a thing
+	real := w.path("bin/claude") // records HOME before the agent CLI has written anything
 	script := "#!/bin/sh\ncp -a \"$HOME\" " + w.path("seen") + "\nexec \"" + claudePath() + "\" \"$@\"\n"
 	w.check(os.WriteFile(real, []byte(script), 0o700))
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint", model.URL(), "--model", "mock-1")
+	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint",
+		model.URL(), "--model", "mock-1")
 	if d := reply.Arm.Dialog; reply.Arm.State != coleo.WaitingApproval || d == nil || d.Kind != coleo.DialogTrust {
 		t.Fatalf("the arm is %s with %+v, want the question for trust", reply.Arm.State, d)
 	}
@@ -153,7 +155,8 @@ func TestARealAgentCLIIsToldToTrustTheWorkFolder(t *testing.T) {
 	w.env = append(w.env, "ANTHROPIC_AUTH_TOKEN=none")
 	before := w.seedHome()
 	model, dir := startModel(t), w.workdirOf("it's \"real\" .d")
-	r := w.run("--json", "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint", model.URL(), "--model", "mock-1", "--trust-workdir")
+	r := w.run("--json", "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint", model.URL(),
+		"--model", "mock-1", "--trust-workdir")
 	var reply coleo.SpawnReply
 	if json.Unmarshal([]byte(r.out), &reply) != nil || reply.Arm.State != coleo.Idle {
 		t.Fatalf("%v\nwant it idle, without a question for trust", r)

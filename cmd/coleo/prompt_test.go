@@ -20,7 +20,8 @@ func TestAPromptAtADialogIsRefusedAndNothingIsTyped(t *testing.T) {
 		{"arm", "prompt", f.name, "--wait", "hello"},
 	} {
 		e := f.fails(6, args...)
-		if e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Fingerprint != dialog.Fingerprint || e.Dialog.Subject != "rm -rf build" {
+		if e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Fingerprint != dialog.Fingerprint ||
+			e.Dialog.Subject != "rm -rf build" {
 			t.Errorf("%v: error = %+v, want %s with the dialog", args, e, coleo.EBlocked)
 		}
 	}
@@ -41,7 +42,7 @@ func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
 	first := f.asks("make")
 	f.must("arm", "approve", f.name, "--dialog", string(first.Fingerprint))
 	f.wait(f.name, coleo.Idle)
-	second := f.asks("make") // it says the same, and is another question
+	second := f.asks("make") // the same text, but another question
 	if second.Fingerprint == first.Fingerprint {
 		t.Fatalf("two dialogs have one fingerprint, %s", first.Fingerprint)
 	}
@@ -120,12 +121,13 @@ func TestADenialWithWordsSaysWhatToDoInstead(t *testing.T) {
 	until(t, "the words are answered", func() bool { return len(f.events(f.name, coleo.EventRunEnd)) == 2 })
 }
 
-// A submit that becomes a new row is made good for once, where the harness says
-// that it happens, and never blindly.
+// A submit that only adds a new row is repeated once, if the harness says that this
+// happens. It is never repeated blindly.
 func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "[composer]", "[composer]\nbreaks = true", 1))
+	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "[composer]",
+		"[composer]\nbreaks = true", 1))
 	f := w.spawnFake("one")
 	f.answers("before")
 	f.must("arm", "prompt", f.name, "--wait", "break 1")

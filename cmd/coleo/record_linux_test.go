@@ -11,7 +11,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// castScreen is what an arm's recording leaves on the screen.
+// castScreen returns the screen at the end of an arm's recording.
 func (f *fake) castScreen() (shown string, events []pty.CastEvent) {
 	f.t.Helper()
 	cast, err := pty.ReadCast(strings.NewReader(f.must("arm", "record", f.name)))
@@ -47,7 +47,8 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	}
 	f.floods()
 	want := f.must("arm", "screen", f.name)
-	if e := f.fails(2, "arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano)); !strings.Contains(e.Message, "is kept: the oldest is of 20") {
+	if e := f.fails(2, "arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano)); !strings.Contains(e.Message,
+		"is kept: the oldest is of 20") {
 		t.Errorf("a screen that is gone: %q, want the time of the oldest", e.Message)
 	}
 	shown, events := f.castScreen()
@@ -63,7 +64,8 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	f.answers("the-last-word")
 	late := time.Now().UTC()
 	f.must("arm", "kill", f.name)
-	if got := f.must("arm", "screen", f.name, "--at", late.Format(time.RFC3339Nano)); !strings.Contains(got, "the-last-word") {
+	if got := f.must("arm", "screen", f.name, "--at", late.Format(time.RFC3339Nano)); !strings.Contains(got,
+		"the-last-word") {
 		t.Errorf("before its end the screen was\n%s", got)
 	}
 	if _, events := f.castScreen(); !strings.Contains(events[len(events)-1].Data+events[len(events)-2].Data, "\x1b") {
@@ -71,7 +73,7 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	}
 }
 
-// TestAnArmsEarlierStartsCanBeSeen: they are kept within the same bound.
+// TestAnArmsEarlierStartsCanBeSeen: earlier starts share the bound of the arm.
 func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
@@ -80,14 +82,17 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	f.again()
 	between := time.Now().UTC()
 	f.answers("in-the-second-start")
-	if past := f.must("arm", "screen", f.name, "--at", first.Format(time.RFC3339Nano)); !strings.Contains(past, "in-the-first-start") {
+	if past := f.must("arm", "screen", f.name, "--at", first.Format(time.RFC3339Nano)); !strings.Contains(past,
+		"in-the-first-start") {
 		t.Errorf("the screen of %s is\n%s", first, past)
 	}
-	if now := f.must("arm", "screen", f.name, "--at", between.Format(time.RFC3339Nano)); strings.Contains(now, "in-the-first-start") {
+	if now := f.must("arm", "screen", f.name, "--at", between.Format(time.RFC3339Nano)); strings.Contains(now,
+		"in-the-first-start") {
 		t.Errorf("the second start began with\n%s", now)
 	}
 	of := func(generation string) string { return f.must("arm", "record", f.name, "--generation", generation) }
-	if one, two := of("1"), of("2"); !strings.Contains(one, "in-the-first-start") || strings.Contains(one, "in-the-second") || !strings.Contains(two, "in-the-second") {
+	if one, two := of("1"), of("2"); !strings.Contains(one, "in-the-first-start") ||
+		strings.Contains(one, "in-the-second") || !strings.Contains(two, "in-the-second") {
 		t.Error("the recordings of two starts are not told apart")
 	}
 	f.fails(2, "arm", "record", f.name, "--generation", "0")
@@ -95,21 +100,21 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
-	f.again() // the second start has more than is kept now
+	f.again() // the second start now has more output than is kept
 	f.again()
 	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message, "there are 3 to 4") {
 		t.Errorf("a start that is deleted: %q", e.Message)
 	}
 }
 
-// again ends the arm and starts it anew.
+// again ends the arm and starts it again.
 func (f *fake) again() {
 	f.t.Helper()
 	f.must("arm", "kill", f.name)
 	f.must("arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake")
 }
 
-// floods has the arm write more than is kept, and fails when it stays on disk.
+// floods makes the arm write more than is kept, and fails if all of it stays on disk.
 func (f *fake) floods() {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "flood 20\nsay it-is-over", "--wait")
@@ -122,7 +127,7 @@ func (f *fake) floods() {
 		if err == nil {
 			size += info.Size()
 		}
-		return nil // what goes meanwhile takes no room
+		return nil // a file that is deleted meanwhile takes no room
 	}))
 	if size > 16<<20 {
 		f.t.Errorf("after a flood of 20 MiB %d bytes are on disk", size)
@@ -163,7 +168,8 @@ func TestMomentsAreReadAsPeopleWriteThem(t *testing.T) {
 		"--30s":                        "", "soon": "", "": "", "25:00:00": "",
 	} {
 		got, err := parseMoment(text, now)
-		if want == "" && coleo.ErrorCode(err) != coleo.EInvalid || want != "" && (err != nil || got.UTC().Format(time.RFC3339Nano) != want) {
+		if want == "" && coleo.ErrorCode(err) != coleo.EInvalid || want != "" &&
+			(err != nil || got.UTC().Format(time.RFC3339Nano) != want) {
 			t.Errorf("%q is %s (%v), want %q", text, got, err, want)
 		}
 	}

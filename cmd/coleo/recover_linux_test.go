@@ -14,8 +14,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// killed are the processes that may die at any moment, and what `up` must
-// start then.
+// killed maps the processes that may die at any moment to what `up` must then start.
 var killed = map[string]struct {
 	verbs   []string
 	started []string
@@ -25,8 +24,8 @@ var killed = map[string]struct {
 	"both":           {[]string{"serve", "agent"}, []string{"serve", "a host agent"}},
 }
 
-// survives kills processes in the middle of a run and checks that nothing of
-// it is lost.
+// survives kills processes in the middle of a run and checks that nothing of the run is
+// lost.
 func (w *world) survives(name string, pid int, run, want string, verbs, started []string) {
 	w.t.Helper()
 	before := w.wait(name, coleo.Processing)
@@ -61,13 +60,15 @@ func (w *world) awaitRun(run string) coleo.RunEnd {
 	return end
 }
 
-// recovers recovers an arm and checks how, and that the process is another one
-// if and only if it says so.
+// recovers recovers an arm and checks the mode. The process must be a new one exactly if
+// the mode says so.
 func (w *world) recovers(name string, mode coleo.RecoveryMode, pid int) coleo.SpawnReply {
 	w.t.Helper()
 	reply := decode[coleo.SpawnReply](w, "arm", "recover", name)
-	if reply.RecoveryMode != mode || (reply.PID == pid) != (mode == coleo.RecoveryReattached) || reply.Spawned == (mode == coleo.RecoveryReattached) {
-		w.t.Errorf("recover = %s, process %d (was %d), spawned %v; want %s", reply.RecoveryMode, reply.PID, pid, reply.Spawned, mode)
+	if reply.RecoveryMode != mode || (reply.PID == pid) != (mode == coleo.RecoveryReattached) ||
+		reply.Spawned == (mode == coleo.RecoveryReattached) {
+		w.t.Errorf("recover = %s, process %d (was %d), spawned %v; want %s",
+			reply.RecoveryMode, reply.PID, pid, reply.Spawned, mode)
 	}
 	if !runs(reply.PID) {
 		w.t.Errorf("process %d of the recovered arm does not run", reply.PID)
@@ -92,8 +93,8 @@ func TestAStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 	}
 }
 
-// TestEveryOpenRunEndsWhenTheHostAgentIsKilled: a prompt that the agent CLI has
-// taken into its queue opens a run beside the one that it works on.
+// TestEveryOpenRunEndsWhenTheHostAgentIsKilled: a prompt in the agent CLI's own queue
+// opens a second run beside the current one.
 func TestEveryOpenRunEndsWhenTheHostAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -164,7 +165,8 @@ func TestAnAgentCLIThatDiedIsRestarted(t *testing.T) {
 	if arm.Status != coleo.StatusStopped {
 		t.Errorf("status %s, want %s", arm.Status, coleo.StatusStopped)
 	}
-	if e := f.fails(13, "arm", "prompt", f.name, "hello"); e.Code != coleo.EExited || !strings.Contains(e.Message, "recover") {
+	if e := f.fails(13, "arm", "prompt", f.name, "hello"); e.Code != coleo.EExited ||
+		!strings.Contains(e.Message, "recover") {
 		t.Errorf("prompt to a dead arm = %+v, want %s and what to do", e, coleo.EExited)
 	}
 	f.recovers(f.name, coleo.RecoveryRestarted, f.pid)
@@ -172,7 +174,7 @@ func TestAnAgentCLIThatDiedIsRestarted(t *testing.T) {
 	f.answers("second")
 }
 
-// leaves makes the agent CLI leave a child that ignores signals.
+// leaves makes the agent CLI start a child that ignores signals.
 func (f *fake) leaves() int {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "--wait", "ignore hup\nchild stubborn")

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// TestARunningArmTakesChangedRules: without a restart, at once; and a broken
-// description changes nothing but is told with its line.
+// TestARunningArmTakesChangedRules: it does so at once and without a restart. A broken
+// description changes nothing, but is reported with its line.
 func TestARunningArmTakesChangedRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -25,25 +25,24 @@ import (
 	"coleo.dev/holder"
 )
 
-// The rogue is a program that an agent CLI has started, and that tries to answer
-// the agent CLI's dialog without the user. It waits for the file rogueGo, tries
-// each way, and leaves what came of them in rogueDone.
+// The rogue is a program that an agent CLI has started. It tries to answer the agent
+// CLI's dialog in the user's place. It waits for the file rogueGo, tries each way, and
+// writes the results to rogueDone.
 const (
 	rogueGo   = ".rogue-go"
 	rogueDone = ".rogue.json"
 )
 
-// What came of a way.
+// The results of a way.
 const (
 	refused  = "refused"
 	possible = "possible without a sandbox"
 )
 
-// way is one attempt to command Coleo from inside an arm. It returns what came
-// of it.
+// way is one attempt to control Coleo from inside an arm.
 type way struct {
 	name string
-	try  func(r rogue) error // nil: it got through
+	try  func(r rogue) error // nil if the attempt succeeded
 }
 
 type rogue struct{ dir, arm string } // COLEO_DIR, and the name of its own arm
@@ -107,7 +106,7 @@ func (r rogue) coleo(args ...string) error {
 
 func (r rogue) shell(script string) error { return r.runs(exec.Command("/bin/sh", "-c", script)) }
 
-// runs runs a command, which must say that it is refused for being in an arm.
+// runs runs a command. Coleo must refuse the command because it runs inside an arm.
 func (r rogue) runs(cmd *exec.Cmd) error {
 	cmd.Env = append(os.Environ(), "COLEO_DIR="+r.dir)
 	out, err := cmd.CombinedOutput()
@@ -130,7 +129,7 @@ func (r rogue) bus() error {
 	return nil
 }
 
-// folder is where the holder of the arm lives.
+// folder returns the folder of the arm's holder.
 func (r rogue) folder() string {
 	found, _ := filepath.Glob(r.path("state/arms/*/g1"))
 	for _, dir := range found {
@@ -161,7 +160,7 @@ func (r rogue) hold(nonce string) error {
 	return err
 }
 
-// injects types ENTER into the terminal of the arm.
+// injects types ENTER into the arm's terminal.
 func (r rogue) injects() error {
 	key := byte('\r')
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
@@ -169,7 +168,8 @@ func (r rogue) injects() error {
 		return err
 	}
 	defer tty.Close()
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCSTI, uintptr(unsafe.Pointer(&key))); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCSTI,
+		uintptr(unsafe.Pointer(&key))); errno != 0 {
 		return errno
 	}
 	return nil
@@ -199,7 +199,7 @@ func (r rogue) memory() error {
 	return err
 }
 
-// token asks for nothing but the list of arms: that it is answered is enough.
+// token only asks for the list of arms. An answer is enough.
 func (r rogue) token() error {
 	token, err := os.ReadFile(r.path("state/token"))
 	if err != nil {
@@ -225,13 +225,14 @@ func (r rogue) token() error {
 	return nil
 }
 
-// settings writes a file that has no effect, where one with an effect could be.
+// settings writes a file without any effect, in a place where another file would have
+// one.
 func (r rogue) settings() error {
 	return os.WriteFile(r.path("config/harnesses/rogue.txt"), nil, 0o600)
 }
 
-// newStrangersWorld makes a world of another user: root is refused nothing by
-// the kernel, so what a user's arm can do only shows there.
+// newStrangersWorld creates a world of another user. The kernel refuses nothing to root,
+// so only such a world shows what an arm of a user can do.
 func newStrangersWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -241,7 +242,7 @@ func newStrangersWorld(t *testing.T) *world {
 	self, err := os.ReadFile("/proc/self/exe")
 	w.check(err)
 	for _, name := range []string{"coleo", "fakeagent", "printer", "rogue"} {
-		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700)) // a link would share its owner with the test binary
+		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700)) // a link would have the owner of the test binary
 		w.check(os.Rename(w.path("bin/"+name+".copy"), w.path("bin/"+name)))
 	}
 	w.giveAway(w.dir)
@@ -249,7 +250,7 @@ func newStrangersWorld(t *testing.T) *world {
 	return w
 }
 
-// giveAway makes the stranger the owner of a folder and all in it.
+// giveAway makes the stranger the owner of a folder and everything in it.
 func (w *world) giveAway(dir string) {
 	w.t.Helper()
 	w.check(filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -260,7 +261,7 @@ func (w *world) giveAway(dir string) {
 	}))
 }
 
-// attacked tells the rogue to go, and checks what came of each way.
+// attacked starts the rogue's attempts, and checks the result of each way.
 func (w *world) attacked(workdir string) {
 	w.t.Helper()
 	w.check(os.WriteFile(filepath.Join(workdir, rogueGo), nil, 0o644))
@@ -272,13 +273,14 @@ func (w *world) attacked(workdir string) {
 	want := documented(w.t)
 	for _, way := range ways() {
 		w.t.Logf("%s: %s", way.name, strings.ReplaceAll(got[way.name], "\n", " "))
-		if !strings.HasPrefix(got[way.name], want[way.name]) || want[way.name] == "" || strings.Contains(got[way.name], "for another reason") {
+		if !strings.HasPrefix(got[way.name], want[way.name]) || want[way.name] == "" ||
+			strings.Contains(got[way.name], "for another reason") {
 			w.t.Errorf("%s: %s; docs/security.md says %q", way.name, got[way.name], want[way.name])
 		}
 	}
 }
 
-// documented returns what docs/security.md says of each way, by its table.
+// documented returns the result of each way according to the table in docs/security.md.
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/security.md")
@@ -295,8 +297,8 @@ func documented(t *testing.T) map[string]string {
 	return out
 }
 
-// A real Claude Code asks, and a program that its model has had it start before
-// tries to answer in the user's place.
+// A real Claude Code asks. A program that its model made it start earlier tries to answer
+// in the user's place.
 func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	t.Parallel()
 	needClaude(t)
@@ -323,7 +325,7 @@ func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	}
 }
 
-// Every way of the table is tried, and every way that is tried stands there.
+// Every way in the table is tried, and every way that is tried is in the table.
 func TestTheTableOfWaysIsWhole(t *testing.T) {
 	t.Parallel()
 	docs := documented(t)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// exitCodes says what a failure exits with; docs/cli.md lists them for people.
-// What is not listed exits with 1.
+// exitCodes maps error codes to exit codes. docs/cli.md lists them for users. Any other
+// failure exits with 1.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -38,7 +38,7 @@ var exitCodes = map[coleo.Code]int{
 	coleo.ETurnInterrupted: 18,
 }
 
-// exit is an error that says nothing more: the verb has printed its result.
+// exit is an error without a message. The verb has already printed its result.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -75,15 +75,17 @@ func newRootCommand() *cobra.Command {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})
 	root.AddCommand(
-		newUpCommand(), newDownCommand(), newDoctorCommand(), newManCommand(), newBackupCommand(), newRepairCommand(), newWebCommand(), newAuditCommand(),
+		newUpCommand(), newDownCommand(), newDoctorCommand(), newManCommand(), newBackupCommand(), newRepairCommand(),
+		newWebCommand(), newAuditCommand(),
 		newServeCommand(), newAgentCommand(), newArmCommand(), newHarnessCommand(),
-		newModelsCommand(), newModelserverCommand(), newScriptedModelCommand(), newScreenCommand(), newHoldCommand(), newHookCommand(), newProbeCommand(), newVersionCommand(),
+		newModelsCommand(), newModelserverCommand(), newScriptedModelCommand(), newScreenCommand(), newHoldCommand(),
+		newHookCommand(), newProbeCommand(), newVersionCommand(),
 	)
 	completeAll(root)
 	return root
 }
 
-// printError writes one line for people, or the error as JSON for programs.
+// printError writes one line for users, or the error as JSON for programs.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -103,7 +105,7 @@ func printError(w io.Writer, err error, asJSON bool) {
 	}
 }
 
-// wantsJSON tells whether --json was given.
+// wantsJSON reports whether --json was given.
 func wantsJSON(c *cobra.Command) bool {
 	on, _ := c.Flags().GetBool("json")
 	return on
@@ -115,14 +117,14 @@ func printJSON(c *cobra.Command, v any) error {
 	return e.Encode(v)
 }
 
-// group makes a verb that only has verbs below it.
+// group returns a verb that only has other verbs below it.
 func group(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's own value, which it sets too late for us
+		SuggestionsMinimumDistance: 2, // cobra's own value, which cobra sets too late here
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
@@ -131,12 +133,13 @@ func group(use, short string) *cobra.Command {
 			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 				hint = "; did you mean " + near[0] + "?"
 			}
-			return coleo.Errorf(coleo.EInvalid, "%s has no verb %q%s (see %s --help)", c.CommandPath(), args[0], hint, c.CommandPath())
+			return coleo.Errorf(coleo.EInvalid, "%s has no verb %q%s (see %s --help)",
+				c.CommandPath(), args[0], hint, c.CommandPath())
 		},
 	}
 }
 
-// exactly makes cobra's argument count a usage error.
+// exactly returns a usage error for a wrong number of arguments.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -146,7 +149,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// atMost makes too many arguments a usage error.
+// atMost returns a usage error for too many arguments.
 func atMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

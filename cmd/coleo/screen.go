@@ -19,7 +19,7 @@ type screenFlags struct {
 	size     string
 	at       float64 // seconds
 	atEnd    bool
-	chunk    int // bytes; 0: as recorded
+	chunk    int // bytes; 0 means as recorded
 	emulator string
 }
 
@@ -41,14 +41,15 @@ FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 			return say(c, strings.TrimRight(strings.Join(screen.Lines, "\n"), "\n"), screen)
 		},
 	}
-	c.Flags().StringVar(&f.size, "size", "", "COLSxROWS instead of the recording's own and its resizes (raw bytes: 120x40)")
+	c.Flags().StringVar(&f.size, "size", "",
+		"COLSxROWS instead of the recording's own and its resizes (raw bytes: 120x40)")
 	c.Flags().Float64Var(&f.at, "at", 0, "seconds into the recording (default, and beyond it: its end)")
 	c.Flags().IntVar(&f.chunk, "chunk", 0, "split the output into writes of so many bytes")
 	c.Flags().StringVar(&f.emulator, "emulator", "core", "core, or vt10x to compare with")
 	return c
 }
 
-// render plays a recording up to a moment and returns the screen.
+// render replays a recording up to a moment and returns the screen.
 func render(path string, f screenFlags) (coleo.Screen, error) {
 	open, known := map[string]func(cols, rows int) pty.Screen{
 		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
@@ -79,7 +80,7 @@ func render(path string, f screenFlags) (coleo.Screen, error) {
 	return play(open(cols, rows), cast, f), nil
 }
 
-// readRecording reads the file at path.
+// readRecording reads the recording at path.
 func readRecording(path string) (*pty.Cast, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -106,7 +107,7 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause is err without the path, which is said already.
+// rootCause returns err without the path, which the message already has.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -116,7 +117,7 @@ func rootCause(err error) error {
 }
 
 const (
-	mostCells = 1000 // in a row or column of a screen, as package pty has it
+	mostCells = 1000 // maximum of a screen's row or column, as in package pty
 	sizeHelp  = "--size %q: write it as COLSxROWS, such as 120x40, at most 1000x1000"
 )
 
@@ -150,7 +151,7 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write gives output to a screen, whole or in pieces.
+// write writes output to a screen, whole or in pieces.
 func write(s pty.Screen, p []byte, chunk int) {
 	if chunk == 0 {
 		chunk = max(len(p), 1)

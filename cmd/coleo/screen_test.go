@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// screenOf is what `coleo screen` prints and exits with.
+// screenOf returns the output and the exit code of `coleo screen`.
 func screenOf(t *testing.T, args ...string) (out, failure string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -23,7 +23,7 @@ func screenOf(t *testing.T, args ...string) (out, failure string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// recorded writes text to a file whose name says nothing.
+// recorded writes text to a file whose name does not show the format.
 func recorded(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "recording.txt")
@@ -33,20 +33,23 @@ func recorded(t *testing.T, text string) string {
 	return path
 }
 
-// packed is a text as gzip packs it.
+// packed returns text compressed by gzip.
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(text)) // a buffer takes all
+	_, _ = w.Write([]byte(text)) // a buffer accepts everything
 	_ = w.Close()
 	return b.String()
 }
 
 const (
 	castV2 = `{"version": 2, "width": 20, "height": 4}` + "\n" +
-		`[0.5, "o", "one\r\n"]` + "\n" + `[1.0, "i", "typed"]` + "\n" + `[1.5, "r", "30x5"]` + "\n" + `[2.0, "o", "two 漢🟢x"]` + "\n" + `[2.5, "m", "mark"]` + "\n"
-	castV3 = "\ufeff" + `{"version": 3, "term": {"cols": 20, "rows": 4, "type": "xterm"}, "tags": []}` + "\r\n" + "# comment\r\n" +
-		`[0.5, "o", "one\r\n"]` + "\r\n" + `[0.5, "i", "typed"]` + "\r\n" + `[0.5, "r", "30x5"]` + "\r\n" + `[0.5, "o", "two 漢🟢x"]` + "\r\n" + `[0.5, "x", "0"]` + "\r\n"
+		`[0.5, "o", "one\r\n"]` + "\n" + `[1.0, "i", "typed"]` + "\n" + `[1.5, "r", "30x5"]` + "\n" +
+		`[2.0, "o", "two 漢🟢x"]` + "\n" + `[2.5, "m", "mark"]` + "\n"
+	castV3 = "\ufeff" + `{"version": 3, "term": {"cols": 20, "rows": 4, "type": "xterm"}, "tags": []}` +
+		"\r\n" + "# comment\r\n" +
+		`[0.5, "o", "one\r\n"]` + "\r\n" + `[0.5, "i", "typed"]` + "\r\n" + `[0.5, "r", "30x5"]` + "\r\n" +
+		`[0.5, "o", "two 漢🟢x"]` + "\r\n" + `[0.5, "x", "0"]` + "\r\n"
 )
 
 func TestScreenRendersWhatItsContentSays(t *testing.T) {
@@ -82,7 +85,8 @@ func TestScreenRendersWhatItsContentSays(t *testing.T) {
 
 func TestScreenAsJSON(t *testing.T) {
 	t.Parallel()
-	out, failure, code := screenOf(t, recorded(t, castV2+`[3, "o", "\u001b]0;t\u0007\u001b[?25l\u001b[?2004h\u001b[?1049h漢"]`), "--json")
+	out, failure, code := screenOf(t,
+		recorded(t, castV2+`[3, "o", "\u001b]0;t\u0007\u001b[?25l\u001b[?2004h\u001b[?1049h漢"]`), "--json")
 	if code != 0 || failure != "" {
 		t.Fatalf("%q, exit %d", failure, code)
 	}
@@ -111,14 +115,16 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want []string // of the line
+		want []string // in the error line
 	}{
 		{"no such file", []string{filepath.Join(dir, "nothing")}, []string{"nothing: no such file", "give an asciicast"}},
 		{"a directory", []string{dir}, []string{dir + " is a directory", "give an asciicast"}},
 		{"an empty file", []string{recorded(t, "")}, []string{"is empty", "give an asciicast"}},
 		{"a broken line", []string{recorded(t, castV2+`[4, "o"`)}, []string{"line 7: not a JSON array", "mend that line"}},
-		{"a bad resize", []string{recorded(t, castV2+`[4, "r", "wide"]`)}, []string{`line 7: resize to "wide" is not COLSxROWS`}},
-		{"another version", []string{recorded(t, `{"version": 1, "width": 2, "height": 3}`)}, []string{"line 1: asciicast version 1; only 2 and 3"}},
+		{"a bad resize", []string{recorded(t, castV2+`[4, "r", "wide"]`)},
+			[]string{`line 7: resize to "wide" is not COLSxROWS`}},
+		{"another version", []string{recorded(t, `{"version": 1, "width": 2, "height": 3}`)},
+			[]string{"line 1: asciicast version 1; only 2 and 3"}},
 		{"no size", []string{recorded(t, `{"version": 2}`)}, []string{"line 1: the header gives no terminal size"}},
 		{"a bad size", []string{good, "--size", "wide"}, []string{`--size "wide": write it as COLSxROWS, such as 120x40`}},
 		{"a size of nothing", []string{good, "--size", "0x5"}, []string{`--size "0x5"`, "120x40"}},
@@ -126,7 +132,8 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 		{"a time before the start", []string{good, "--at", "-1"}, []string{"--at -1: give seconds"}},
 		{"a time that is none", []string{good, "--at", "nan"}, []string{"--at NaN: give seconds"}},
 		{"a negative chunk", []string{good, "--chunk", "-7"}, []string{"--chunk -7: give a number of bytes"}},
-		{"an unknown emulator", []string{good, "--emulator", "xterm"}, []string{`--emulator "xterm": there are core and vt10x`}},
+		{"an unknown emulator", []string{good, "--emulator", "xterm"},
+			[]string{`--emulator "xterm": there are core and vt10x`}},
 		{"no file", nil, []string{"takes a file"}},
 		{"two files", []string{good, good}, []string{"takes a file"}},
 	}

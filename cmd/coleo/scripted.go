@@ -21,25 +21,25 @@ import (
 )
 
 const (
-	// scriptedVerb is the verb behind which an arm with the scripted model runs.
+	// scriptedVerb is the verb that runs an arm with the scripted model.
 	scriptedVerb = "scripted-model"
-	// scriptedReady is what the model's own process says when it listens.
+	// scriptedReady is the word that the model's own process sends when it listens.
 	scriptedReady = "ready"
-	// scriptedTimeout bounds how long that may take: it opens one socket, but a
-	// loaded machine may take seconds to start a process.
+	// scriptedTimeout bounds the wait for that word. The model opens only one socket, but
+	// a loaded machine may take seconds to start a process.
 	scriptedTimeout = 20 * time.Second
 	// scriptedRecord is how many requests the model remembers. Nobody reads them.
 	scriptedRecord = 10
-	// maxScript bounds a script, in bytes: a request to the API has at most 1 MiB.
+	// maxScript bounds a script, in bytes. A request to the API has at most 1 MiB.
 	maxScript = 512 << 10
 )
 
-// scriptedFlags are the flags of the scripted model. The verb is carried out by up
-// to three processes: the first enters a network namespace, where it becomes the
-// second, which starts the third and becomes the agent CLI. The third is the model.
+// scriptedFlags are the flags of the scripted model. Up to three processes carry out the
+// verb. The first enters a network namespace and there becomes the second. The second
+// starts the third and then becomes the agent CLI. The third is the model.
 type scriptedFlags struct {
 	addr, script string
-	inside       bool // this process is in a network namespace of its own
+	inside       bool // this process is in its own network namespace
 	serve        bool // this process is the model
 }
 
@@ -66,7 +66,7 @@ func newScriptedModelCommand() *cobra.Command {
 	return c
 }
 
-// enter becomes the same command in a network namespace of its own.
+// enter replaces this process with the same command in a new network namespace.
 func (f scriptedFlags) enter(args []string) error {
 	if _, err := f.rules(); err != nil {
 		return err
@@ -83,8 +83,9 @@ func (f scriptedFlags) enter(args []string) error {
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
-// become starts the model and becomes the command. Its process stays the same one,
-// so whoever started it follows the command. Without a command it only tries.
+// become starts the model and replaces this process with the command. The process stays
+// the same one, so its parent follows the command. Without a command, become only checks
+// that the model starts.
 func (f scriptedFlags) become(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
@@ -102,7 +103,7 @@ func (f scriptedFlags) become(args []string) error {
 	return fmt.Errorf("start %s: %w", args[0], syscall.Exec(args[0], args, os.Environ()))
 }
 
-// again is the command line of this verb with one more flag.
+// again returns the command line of this verb with one more flag.
 func (f scriptedFlags) again(flag string) ([]string, error) {
 	program, err := self()
 	argv := []string{program, scriptedVerb, flag, "--addr", f.addr}
@@ -112,10 +113,10 @@ func (f scriptedFlags) again(flag string) ([]string, error) {
 	return argv, err
 }
 
-// startModel starts the model as a process of its own and returns when it listens.
-// The terminal is not the model's, and of the environment it gets the arm's mark
-// alone. It ends with the arm: the holder ends all that is left when the agent CLI
-// has ended.
+// startModel starts the model as its own process and returns when it listens. The model
+// does not get the terminal. Its environment has the arm's mark and GOMAXPROCS only. The
+// model ends with the arm, because the holder ends all remaining processes after the
+// agent CLI has ended.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.again("--serve")
 	if err != nil {
@@ -146,8 +147,7 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	return nil, coleo.Errorf(coleo.EInternal, "start the scripted model: %s", line)
 }
 
-// answer is the model. It says on its fourth descriptor that it listens, or why it
-// does not.
+// answer is the model. On descriptor 3 it sends that it listens, or why it does not.
 func (f scriptedFlags) answer(ctx context.Context) error {
 	say := os.NewFile(3, "starter")
 	server, err := f.listen()
@@ -182,7 +182,7 @@ func (f scriptedFlags) rules() (modelserver.Script, error) {
 	return script, nil
 }
 
-// readScript returns the text of a script that can be followed.
+// readScript returns the text of a valid script.
 func readScript(path string) (string, error) {
 	if _, err := (scriptedFlags{script: path}).rules(); err != nil {
 		return "", err
@@ -197,9 +197,9 @@ func readScript(path string) (string, error) {
 	return string(raw), nil
 }
 
-// tryScripted tells beforehand why an arm with the scripted model cannot be
-// started here. There is no way around the namespace: without it an agent CLI of
-// which nobody expects that it costs anything could reach the network.
+// tryScripted checks in advance whether an arm with the scripted model can start here.
+// The namespace is required. Without it, an agent CLI that nobody expects to cost
+// anything could reach the network.
 func tryScripted(ctx context.Context) error {
 	program, err := self()
 	if err != nil {
@@ -212,7 +212,8 @@ func tryScripted(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr = io.Discard, &said
 	if err := cmd.Run(); err != nil {
 		why := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(said.String()), "\n", "; "), "coleo: ")
-		return coleo.Errorf(coleo.EUnsupported, "nothing was started: an arm with the scripted model runs in a network namespace of its own, and this system gives none (%s); 'coleo modelserver' and --endpoint work without one", why)
+		return coleo.Errorf(coleo.EUnsupported,
+			"nothing was started: an arm with the scripted model runs in a network namespace of its own, and this system gives none (%s); 'coleo modelserver' and --endpoint work without one", why)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// needAgent skips a test whose agent CLI is not installed, unless COLEO_REQUIRE
-// names its harness.
+// needAgent skips a test whose agent CLI is not installed, unless COLEO_REQUIRE names its
+// harness.
 func needAgent(t *testing.T, harness, command string) {
 	t.Helper()
 	if !netns.Isolated() {
@@ -37,7 +37,7 @@ func needAgent(t *testing.T, harness, command string) {
 	t.Skipf("%s is not installed: make agents", harness)
 }
 
-// netOf names the network namespace of a process.
+// netOf returns the name of a process's network namespace.
 func (w *world) netOf(pid int) string {
 	w.t.Helper()
 	name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
@@ -56,11 +56,13 @@ func (w *world) answered(arm, prompt, want string) {
 
 func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 	t.Parallel()
-	for harness, command := range map[string]string{"claude-code": "claude", "opencode": "opencode", "codex": "codex", "gemini": "gemini", "aider": "aider"} {
+	for harness, command := range map[string]string{"claude-code": "claude", "opencode": "opencode", "codex": "codex",
+		"gemini": "gemini", "aider": "aider"} {
 		t.Run(harness, func(t *testing.T) {
 			needAgent(t, harness, command)
 			w := newWorld(t, "")
-			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", harness, "--model", "scripted")
+			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", harness,
+				"--model", "scripted")
 			if first.Arm.State != coleo.Idle || first.Arm.Model != coleo.ModelScripted {
 				t.Fatalf("the arm is %+v, want it idle, with the scripted model", first.Arm)
 			}
@@ -84,7 +86,7 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			w.wait("one", coleo.Dead)
 			w.must("arm", "recover", "one")
 			if w.the(scriptedVerb); harness == "gemini" {
-				return // what it draws of the conversation that it takes up can be read as an answer
+				return // its drawing of the resumed conversation could be read as an answer
 			}
 			says()
 		})
@@ -98,7 +100,7 @@ func TestAnArmWithTheScriptedModelHasNoNetworkAndAHomeOfItsOwn(t *testing.T) {
 	w.scripted(f)
 }
 
-// The same without root, where the network namespace needs a user namespace.
+// The same test without root. The network namespace then needs a user namespace.
 func TestAnyUserGetsAnArmWithTheScriptedModel(t *testing.T) {
 	t.Parallel()
 	w := newStrangersWorld(t)
@@ -109,10 +111,12 @@ func TestAnyUserGetsAnArmWithTheScriptedModel(t *testing.T) {
 
 func (w *world) scripted(f *fake) {
 	w.t.Helper()
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake", "--model", "scripted", "-e", "GIVEN=x")
+	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake", "--model",
+		"scripted", "-e", "GIVEN=x")
 	model, host := w.the(scriptedVerb), w.the("agent")
 	if here := w.netOf(reply.PID); here == w.netOf(host) || here != w.netOf(model) {
-		w.t.Errorf("network namespaces: of the agent CLI %s, of its model %s, of the host agent %s", here, w.netOf(model), w.netOf(host))
+		w.t.Errorf("network namespaces: of the agent CLI %s, of its model %s, of the host agent %s",
+			here, w.netOf(model), w.netOf(host))
 	}
 	out, err := exec.Command("nsenter", "-t", strconv.Itoa(reply.PID), "-n", "cat", "/proc/net/dev").Output()
 	if lines := strings.Count(string(out), ":"); err != nil || lines != 1 || !strings.Contains(string(out), "lo:") {
@@ -120,7 +124,8 @@ func (w *world) scripted(f *fake) {
 	}
 	f.sees("HOME", w.path("state/arms/"+reply.Arm.ID+"/home"))
 	f.sees("GIVEN", "x")
-	if argv, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", reply.PID)); err != nil || !strings.HasPrefix(string(argv), w.path("bin/fakeagent")) {
+	if argv, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", reply.PID)); err != nil ||
+		!strings.HasPrefix(string(argv), w.path("bin/fakeagent")) {
 		w.t.Errorf("the arm's process is %q, %v; want the agent CLI itself", argv, err)
 	}
 	f.answers("here")
@@ -140,7 +145,8 @@ func TestAnArmFollowsItsScript(t *testing.T) {
 	w.write("a.json", `{"rules":[{"when":{"matches":"^what is (\\w+)"},"reply":[{"text":"${1} is `+first+`"}]}]}`)
 	w.write("b.json", `{"rules":[{"reply":[{"text":"`+second+`"}]}]}`)
 	dir := w.workdirOf("one")
-	w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted", "--script", w.path("a.json"))
+	w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "claude-code", "--model", "scripted", "--script",
+		w.path("a.json"))
 	w.answered("one", "what is it?", "it is "+first)
 	w.answered("one", "nothing of that", "ECHO: nothing of that")
 	w.check(os.Remove(w.path("a.json"))) // the arm has a copy
@@ -178,8 +184,11 @@ func TestWhatDoesNotGoWithTheScriptedModelIsRefused(t *testing.T) {
 			t.Errorf("%v\nwant exit 2 and one line with %q", r, c.want)
 		}
 	}
-	w.env = append(slices.DeleteFunc(w.env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }), "PATH="+w.path("bin"))
-	if r := w.run("arm", "spawn", "-n", "one", "-w", w.dir, "--harness", "fake", "--model", "scripted"); r.code != 2 || !strings.Contains(r.err, "nothing was started") || !strings.Contains(r.err, "util-linux") || strings.Count(r.err, "\n") != 1 {
+	w.env = append(slices.DeleteFunc(w.env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }),
+		"PATH="+w.path("bin"))
+	if r := w.run("arm", "spawn", "-n", "one", "-w", w.dir, "--harness", "fake", "--model", "scripted"); r.code != 2 ||
+		!strings.Contains(r.err, "nothing was started") || !strings.Contains(r.err, "util-linux") ||
+		strings.Count(r.err, "\n") != 1 {
 		t.Errorf("%v\nwant exit 2 and one line that says what is missing", r)
 	}
 }
@@ -193,7 +202,8 @@ func TestTheDemonstrationTellsWhatItSees(t *testing.T) {
 	for _, name := range []string{"claude", "opencode"} {
 		arm := w.arm(name)
 		for _, want := range []string{
-			name + " is waiting_approval, and asks: " + arm.Dialog.Title, `Its last answer: "hello-from-` + name + `"`, "coleo arm approve " + name,
+			name + " is waiting_approval, and asks: " + arm.Dialog.Title, `Its last answer: "hello-from-` +
+				name + `"`, "coleo arm approve " + name,
 		} {
 			if !strings.Contains(told, want) {
 				t.Errorf("the demonstration does not say %q:\n%s", want, told)
@@ -207,7 +217,8 @@ func TestTheDemonstrationTellsWhatItSees(t *testing.T) {
 	w.wait("claude", coleo.Idle)
 	w.must("arm", "kill", "opencode")
 	told = w.must("up", "--demo")
-	if !strings.Contains(told, "claude is idle\n") || strings.Contains(told, "coleo arm approve claude") || !strings.Contains(told, "coleo arm approve opencode") {
+	if !strings.Contains(told, "claude is idle\n") || strings.Contains(told, "coleo arm approve claude") ||
+		!strings.Contains(told, "coleo arm approve opencode") {
 		t.Errorf("after the first arm was answered the demonstration says\n%s", told)
 	}
 }

@@ -37,7 +37,8 @@ func newServeCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
-	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
+	c.Flags().StringVar(&onWait, "notify", "",
+		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
 	return c
 }
 
@@ -55,7 +56,7 @@ func serve(ctx context.Context, s setup) error {
 		return opening(err)
 	}
 	defer db.Close()
-	if err := s.leaveWord("serve", os.Getpid()); err != nil { // the database is this process's alone
+	if err := s.leaveWord("serve", os.Getpid()); err != nil { // this process has the database, so no other serve runs
 		return err
 	}
 	defer s.takeBack("serve")
@@ -67,7 +68,8 @@ func serve(ctx context.Context, s setup) error {
 	defer conn.Close()
 	b := brain.New(brain.Config{
 		DB: db, Bus: conn, Registry: reg, Log: log, Now: wallClock,
-		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model, OnPartition: s.Arms.OnPartition},
+		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
+			OnPartition: s.Arms.OnPartition},
 	})
 	if s.Notify != "" {
 		go notify(ctx, b, s.Notify, log)
@@ -111,8 +113,8 @@ func openBus(s setup) (*bus.Server, *bus.Conn, error) {
 	return server, conn, nil
 }
 
-// listenAndServe serves the API on loopback, with a token, and on a path
-// socket for the same user, without one.
+// listenAndServe serves the API over TCP on loopback, with a token. It also serves the
+// API on a unix socket for the same user, without a token.
 func listenAndServe(ctx context.Context, s setup, b *brain.Brain, log *slog.Logger) error {
 	token, err := secret(s.Token())
 	if err != nil {

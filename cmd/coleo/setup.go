@@ -16,8 +16,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// setup is what every verb works with: folders, settings, harnesses. It is the
-// only place that reads the environment.
+// setup has what every verb needs: the folders and the settings.
 type setup struct {
 	config.Paths
 	config.Settings
@@ -32,8 +31,8 @@ func newSetup() (setup, error) {
 	return setup{Paths: paths, Settings: settings}, err
 }
 
-// ready prepares this process to be, or to start, one of Coleo's own. Inside an
-// arm it is refused: the arm would command what keeps it.
+// ready prepares this process to be, or to start, one of Coleo's own processes. It
+// returns an error inside an arm, because an arm must not control its own host agent.
 func (s setup) ready() error {
 	if err := holder.OutsideArms(os.Getpid()); err != nil {
 		return err
@@ -42,8 +41,8 @@ func (s setup) ready() error {
 	return s.Ensure()
 }
 
-// agentPath is where agent CLIs are looked for before PATH: what the settings
-// name, COLEO_AGENTS, and Coleo's own folder.
+// agentPath returns the folders in which agent CLIs are looked up before PATH. They come
+// from the settings, from COLEO_AGENTS, and from Coleo's own folder.
 func (s setup) agentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
@@ -56,8 +55,8 @@ func (s setup) agentPath() []string {
 	return out
 }
 
-// registry returns the built-in harnesses and the user's own. A file of the
-// user's that is wrong is told on standard error and left out.
+// registry returns the built-in harnesses and the user's own. It leaves out a bad file of
+// the user and reports it on standard error.
 func (s setup) registry() (*registry.Registry, error) {
 	reg, err := s.readRegistry()
 	if reg == nil {
@@ -69,7 +68,7 @@ func (s setup) registry() (*registry.Registry, error) {
 	return reg, nil
 }
 
-// readRegistry returns the harnesses, and what is wrong with files of the user's.
+// readRegistry returns the harnesses and the errors of the user's files.
 func (s setup) readRegistry() (*registry.Registry, error) {
 	hold, err := holdCommand()
 	if err != nil {
@@ -78,8 +77,8 @@ func (s setup) readRegistry() (*registry.Registry, error) {
 	return registry.New(s.Harnesses(), hold)
 }
 
-// secret returns the content of a file that only its owner may read, and makes
-// it with a random word when it is not there.
+// secret returns the content of a file that only its owner may read. It creates the file
+// with a random word if the file is missing.
 func secret(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil && len(raw) > 0 {

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// stops stops a process by a signal and waits until it is.
+// stops stops a process with a signal, and waits until it is stopped.
 func (f *fake) stops(pid int) {
 	f.t.Helper()
 	f.check(syscall.Kill(pid, syscall.SIGSTOP))
@@ -20,9 +20,9 @@ func (f *fake) stops(pid int) {
 	until(f.t, "the process is stopped", func() bool { return holder.Look(id) == holder.Stopped })
 }
 
-// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach the
-// holder neither ends the arm nor starts it again, and takes it up when the
-// holder goes on.
+// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach the holder
+// neither ends the arm nor starts it again. It attaches to the arm when the holder
+// continues.
 func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -43,8 +43,8 @@ func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	f.answers("second")
 }
 
-// TestAPasteThatWasCutOffIsEnded: the beginning of a prompt that an agent CLI
-// could not take does not swallow the next one.
+// TestAPasteThatWasCutOffIsEnded: the start of a prompt that an agent CLI could not take
+// does not swallow the next one.
 func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -60,8 +60,8 @@ func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	f.answers("second")
 }
 
-// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: an agent CLI that stood still
-// reads it later, behind the back of who was told that it is lost.
+// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a stopped agent CLI reads the prompt
+// later. Its sender was told meanwhile that the prompt is lost.
 func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -70,7 +70,8 @@ func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	if e := f.fails(7, "arm", "prompt", f.name, "say unseen"); e.Code != coleo.EPromptLost {
 		t.Errorf("a prompt that is not seen: %+v", e)
 	}
-	if e := f.fails(11, "arm", "prompt", f.name, "say blind"); e.Code != coleo.EBusy || !strings.Contains(e.Message, "stands still") {
+	if e := f.fails(11, "arm", "prompt", f.name, "say blind"); e.Code != coleo.EBusy ||
+		!strings.Contains(e.Message, "stands still") {
 		t.Errorf("a prompt behind one that is not seen: %+v", e)
 	}
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
@@ -80,7 +81,7 @@ func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	}
 }
 
-// TestAnArmWhoseHolderStandsStillCanBeEnded: the order has it go on first.
+// TestAnArmWhoseHolderStandsStillCanBeEnded: the order first makes the holder continue.
 func TestAnArmWhoseHolderStandsStillCanBeEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

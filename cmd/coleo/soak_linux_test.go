@@ -13,12 +13,12 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// Counts of the long runs; `make soak` raises them.
+// The sizes of the long runs. `make soak` makes them larger.
 var killCount = flag.Int("kills", 8, "how often serve and the host agent are killed under load")
 
-// TestNothingIsLostWhenColeoIsKilledUnderLoad kills serve, the host agent, or
-// both, at random moments, those of their own start among them, while arms
-// print and one is prompted.
+// TestNothingIsLostWhenColeoIsKilledUnderLoad kills serve, the host agent, or both, at
+// random moments, also during their own start. Meanwhile arms print, and one arm is
+// prompted.
 func TestNothingIsLostWhenColeoIsKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -50,7 +50,7 @@ type soak struct {
 	kills, proven, refused int
 }
 
-// round sends a prompt, kills, starts again and looks what came of all that.
+// round sends a prompt, kills processes, starts them again and checks the result.
 func (s *soak) round(i int) {
 	s.t.Helper()
 	word := fmt.Sprintf("%s-%d", conformance.Nonce(), i)
@@ -63,21 +63,22 @@ func (s *soak) round(i int) {
 		s.check(up.Start())
 		pause(300)
 		s.strike()
-		_ = up.Wait() // with an error or without: somebody killed what it started
+		_ = up.Wait() // with or without an error, because its processes were killed
 	}
 	sent := prompt.Wait() == nil
 	s.must("up")
 	for name, pid := range s.pids {
 		arm := s.arm(name)
 		if arm.PID != pid || arm.Generation != 1 || !runs(pid) {
-			s.t.Fatalf("round %d: arm %s is process %d of generation %d (%s), was %d of 1", i, name, arm.PID, arm.Generation, arm.State, pid)
+			s.t.Fatalf("round %d: arm %s is process %d of generation %d (%s), was %d of 1",
+				i, name, arm.PID, arm.Generation, arm.State, pid)
 		}
 	}
 	s.wait(s.name, coleo.Idle)
 	s.arrived(word, sent)
 }
 
-// arrived checks that a prompt came whole, and once if its sender was told so.
+// arrived checks that a prompt arrived whole, and once if its sender was told so.
 func (s *soak) arrived(word string, sent bool) {
 	s.t.Helper()
 	n := 0
@@ -110,5 +111,5 @@ func (s *soak) strike() {
 	}
 }
 
-// pause lets up to so many milliseconds pass: the moment of a kill is random.
+// pause waits for a random time of up to most milliseconds.
 func pause(most int) { time.Sleep(time.Duration(rand.IntN(most)) * time.Millisecond) }

@@ -14,9 +14,9 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// playSquatter takes the place of serve at the socket in args[0]. It greets each
-// caller as a NATS server does, sends it an order, and prints how many bytes the
-// caller said.
+// playSquatter takes the place of serve at the socket in args[0]. It greets each caller
+// as a NATS server does and sends it an order. Then it prints how many bytes the caller
+// sent.
 func playSquatter(args []string) int {
 	_ = os.Remove(args[0])
 	l, err := net.Listen("unix", args[0])
@@ -97,9 +97,9 @@ func listening(t *testing.T, pid int) []string {
 	return out
 }
 
-// Another user takes the place of the bus while serve is down, in a state folder
-// that was left open to everybody. The host agent must not say a word there, nor
-// listen; and it must find the right bus again.
+// While serve is down, another user takes the place of the bus, in a state folder that
+// was left open to everybody. The host agent must not send anything there, and must not
+// carry out orders from there. It must find the right bus again.
 func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -126,7 +126,8 @@ func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 func TestABusOnAnotherMachineIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	if r := w.run("agent", "start", "--nats-url", "nats://127.0.0.1:4222"); r.code != 2 || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "not supported yet") {
+	if r := w.run("agent", "start", "--nats-url", "nats://127.0.0.1:4222"); r.code != 2 ||
+		strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "not supported yet") {
 		t.Errorf("%v\nwant exit 2 and one line", r)
 	}
 }

@@ -14,30 +14,32 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAStoppedServeIsNamed: no verb waits for a serve that a signal has stopped,
-// and what was ordered meanwhile is not done when it goes on.
+// TestAStoppedServeIsNamed: no verb waits for a serve that a signal has stopped. An order
+// that was given meanwhile is not carried out when serve continues.
 func TestAStoppedServeIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.answers("first")
 	serve := f.the("serve")
-	client, err := f.client() // that does not know of the process
+	client, err := f.client() // this client does not know the process
 	f.check(err)
 	wait := f.command("arm", "prompt", f.name, "--wait", "pause 60s")
 	var errs bytes.Buffer
 	wait.Stderr = &errs
 	f.check(wait.Start())
 	f.wait(f.name, coleo.Processing)
-	f.must("arm", "prompt", f.name, "say queued") // so that the wait has surely begun
+	f.must("arm", "prompt", f.name, "say queued") // ensures that the wait has begun
 	f.stops(serve)
-	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // so that the world can end
+	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // lets the world end
 	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' has it go on", serve, serve)
 	if err := wait.Wait(); wait.ProcessState.ExitCode() != 8 || !strings.Contains(errs.String(), named) {
 		t.Errorf("prompt --wait ended with %v and says %s", err, errs.String())
 	}
 	for _, args := range [][]string{
-		{"arm", "list"}, {"arm", "status", f.name}, {"arm", "kill", f.name}, {"arm", "wait", f.name}, {"arm", "prompt", f.name, "say never"},
-		{"arm", "watch", f.name}, {"agent", "status"}, {"web", "list"}, {"--json", "audit"}, {"up", "--json"}, {"down", "--arms"}, {"arm", "spawn", "-n", "two"}, {"models", "list"},
+		{"arm", "list"}, {"arm", "status", f.name}, {"arm", "kill", f.name}, {"arm", "wait", f.name}, {"arm", "prompt",
+			f.name, "say never"},
+		{"arm", "watch", f.name}, {"agent", "status"}, {"web", "list"}, {"--json", "audit"}, {"up", "--json"}, {"down",
+			"--arms"}, {"arm", "spawn", "-n", "two"}, {"models", "list"},
 	} {
 		if e := f.fails(8, args...); !strings.Contains(e.Message, named) {
 			t.Errorf("coleo %v says %q", args, e.Message)
@@ -52,7 +54,8 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	}
 	gone, leave := context.WithTimeout(t.Context(), time.Second)
 	defer leave()
-	if err := client.Interrupt(gone, f.name); coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "not known") {
+	if err := client.Interrupt(gone, f.name); coleo.ErrorCode(err) != coleo.ETimeout ||
+		!strings.Contains(err.Error(), "not known") {
 		t.Errorf("an interrupt that serve does not answer: %v", err)
 	}
 	f.check(syscall.Kill(serve, syscall.SIGCONT))

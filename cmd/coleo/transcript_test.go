@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// TestTheTranscriptHasPromptsDecisionsAndAnswers in their order, the arm's end
-// included.
+// TestTheTranscriptHasPromptsDecisionsAndAnswers checks their order, including the arm's
+// end.
 func TestTheTranscriptHasPromptsDecisionsAndAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -34,7 +34,8 @@ func TestTheTranscriptHasPromptsDecisionsAndAnswers(t *testing.T) {
 			t.Errorf("entry %d is %+v, want %+v", i, g, w)
 		}
 	}
-	if text := f.must("arm", "transcript", f.name); strings.Index(text, "say first-word") > strings.Index(text, "\nfirst-word\n") {
+	if text := f.must("arm", "transcript", f.name); strings.Index(text, "say first-word") > strings.Index(text,
+		"\nfirst-word\n") {
 		t.Errorf("for people it is\n%s", text)
 	}
 }

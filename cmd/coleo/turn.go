@@ -9,8 +9,8 @@ import (
 	"coleo.dev/api"
 )
 
-// turn is what arm prompt --wait prints as JSON: the prompt was delivered, and
-// this came of it. The outcome is empty while the turn goes on.
+// turn is the JSON output of arm prompt --wait: the prompt was delivered, and this is the
+// result. The outcome is empty while the turn continues.
 type turn struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
@@ -18,9 +18,9 @@ type turn struct {
 	coleo.RunEnd
 }
 
-// awaitTurn waits for the end of the turn that a delivered prompt began, for
-// limit if that is not 0. A dialog on the way ends the wait. The error says how
-// the turn ended, unless it finished.
+// awaitTurn waits for the end of the turn that a delivered prompt has started. It waits
+// for up to limit, or without a limit if limit is 0. A dialog ends the wait. If the turn
+// did not finish, the error says how it ended.
 func awaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,13 +51,14 @@ func awaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			t.RunEnd = end
 			err = t.failure(name)
 		} else if ctx.Err() == nil && waiting.Err() != nil {
-			err = coleo.Errorf(coleo.ETimeout, "the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' waits on", name, limit, name)
+			err = coleo.Errorf(coleo.ETimeout,
+				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' waits on", name, limit, name)
 		}
 	}
 	return t, delivered(err)
 }
 
-// failure is the error for a turn that did not finish.
+// failure returns the error for a turn that did not finish.
 func (t turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:
@@ -66,17 +67,20 @@ func (t turn) failure(name string) error {
 		e.Dialog = t.Dialog
 		return e
 	case coleo.OutcomeFailed:
-		return coleo.Errorf(coleo.ETurnFailed, "the prompt was delivered, and its turn failed: 'coleo arm screen %s' shows the error", name)
+		return coleo.Errorf(coleo.ETurnFailed,
+			"the prompt was delivered, and its turn failed: 'coleo arm screen %s' shows the error", name)
 	case coleo.OutcomeInterrupted:
-		return coleo.Errorf(coleo.ETurnInterrupted, "the prompt was delivered, and its turn was interrupted, or a dialog of it was denied")
+		return coleo.Errorf(coleo.ETurnInterrupted,
+			"the prompt was delivered, and its turn was interrupted, or a dialog of it was denied")
 	case coleo.OutcomeDied:
-		return coleo.Errorf(coleo.EExited, "the prompt was delivered, and the agent CLI ended in its turn: 'coleo arm recover %s' starts it again", name)
+		return coleo.Errorf(coleo.EExited,
+			"the prompt was delivered, and the agent CLI ended in its turn: 'coleo arm recover %s' starts it again", name)
 	case coleo.OutcomeFinished:
 	}
 	return nil
 }
 
-// delivered marks an error that came after the prompt was delivered.
+// delivered marks an error that occurred after the prompt was delivered.
 func delivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

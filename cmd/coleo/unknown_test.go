@@ -15,10 +15,12 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	until(t, "the unknown screen is told", func() bool { return len(f.events(f.name, coleo.EventUnrecognised)) > 0 })
 	before := f.got()
 	e := f.fails(10, "arm", "prompt", f.name, "hello")
-	if e.Code != coleo.EUnrecognised || e.Screen == nil || !strings.Contains(strings.Join(e.Screen.Lines, "\n"), "press the any key") {
+	if e.Code != coleo.EUnrecognised || e.Screen == nil ||
+		!strings.Contains(strings.Join(e.Screen.Lines, "\n"), "press the any key") {
 		t.Errorf("prompt = %+v, want %s with the screen", e, coleo.EUnrecognised)
 	}
-	if r := f.run("arm", "prompt", f.name, "hello"); r.code != 10 || !strings.Contains(r.err, "  |    <<< press the any key >>>") {
+	if r := f.run("arm", "prompt", f.name, "hello"); r.code != 10 ||
+		!strings.Contains(r.err, "  |    <<< press the any key >>>") {
 		t.Errorf("%v\nwant exit 10 and the screen", r)
 	}
 	if e := f.fails(12, "arm", "approve", f.name); e.Code != coleo.EStale {
@@ -35,7 +37,8 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	if len(list) != 1 || json.Unmarshal(list[0].Payload, &change) != nil || change.Screen == nil || change.Reading.Known {
 		t.Fatalf("events = %+v, want one with the screen", list)
 	}
-	if x := decode[coleo.Explanation](f.world, "arm", "explain", f.name); x.Reading.Known || x.Reading.State == coleo.Idle {
+	if x := decode[coleo.Explanation](f.world, "arm", "explain", f.name); x.Reading.Known ||
+		x.Reading.State == coleo.Idle {
 		t.Errorf("reading = %+v, want one that is not known and not idle", x.Reading)
 	}
 }

@@ -23,12 +23,12 @@ import (
 const (
 	// upTimeout bounds how long serve and the host agent may take to be ready.
 	upTimeout = 30 * time.Second
-	// rivalTime is how long after the end of a process that was started another
-	// one, which took its place first, may take to leave word of itself.
+	// rivalTime bounds the wait for a rival. A started process may end because another
+	// process was first. The other process has this time to record its identity.
 	rivalTime = time.Second
-	// upLook is how often they are looked at meanwhile.
+	// upLook is the time between two checks of a background process.
 	upLook = 50 * time.Millisecond
-	// probeTimeout bounds one look at serve's socket.
+	// probeTimeout bounds one check of serve's socket.
 	probeTimeout = 3 * time.Second
 )
 
@@ -69,18 +69,21 @@ func newUpCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&onWait, "notify", "", "shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
-	c.Flags().BoolVar(&showcase, "demo", false, "and show two real agent CLIs as arms, with a scripted model unless --own-login is given")
-	c.Flags().BoolVar(&ownLogin, "own-login", false, "with --demo: use the agent CLIs' own logins and models, which may cost money")
+	c.Flags().StringVar(&onWait, "notify", "",
+		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
+	c.Flags().BoolVar(&showcase, "demo", false,
+		"and show two real agent CLIs as arms, with a scripted model unless --own-login is given")
+	c.Flags().BoolVar(&ownLogin, "own-login", false,
+		"with --demo: use the agent CLIs' own logins and models, which may cost money")
 	return c
 }
 
-// client returns a client of the serve of this user on this machine.
+// client returns a client of this user's serve on this machine.
 func (s setup) client() (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.stopped})
 }
 
-// stopped says that a signal has stopped serve, if it has.
+// stopped returns an error if a signal has stopped serve.
 func (s setup) stopped() error {
 	if id, runs := s.runs("serve"); runs && holder.Look(id) == holder.Stopped {
 		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' has it go on", id.PID, id.PID)
@@ -88,7 +91,7 @@ func (s setup) stopped() error {
 	return nil
 }
 
-// up starts what does not run yet and returns what that was.
+// up starts the processes that do not run yet, and returns their names.
 func (s setup) up(ctx context.Context) ([]string, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
@@ -103,7 +106,8 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 	defer unlock()
 	var started []string
 	if other := s.serving(ctx); other != "" && other != version {
-		fmt.Fprintf(os.Stderr, "coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' bring them together; the arms live on\n", other, version)
+		fmt.Fprintf(os.Stderr,
+			"coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' bring them together; the arms live on\n", other, version)
 	}
 	for _, part := range []struct {
 		name, title string
@@ -127,10 +131,11 @@ func (s setup) up(ctx context.Context) ([]string, error) {
 	return started, nil
 }
 
-// begin starts one of our own verbs, unless it is starting already, and waits
-// until it is ready. One that is only being taken apart, or is killed meanwhile,
-// is waited for, and then another one is started.
-func (s setup) begin(ctx context.Context, name string, args []string, ready func(context.Context) bool) (began bool, err error) {
+// begin starts one of Coleo's own verbs, unless it is already starting, and waits until
+// it is ready. If an old process is still ending, or the process is killed meanwhile,
+// begin waits for its end. Then it starts another one.
+func (s setup) begin(ctx context.Context, name string, args []string,
+	ready func(context.Context) bool) (began bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
 		var ended <-chan struct{}
 		if _, runs := s.runs(name); !runs && !s.held(name) {
@@ -144,7 +149,7 @@ func (s setup) begin(ctx context.Context, name string, args []string, ready func
 	return began, err
 }
 
-// held tells whether somebody has the database of one of our own verbs.
+// held reports whether a process has the database of one of Coleo's own verbs open.
 func (s setup) held(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
 	return ok && store.Held(path)
@@ -158,7 +163,7 @@ func (s setup) oneAtATime() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// serveArgs is the command line of serve in the background.
+// serveArgs returns the command line of serve in the background.
 func (s setup) serveArgs() []string {
 	if s.Notify == "" {
 		return []string{"serve"}
@@ -166,10 +171,10 @@ func (s setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// serves tells whether serve answers.
+// serves reports whether serve answers.
 func (s setup) serves(ctx context.Context) bool { return s.serving(ctx) != "" }
 
-// serving returns the version of the serve that answers, "" when none does.
+// serving returns the version of the serve that answers, or "" if none does.
 func (s setup) serving(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -184,7 +189,8 @@ func (s setup) serving(ctx context.Context) string {
 	return found
 }
 
-// hosts tells whether the host agent of this machine runs and serve hears it.
+// hosts reports whether the host agent of this machine runs and has sent serve a
+// heartbeat.
 func (s setup) hosts(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -197,8 +203,8 @@ func (s setup) hosts(ctx context.Context) bool {
 	return err == nil && slices.ContainsFunc(list, func(h coleo.HostInfo) bool { return h.Live && h.PID == id.PID })
 }
 
-// background starts one of our own verbs as a process that outlives this one.
-// The channel is closed when it has ended.
+// background starts one of Coleo's own verbs as a process that outlives this one. The
+// channel ended is closed when that process has ended.
 func (s setup) background(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := self()
 	if err != nil {
@@ -222,18 +228,21 @@ func (s setup) background(name string, args ...string) (pid int, ended <-chan st
 
 func (s setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded is the end of a process that ran already.
+// errEnded is the error for the end of a process that was already running.
 var errEnded = errors.New("it has ended")
 
-// await waits until a background process is ready. One that has ended before
-// it was is an error, unless another one has come before it. Started is closed
-// at its end; nil: it ran already. Its end, or the end of one that was in the way
-// of what was started, is errEnded.
-func (s setup) await(ctx context.Context, name string, started <-chan struct{}, ready func(context.Context) bool) error {
+// await waits until a background process is ready. started is closed when the process
+// that the caller has started ends. It is nil if the process was already running.
+//
+// If the started process ends before it is ready, await returns EUnavailable with the end
+// of its log, unless another process was first. await returns errEnded at the end of a
+// process that was already running, or of the other process that was first.
+func (s setup) await(ctx context.Context, name string, started <-chan struct{},
+	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(upTimeout)
-	var over time.Time // when it had ended; zero: it has not
-	rival := false     // another one was in its way
+	var over time.Time // when the started process ended; zero while it runs
+	rival := false     // another process was first
 	for !ready(ctx) {
 		_, runs := s.runs(name)
 		held := !runs && (started == nil || !over.IsZero()) && s.held(name)
@@ -242,15 +251,18 @@ func (s setup) await(ctx context.Context, name string, started <-chan struct{}, 
 		case !there && (started == nil || rival):
 			return errEnded
 		case !there && !over.IsZero() && time.Since(over) > rivalTime:
-			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s", name, s.logFile(name), tail(s.logFile(name)))
+			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s",
+				name, s.logFile(name), tail(s.logFile(name)))
 		}
 		if name != "serve" {
 			if _, serves := s.runs("serve"); !serves {
-				return coleo.Errorf(coleo.EUnavailable, "serve ended while %s started; the end of its log %s:\n%s", name, s.logFile("serve"), tail(s.logFile("serve")))
+				return coleo.Errorf(coleo.EUnavailable, "serve ended while %s started; the end of its log %s:\n%s",
+					name, s.logFile("serve"), tail(s.logFile("serve")))
 			}
 		}
 		if time.Now().After(deadline) {
-			return coleo.Errorf(coleo.EUnavailable, "%s was not ready within %s; the end of its log %s:\n%s", name, upTimeout, s.logFile(name), tail(s.logFile(name)))
+			return coleo.Errorf(coleo.EUnavailable, "%s was not ready within %s; the end of its log %s:\n%s",
+				name, upTimeout, s.logFile(name), tail(s.logFile(name)))
 		}
 		select {
 		case <-ctx.Done():

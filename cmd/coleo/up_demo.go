@@ -15,18 +15,19 @@ import (
 	"coleo.dev/api"
 )
 
-// demoArms are the arms of the demonstration: a name and the harness.
+// demoArms has the name and the harness of each arm of the demonstration.
 var demoArms = []struct{ name, harness string }{
 	{"claude", "claude-code"},
 	{"opencode", "opencode"},
 }
 
-// demoTimeout bounds each step of the demonstration: agent CLIs start slowly
-// on a machine that has never run them.
+// demoTimeout bounds the demonstration of one arm. Agent CLIs start slowly on a machine
+// that has never run them.
 const demoTimeout = 3 * time.Minute
 
-// demonstrate starts what is missing, spawns an arm of each demoArms, has it
-// answer a prompt, and asks it to write a file. It ends with what it sees then.
+// demonstrate starts what does not run yet, and spawns the arms in demoArms. Each arm
+// answers a prompt and is asked to write a file. At the end demonstrate prints the state
+// of the arms.
 func demonstrate(c *cobra.Command, s setup, ownLogin bool) error {
 	step := func(format string, args ...any) { fmt.Fprintf(c.OutOrStdout(), "· "+format+"\n", args...) }
 	if !ownLogin {
@@ -66,8 +67,9 @@ func demonstrate(c *cobra.Command, s setup, ownLogin bool) error {
 	return nil
 }
 
-// demoArm starts one arm and has it do something, unless it runs already.
-func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness string, ownLogin bool, step func(string, ...any)) error {
+// demoArm starts one arm and gives it something to do, unless it already runs.
+func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness string, ownLogin bool,
+	step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	if arm, err := client.Arm(ctx, name); err == nil && arm.Status != coleo.StatusStopped {
@@ -81,7 +83,7 @@ func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness st
 	if err := os.MkdirAll(q.Workdir, 0o700); err != nil {
 		return err
 	}
-	// Agent CLIs like a repository; without git they work all the same.
+	// Agent CLIs prefer a repository, but they also work without git.
 	_ = exec.CommandContext(ctx, "git", "init", "-q", q.Workdir).Run()
 	reply, err := client.Spawn(ctx, q)
 	if err != nil {
@@ -90,7 +92,7 @@ func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness st
 	step("%s: %s started as process %d in %s", name, harness, reply.PID, q.Workdir)
 	arm, err := client.WaitArm(ctx, name, coleo.Idle, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
 	if err != nil || arm.State != coleo.Idle {
-		return err // the end of the demonstration says how it is
+		return err // the end of the demonstration shows its state
 	}
 	for _, text := range []string{"say hello-from-" + name, "write hello.txt with Hello from " + name} {
 		step("%s: idle, and is sent: %s", name, text)
@@ -107,8 +109,8 @@ func (s setup) demoArm(ctx context.Context, client *api.Client, name, harness st
 	return nil
 }
 
-// tellDemo prints how each arm is now and what it has answered last, and what can
-// be done about it.
+// tellDemo prints the state and the last answer of each arm, and the next commands for
+// the user.
 func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 	fmt.Fprintln(out, "\nThis is how they are now:")
 	next := ""
@@ -120,7 +122,8 @@ func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 		line := fmt.Sprintf("  %s is %s", arm.Name, arm.State)
 		if arm.Dialog != nil {
 			line += fmt.Sprintf(", and asks: %s", arm.Dialog.Title)
-			next += fmt.Sprintf("  %-30s let it, or:\n  %-30s do not\n", "coleo arm approve "+arm.Name, "coleo arm deny "+arm.Name)
+			next += fmt.Sprintf("  %-30s let it, or:\n  %-30s do not\n",
+				"coleo arm approve "+arm.Name, "coleo arm deny "+arm.Name)
 		}
 		answer, err := lastAnswer(ctx, client, arm.ID)
 		if err != nil {
@@ -132,7 +135,7 @@ func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 	return nil
 }
 
-// lastAnswer says what an arm has answered last.
+// lastAnswer returns a sentence with an arm's last answer.
 func lastAnswer(ctx context.Context, client *api.Client, arm string) (string, error) {
 	last, err := client.LastRun(ctx, arm)
 	if coleo.ErrorCode(err) == coleo.ENotFound {

@@ -19,7 +19,8 @@ func TestUpStartsWhatDoesNotRunAndDownEndsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	r := w.run("up")
-	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: started serve and a host agent\ndashboard: http://127.0.0.1:") || r.err != "" {
+	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: started serve and a host agent\ndashboard: http://127.0.0.1:") ||
+		r.err != "" {
 		t.Fatal(r)
 	}
 	serve, agent := w.the("serve"), w.the("agent")
@@ -160,14 +161,15 @@ func TestUpSaysAtOnceWhyServeCannotStart(t *testing.T) {
 	config := w.read("config/config.toml")
 	w.write("config/config.toml", strings.Replace(config, "127.0.0.1:0", taken.Addr().String(), 1))
 	e := w.fails(8, "up")
-	if e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "serve ended at its start") || !strings.Contains(e.Message, "cannot listen on "+taken.Addr().String()) {
+	if e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "serve ended at its start") ||
+		!strings.Contains(e.Message, "cannot listen on "+taken.Addr().String()) {
 		t.Errorf("up = %+v", e)
 	}
 	w.write("config/config.toml", config)
 }
 
-// Without an address in config.toml a taken port is no obstacle: serve takes a
-// free one, says so, and is there again the next time.
+// Without an address in config.toml, a port in use is no obstacle. Serve takes a free
+// one, reports it, and uses it again the next time.
 func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", config.DefaultAddr) // no other test uses it
@@ -178,7 +180,8 @@ func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
 	w.write("config/config.toml", strings.Replace(w.read("config/config.toml"), "addr = \"127.0.0.1:0\"", "", 1))
 	r := w.run("up")
 	addr := strings.TrimSpace(w.read("state/serve.sock.addr"))
-	if r.code != 0 || !strings.Contains(r.out, "another program had "+config.DefaultAddr+", so the dashboard is at "+addr) {
+	if r.code != 0 || !strings.Contains(r.out,
+		"another program had "+config.DefaultAddr+", so the dashboard is at "+addr) {
 		t.Fatalf("%v\nwant a note about %s", r, addr)
 	}
 	w.must("down")
@@ -191,8 +194,8 @@ func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
 	}
 }
 
-// A process that is killed has its files a while longer, and one that starts has
-// the database before it leaves word: neither may keep the next one from coming.
+// A killed process keeps its files a while longer. A process that starts has the database
+// before it records its identity. Neither may prevent the next one from starting.
 func TestUpWaitsForWhoStillHasTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"serve", "host"} {

@@ -12,11 +12,11 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// oldBuild is an earlier coleo, to upgrade from; without it the test builds
-// this one as another version.
+// oldBuild is an earlier coleo to upgrade from. Without it, the test builds this one with
+// another version number.
 var oldBuild = flag.String("old", "", "the program of an earlier coleo")
 
-// buildAs builds this program as a version of its own.
+// buildAs builds this program with the given version number.
 func buildAs(t *testing.T, version string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "coleo")
@@ -27,7 +27,7 @@ func buildAs(t *testing.T, version string) string {
 	return path
 }
 
-// install puts another program in the place of bin/coleo, as an update does.
+// install replaces bin/coleo with another program, as an update does.
 func (w *world) install(program string) {
 	w.t.Helper()
 	w.check(link(program, w.path("bin/coleo.new")))
@@ -55,8 +55,8 @@ func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// upgrades replaces coleo while the arm works, and checks that it is the same
-// arm in the same holder afterwards, with which everything can be done.
+// upgrades replaces coleo while the arm works. Afterwards it must be the same arm in the
+// same holder, and everything must work with it.
 func (f *fake) upgrades(newer string, leave func(*world)) {
 	f.t.Helper()
 	holders := f.verb("hold")

@@ -10,8 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// listeningUser is a user who has hooks of their own, as programs that write
-// down by which they were called.
+// listeningUser is a user with hooks of their own. The hooks are programs that record the
+// names by which they were called.
 type listeningUser struct {
 	*world
 	program string
@@ -30,7 +30,8 @@ func newListeningUser(t *testing.T) *listeningUser {
 	return u
 }
 
-// settings are those of Claude Code with hooks that call themselves so.
+// settings returns settings of Claude Code with hooks that call the program with the
+// name.
 func (u *listeningUser) settings(name string) string {
 	hook := `[{"hooks":[{"type":"command","command":"` + u.program + ` ` + name + `"}]}]`
 	return `{"skipDangerousModePermissionPrompt":true,"hooks":{"Stop":` + hook + `,"UserPromptSubmit":` + hook + `}}`
@@ -41,18 +42,19 @@ func (u *listeningUser) put(path, text string) {
 	u.check(os.WriteFile(path, []byte(text), 0o600))
 }
 
-// told are the names by which the programs were called.
+// told returns the names by which the programs were called.
 func (u *listeningUser) told() []string { return strings.Fields(u.read("home/called")) }
 
-// prompts starts an arm with arguments of the user's own, and has it answer. The
-// answer must come by the hook of Coleo's.
+// prompts starts an arm with the user's own arguments, and makes it answer. The answer
+// must come through Coleo's hook.
 func (u *listeningUser) prompts(harness string, args ...string) {
 	u.t.Helper()
 	client, err := u.client()
 	u.check(err)
 	u.must("up")
 	reply, err := client.Spawn(u.t.Context(), coleo.SpawnRequest{
-		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home, Endpoint: u.model, Model: "mock-1", Args: args,
+		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home, Endpoint: u.model,
+		Model: "mock-1", Args: args,
 	})
 	u.check(err)
 	if reply.Arm.State != coleo.Idle {
@@ -88,9 +90,11 @@ func TestSettingsThatCannotBeJoinedWithOursAreRefused(t *testing.T) {
 	u.check(err)
 	u.must("up")
 	_, err = client.Spawn(t.Context(), coleo.SpawnRequest{
-		Name: "own", Workdir: u.workdir, Harness: "claude-code", Profile: coleo.ProfileHermetic, Home: u.home, Endpoint: u.model, Args: []string{"--settings", "nowhere.json"},
+		Name: "own", Workdir: u.workdir, Harness: "claude-code", Profile: coleo.ProfileHermetic, Home: u.home,
+		Endpoint: u.model, Args: []string{"--settings", "nowhere.json"},
 	})
-	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "--settings is given twice") || strings.Contains(err.Error(), "\n") {
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "--settings is given twice") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("settings that are not there: %v, want one line that refuses them", err)
 	}
 }
@@ -104,7 +108,9 @@ func TestAProgramThatCodexTellsIsToldBesideOurs(t *testing.T) {
 		t.Skip("codex is not installed: make agents")
 	}
 	u := newListeningUser(t)
-	u.put(u.path("home/.codex/config.toml"), "notify = [\""+u.program+"\", \"mine\"]\n[analytics]\nenabled = false\n[features]\ndaemon_auto_start = false\n[projects.\""+u.workdir+"\"]\ntrust_level = \"trusted\"\n")
+	u.put(u.path("home/.codex/config.toml"), "notify = [\""+u.program+
+		"\", \"mine\"]\n[analytics]\nenabled = false\n[features]\ndaemon_auto_start = false\n[projects.\""+
+		u.workdir+"\"]\ntrust_level = \"trusted\"\n")
 	u.prompts("codex")
 	until(t, "the user's program was told", func() bool { return slices.Contains(u.told(), "mine") })
 }

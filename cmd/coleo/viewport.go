@@ -10,23 +10,23 @@ import (
 	"coleo.dev/pty"
 )
 
-// The smallest size of an arm's terminal, in cells: agent CLIs draw garbage on
-// less. A smaller viewer sees a part of it.
+// minArmCols and minArmRows are the smallest size of an arm's terminal, in cells. Agent
+// CLIs draw garbage on a smaller one. A smaller viewer sees a part of the terminal.
 const minArmCols, minArmRows = 80, 24
 
-// panEvery is the shortest time between two pictures of a part.
+// panEvery is the shortest time between two redraws of a part.
 const panEvery = 30 * time.Millisecond
 
-// viewport shows an arm's terminal on another one. Where that is large enough the
-// output goes there as it is. Where it is smaller, it shows the part around the
+// viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal is
+// large enough, it passes the output on unchanged. Otherwise it draws the part around the
 // cursor, as text.
 type viewport struct {
 	mu         sync.Mutex
 	out        io.Writer
 	screen     *pty.Core // of the arm's terminal
-	cols, rows int       // of the viewer's
-	x, y       int       // the part's upper left corner
-	drawing    bool      // a picture is on its way
+	cols, rows int       // of the viewer's terminal
+	x, y       int       // upper left corner of the part
+	drawing    bool      // a redraw is scheduled
 }
 
 func newViewport(out io.Writer, cols, rows int) *viewport {
@@ -35,7 +35,7 @@ func newViewport(out io.Writer, cols, rows int) *viewport {
 	return v
 }
 
-// armSize is the size that the arm's terminal gets.
+// armSize returns the size for the arm's terminal.
 func (v *viewport) armSize() (cols, rows int) {
 	return max(v.cols, minArmCols), max(v.rows, minArmRows)
 }
@@ -56,8 +56,8 @@ func (v *viewport) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// resize takes another size of the viewer's terminal. The arm's program draws
-// itself anew when its own has changed.
+// resize sets a new size of the viewer's terminal. If the size of the arm's terminal
+// changes, the arm's program redraws its screen.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -69,8 +69,7 @@ func (v *viewport) resize(cols, rows int) {
 	}
 }
 
-// drawSoon draws what stands after a moment, once for all that comes in it. The
-// caller holds mu.
+// drawSoon schedules one redraw for all output of the next moment. The caller holds mu.
 func (v *viewport) drawSoon() {
 	if v.drawing {
 		return
@@ -86,7 +85,7 @@ func (v *viewport) drawSoon() {
 	})
 }
 
-// picture is the part of the screen around the cursor. The caller holds mu.
+// picture returns the part of the screen around the cursor. The caller holds mu.
 func (v *viewport) picture() string {
 	view := v.screen.View()
 	cx, cy := view.Cursor[0], view.Cursor[1]
@@ -106,7 +105,7 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around moves the beginning of a part as little as it takes to have at in it.
+// around moves the start of a part as little as needed so that the part contains at.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
@@ -118,8 +117,8 @@ func around(at, begin, size, all int) int {
 	return begin
 }
 
-// cells returns the cells of a line from one on, at most n. A wide character that
-// is cut in two is a blank.
+// cells returns up to n cells of a line, starting at cell from. A wide character that is
+// cut in two becomes a blank.
 func cells(line string, from, n int) string {
 	var out strings.Builder
 	x := 0

@@ -15,7 +15,8 @@ import (
 func TestNotifyRunsOncePerDialog(t *testing.T) {
 	t.Parallel()
 	told := t.TempDir() + "/told"
-	w := newWorld(t, `notify = '[ "$COLEO_EVENT" != asks ] || echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+told+"'\n")
+	w := newWorld(t,
+		`notify = '[ "$COLEO_EVENT" != asks ] || echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+told+"'\n")
 	f := w.spawnFake("one")
 	lines := func() []string {
 		raw, _ := os.ReadFile(told)
@@ -25,7 +26,7 @@ func TestNotifyRunsOncePerDialog(t *testing.T) {
 	for n := 1; n <= 2; n++ {
 		f.asks("make")
 		until(t, "the command has run", func() bool { return len(lines()) >= n })
-		// Looks and refused prompts publish the arm again; it is the same dialog.
+		// Looks and refused prompts publish the arm again. The dialog stays the same.
 		f.fails(6, "arm", "prompt", f.name, "hello")
 		f.must("arm", "approve", f.name)
 		f.wait(f.name, coleo.Idle)
@@ -66,17 +67,19 @@ func TestWaitReturnsAtTheFirstOfItsStatesOrInTime(t *testing.T) {
 func TestPromptWaitEndsAtADialogAndInTime(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	if r := f.run("arm", "prompt", f.name, "--wait", "dialog make"); r.code != 16 || r.out != "" || !strings.Contains(r.err, "delivered, and now a permission dialog waits") {
+	if r := f.run("arm", "prompt", f.name, "--wait", "dialog make"); r.code != 16 || r.out != "" ||
+		!strings.Contains(r.err, "delivered, and now a permission dialog waits") {
 		t.Errorf("%v\nwant exit 16 with the dialog", r)
 	}
 	f.must("arm", "approve", f.name)
 	f.wait(f.name, coleo.Idle)
-	if r := f.run("arm", "prompt", f.name, "--wait", "--timeout", "300ms", "pause 60s"); r.code != 9 || !strings.Contains(r.err, "delivered") {
+	if r := f.run("arm", "prompt", f.name, "--wait", "--timeout", "300ms", "pause 60s"); r.code != 9 ||
+		!strings.Contains(r.err, "delivered") {
 		t.Errorf("%v\nwant exit 9, and that it was delivered", r)
 	}
 }
 
-// lines collects what a command prints.
+// lines collects the output of a command.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// away says how a host agent is taken away and brought back.
+// away has the ways in which a host agent is taken away and brought back.
 var away = map[string]struct{ leave, back func(*fake) }{
 	"stopped": {
 		func(f *fake) { f.stops(f.the("agent")) },
@@ -21,8 +21,8 @@ var away = map[string]struct{ leave, back func(*fake) }{
 	},
 }
 
-// TestARecoveryThatCouldNotBeCarriedOutChangesNoRow: while the host agent is
-// away the arm runs on, and its row says so afterwards.
+// TestARecoveryThatCouldNotBeCarriedOutChangesNoRow: the arm continues while the host
+// agent is away, and its row shows that afterwards.
 func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 	t.Parallel()
 	for how, host := range away {
@@ -37,10 +37,15 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 				t.Errorf("recover = %+v", e)
 			}
 			if now := f.arm(f.name); now.Status != before.Status || now.State != before.State || now.AgentID != before.AgentID {
-				t.Errorf("after %q the row is %s/%s on %s, it was %s/%s on %s", e.Message, now.Status, now.State, now.AgentID, before.Status, before.State, before.AgentID)
+				t.Errorf("after %q the row is %s/%s on %s, it was %s/%s on %s", e.Message, now.Status, now.State, now.AgentID,
+					before.Status, before.State, before.AgentID)
 			}
 			host.back(f)
-			until(t, "the arm is watched again", func() bool { now := f.arm(f.name); return now.State == coleo.Idle && !now.Runtime.Stale })
+			until(t, "the arm is watched again", func() bool {
+				now := f.arm(f.name)
+				return now.State == coleo.Idle &&
+					!now.Runtime.Stale
+			})
 			if now := f.arm(f.name); now.PID != f.pid || !runs(f.pid) {
 				t.Errorf("process %d, it was %d", now.PID, f.pid)
 			}
@@ -50,8 +55,8 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 	}
 }
 
-// TestAnArmThatNobodyWatchesIsToldAsOfWhen: its host agent is not live, and
-// neither list nor status says that the arm works.
+// TestAnArmThatNobodyWatchesIsToldAsOfWhen: while its host agent is not live, neither
+// list nor status claims that the arm works.
 func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 	t.Parallel()
 	for how, host := range away {
@@ -61,9 +66,11 @@ func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 			f.must("arm", "prompt", f.name, "hold 300s")
 			f.wait(f.name, coleo.Processing, coleo.Executing)
 			host.leave(f)
-			until(t, "the host agent is not live", func() bool { return !decode[[]coleo.HostInfo](f.world, "agent", "status")[0].Live })
+			until(t, "the host agent is not live",
+				func() bool { return !decode[[]coleo.HostInfo](f.world, "agent", "status")[0].Live })
 			r := f.arm(f.name).Runtime
-			if !r.Stale || r.AsOf.IsZero() || r.State != coleo.HealthUnknown || !strings.Contains(r.Reason, "nobody watches it") {
+			if !r.Stale || r.AsOf.IsZero() || r.State != coleo.HealthUnknown ||
+				!strings.Contains(r.Reason, "nobody watches it") {
 				t.Errorf("the summary is %+v", r)
 			}
 			for _, verb := range []string{"list", "status"} {
@@ -76,7 +83,11 @@ func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 				}
 			}
 			host.back(f)
-			until(t, "the arm is watched again", func() bool { r := f.arm(f.name).Runtime; return !r.Stale && r.State == coleo.HealthActive })
+			until(t, "the arm is watched again", func() bool {
+				r := f.arm(f.name).Runtime
+				return !r.Stale &&
+					r.State == coleo.HealthActive
+			})
 			if hosts := decode[[]coleo.HostInfo](f.world, "agent", "status"); !hosts[0].Live {
 				t.Errorf("the host agents are %+v", hosts)
 			}
@@ -84,8 +95,8 @@ func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 	}
 }
 
-// TestAFrozenAgentCLIIsToldWhereverOneLooks: by list, status and explain, and
-// not by recover alone.
+// TestAFrozenAgentCLIIsToldWhereverOneLooks: list, status and explain show it, not only
+// recover.
 func TestAFrozenAgentCLIIsToldWhereverOneLooks(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -103,6 +114,10 @@ func TestAFrozenAgentCLIIsToldWhereverOneLooks(t *testing.T) {
 	id, err := holder.Identify(f.pid)
 	f.check(err)
 	until(t, "the agent CLI goes on", func() bool { return holder.Look(id) == holder.Alive })
-	until(t, "the arm is told as well", func() bool { r := f.arm(f.name).Runtime; return !r.Frozen && r.State == coleo.HealthQuiet })
+	until(t, "the arm is told as well", func() bool {
+		r := f.arm(f.name).Runtime
+		return !r.Frozen &&
+			r.State == coleo.HealthQuiet
+	})
 	f.recovers(f.name, coleo.RecoveryReattached, f.pid)
 }

@@ -16,7 +16,7 @@ import (
 	"coleo.dev/api"
 )
 
-// linkNote is what people are told beside a link.
+// linkNote is the note beside a link.
 const linkNote = "(the link works once, within two minutes; 'coleo web' prints another one)"
 
 func newWebCommand() *cobra.Command {
@@ -66,7 +66,8 @@ func newWebListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "ID\tSIGNED IN\tLAST USED\tCALLS ITSELF")
 			for _, b := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", b.ID, b.Created.Local().Format(time.DateTime), b.Used.Local().Format(time.DateTime), b.Agent)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", b.ID, b.Created.Local().Format(time.DateTime),
+					b.Used.Local().Format(time.DateTime), b.Agent)
 			}
 			return w.Flush()
 		}),
@@ -82,7 +83,8 @@ func newWebRevokeCommand() *cobra.Command {
 			if all == (len(args) == 0) && len(args) <= 1 {
 				return nil
 			}
-			return coleo.Errorf(coleo.EInvalid, "%s takes the id of one browser, or --all (see 'coleo web list')", c.CommandPath())
+			return coleo.Errorf(coleo.EInvalid, "%s takes the id of one browser, or --all (see 'coleo web list')",
+				c.CommandPath())
 		},
 		RunE: withServe(func(c *cobra.Command, client *api.Client, _ setup, args []string) error {
 			n, err := 1, error(nil)
@@ -111,12 +113,13 @@ func newWebRotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return say(c, "the API token was replaced; programs read the new one from "+s.Token(), map[string]string{"file": s.Token(), "fingerprint": name})
+			return say(c, "the API token was replaced; programs read the new one from "+s.Token(),
+				map[string]string{"file": s.Token(), "fingerprint": name})
 		}),
 	}
 }
 
-// withServe makes a verb's function of one that needs serve.
+// withServe returns the function of a verb that needs serve.
 func withServe(f func(*cobra.Command, *api.Client, setup, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := newSetup()
@@ -135,8 +138,8 @@ func withServe(f func(*cobra.Command, *api.Client, setup, []string) error) func(
 	}
 }
 
-// dashboard makes a link that opens the dashboard, once, and says what to tell
-// people of it. A serve of an older version makes none.
+// dashboard returns a link that opens the dashboard once, and a note for the user. A
+// serve of an older version makes no links.
 func (s setup) dashboard(ctx context.Context) (link api.Link, note string, err error) {
 	client, err := s.client()
 	if err != nil {
@@ -145,17 +148,17 @@ func (s setup) dashboard(ctx context.Context) (link api.Link, note string, err e
 	defer client.Close()
 	link, err = client.NewLink(ctx)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return api.Link{}, "serve is of an older version and makes no links: 'coleo down' and 'coleo up' bring this one; the arms live on", nil
+		return api.Link{},
+			"serve is of an older version and makes no links: 'coleo down' and 'coleo up' bring this one; the arms live on", nil
 	}
 	return link, linkNote, err
 }
 
-// keepToken writes another API token where programs find it.
+// keepToken stores a new API token where programs find it.
 func (s setup) keepToken(token string) error { return writeFile(s.Token(), []byte(token+"\n")) }
 
-// signOutAll forgets which browsers are signed in when another program has the
-// port of the dashboard: its page can use their keys. It returns what to tell
-// of that.
+// signOutAll signs all browsers out if another program has the port of the dashboard,
+// because its page can use their keys. It returns a note for the user.
 func (s setup) signOutAll(listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

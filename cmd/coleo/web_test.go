@@ -15,7 +15,7 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// enterBy opens a link as a browser does, and returns what it was answered.
+// enterBy opens a link as a browser does, and returns the answer.
 func enterBy(t *testing.T, link string) *http.Response {
 	t.Helper()
 	page, code, _ := strings.Cut(link, "/enter#")
@@ -43,7 +43,7 @@ type printedLink struct{ Dashboard string }
 
 type printedBrowsers struct{ Browsers []signin.Browser }
 
-// knows tells whether serve gives a nonce for a cookie.
+// knows reports whether serve gives a nonce for a cookie.
 func (w *world) knows(c *http.Cookie) bool {
 	w.t.Helper()
 	r, err := http.NewRequest("GET", "http://"+strings.TrimSpace(w.read("state/serve.sock.addr"))+"/api/signin", nil)
@@ -79,7 +79,8 @@ func TestWebGivesLinksAndTakesBrowsersAway(t *testing.T) {
 	if len(list) != 2 || list[0].Agent != "Test/1" || !strings.Contains(w.must("web", "list"), list[1].ID) {
 		t.Fatalf("browsers = %+v", list)
 	}
-	for args, code := range map[string]int{"revoke": 2, "revoke --all x": 2, "revoke a b": 2, "revoke nobody": 4, "bogus": 2} {
+	for args, code := range map[string]int{"revoke": 2, "revoke --all x": 2, "revoke a b": 2, "revoke nobody": 4,
+		"bogus": 2} {
 		w.fails(code, append([]string{"web"}, strings.Fields(args)...)...)
 	}
 	if out := w.must("web", "revoke", list[0].ID); out != "signed out: 1\n" {
@@ -123,12 +124,12 @@ func TestTheTokenIsReplacedWhileServeRuns(t *testing.T) {
 	}
 }
 
-// Browsers stay signed in while serve comes back to its port. Where another
-// program has had it, they do not.
+// Browsers stay signed in while serve gets its port back. If another program has had the
+// port, they are signed out.
 func TestBrowsersStaySignedInOnlyWhileThePortIsServes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	const ip = "127.77.0.2" // where no other test takes the port meanwhile
+	const ip = "127.77.0.2" // no other test takes the port at this address
 	free, err := net.Listen("tcp", ip+":0")
 	w.check(err)
 	addr := free.Addr().String()

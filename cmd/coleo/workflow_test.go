@@ -17,8 +17,8 @@ var (
 	actions = regexp.MustCompile(`(?m)^ +(?:- )?uses: (\S+)$`)
 )
 
-// The workflow that users copy calls verbs and flags that there are, for agent
-// CLIs that can be installed. Whether GitHub takes it nobody can test here.
+// The workflow that users copy calls only existing verbs and flags, for agent CLIs that
+// can be installed. This test cannot check whether GitHub accepts it.
 func TestTheWorkflowCallsWhatThereIs(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(workflow)

@@ -17,23 +17,23 @@ import (
 	"coleo.dev"
 )
 
-// patience bounds every wait of these tests. It is far more than anything
-// takes, because the machine may be loaded; nothing waits for it to pass.
+// patience bounds every wait of these tests. It is far longer than any step takes,
+// because the machine may be loaded. A wait ends as soon as its condition holds.
 const patience = 60 * time.Second
 
-// world is one installation of Coleo with its own folder, bus and arms. What
+// world is one installation of Coleo with its own folder, bus and arms. Everything that
 // it starts ends with the test.
 type world struct {
 	t    *testing.T
-	dir  string // COLEO_DIR, and bin/, home/ and the work folders
+	dir  string // COLEO_DIR, also with bin/, home/ and the work folders
 	home string
-	env  []string            // of the command lines; without what the test inherited
-	user *syscall.Credential // who runs the command lines; nil: who runs the test
+	env  []string            // for the command lines; without the test's own environment
+	user *syscall.Credential // runs the command lines; nil: the user who runs the test
 
-	ending []func() // when nothing runs any more
+	ending []func() // called when nothing runs any more
 }
 
-// newWorld makes the folders and config.toml; more is appended to that.
+// newWorld creates the folders and config.toml, with more at the end of the file.
 func newWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := newFolder(t, "version = 1\n"+config)
@@ -41,7 +41,7 @@ func newWorld(t *testing.T, config string) *world {
 	return w
 }
 
-// newFolder is newWorld, without an end, for who starts nothing by `up`.
+// newFolder is newWorld without the end. It is for tests that start nothing by `up`.
 func newFolder(t *testing.T, config string) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "c")
@@ -65,12 +65,13 @@ func newFolder(t *testing.T, config string) *world {
 	}
 	w.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "COLEO_DIR=" + dir, "COLEO_AGENTS=" + os.Getenv("COLEO_AGENTS"),
-		"LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR"), "COLEO_SECRET_FOR_NOBODY=leaked", "RANDOM_TOKEN=leaked",
+		"LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR"), "COLEO_SECRET_FOR_NOBODY=leaked",
+		"RANDOM_TOKEN=leaked",
 	}
 	return w
 }
 
-// link makes to the same file as from, or a copy of it.
+// link makes to a hard link to from, or a copy of it.
 func link(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -88,7 +89,7 @@ func link(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// end ends everything and sees that nothing is left.
+// end ends everything and checks that nothing is left.
 func (w *world) end() {
 	if w.t.Failed() {
 		w.t.Logf("serve.log:\n%s\nagent.log:\n%s", w.read("state/logs/serve.log"), w.read("state/logs/agent.log"))
@@ -96,7 +97,7 @@ func (w *world) end() {
 	if r := w.run("down", "--arms"); r.code != 0 {
 		w.t.Errorf("down --arms = %v", r)
 	}
-	// A holder whose program ended by itself may still be on its way out.
+	// A holder whose program has ended by itself may still be about to end.
 	for deadline := time.Now().Add(5 * time.Second); len(w.processes()) > 0 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -105,7 +106,8 @@ func (w *world) end() {
 		killPID(p.pid)
 	}
 	for _, log := range []string{"serve", "agent"} {
-		if text := w.read("state/logs/" + log + ".log"); strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:") {
+		if text := w.read("state/logs/" + log + ".log"); strings.Contains(text, "DATA RACE") ||
+			strings.Contains(text, "panic:") {
 			w.t.Errorf("%s.log:\n%s", log, text)
 		}
 	}
@@ -124,7 +126,7 @@ func (w *world) check(err error) {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// read returns what is in a file of the world, or nothing.
+// read returns the content of a file of the world, or "".
 func (w *world) read(name string) string {
 	raw, _ := os.ReadFile(w.path(name))
 	return string(raw)
@@ -135,7 +137,7 @@ func (w *world) write(name, text string) {
 	w.check(os.WriteFile(w.path(name), []byte(text), 0o600))
 }
 
-// result is what came of a command line.
+// result is the result of a command line.
 type result struct {
 	args     []string
 	code     int
@@ -143,10 +145,11 @@ type result struct {
 }
 
 func (r result) String() string {
-	return "coleo " + strings.Join(r.args, " ") + " = exit " + string(rune('0'+r.code/10)) + string(rune('0'+r.code%10)) + "\n" + r.out + r.err
+	return "coleo " + strings.Join(r.args, " ") + " = exit " + string(rune('0'+r.code/10)) + string(rune('0'+r.code%10)) +
+		"\n" + r.out + r.err
 }
 
-// command is a command line of this world.
+// command returns a command line of this world.
 func (w *world) command(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	w.t.Cleanup(cancel)
@@ -188,8 +191,8 @@ func (w *world) must(args ...string) string {
 	return r.out
 }
 
-// fails carries out a command line that must exit with a code, and returns the
-// error that it printed as JSON.
+// fails carries out a command line that must exit with a code. It returns the error in
+// the JSON output.
 func (w *world) fails(code int, args ...string) coleo.Error {
 	w.t.Helper()
 	r := w.run(append([]string{"--json"}, args...)...)
@@ -228,7 +231,7 @@ func (w *world) wait(name string, states ...coleo.State) coleo.Arm {
 	return decode[coleo.Arm](w, "arm", "wait", name, "--timeout", patience.String(), "--state", strings.Join(words, ","))
 }
 
-// until asks again and again until ok; it fails with what it is about.
+// until repeats ok until it returns true. After patience it fails with what.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -240,7 +243,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// events returns what the log says of an arm.
+// events returns the events of a kind from an arm's log.
 func (w *world) events(arm string, kind coleo.EventKind) []coleo.Event {
 	w.t.Helper()
 	client, err := w.client()
