@@ -34,8 +34,8 @@ func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, 
 	return s, l, func() int { return int(binary.NativeEndian.Uint64(count)) }
 }
 
-// inTransit is how much may be between a program's write and the journal: the kernel's
-// buffers of the pseudo-terminal, the pipe, and one write of the writer.
+// inTransit is how much may be between a program's write and the journal. That is the
+// kernel's buffers of the pseudo-terminal, the pipe, and one write of the writer.
 const inTransit = 128 << 10
 
 func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {

@@ -14,7 +14,7 @@ type source interface {
 }
 
 // Cover returns a text of the same length in bytes that reveals nothing: the path
-// /coleo-coleo-… The length stays the same because terminals place the following text by
+// /coleo-coleo-…. The length stays the same because terminals place the following text by
 // it.
 func Cover(text string) string {
 	if text == "" {

@@ -16,9 +16,9 @@ import (
 
 // A control group of its own ends an arm in one step. It also reaches processes that left
 // both the process tree and the mark in the environment. Coleo uses one where it is
-// allowed: in a group that was delegated to this process, or where systemd does not
-// manage the groups and the folder can be written. Elsewhere there is silently no group:
-// the tree and the mark in the environment must do.
+// allowed. That is in a group that was delegated to this process, or where systemd does
+// not manage the groups and the folder can be written. Elsewhere there is silently no
+// group: the tree and the mark in the environment must do.
 
 // group is an arm's own control group; the zero group stands for none.
 type group struct{ dir string }

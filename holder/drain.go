@@ -134,7 +134,7 @@ func (s *server) takeMore(master, last int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output to the journal. It does so in one step under the lock, so that a
+// takeOnce moves output to the journal. It does so in one step under the lock. So a
 // conditional write sees each byte in the terminal, in the intake or in the journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()

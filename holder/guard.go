@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// A guard is a second process that holds what must not die with the holder: the master of
-// the pseudo-terminal, the pipe through which output goes, and the folder's lock. It
-// sleeps until its lifeline breaks, or until a line on it says that the holder has ended
-// in order. When the lifeline breaks, the guard becomes a program that ends the arm's
-// tree and journals the output still on its way: see guarding.go. While it sleeps it is a
-// shell in a read, the smallest process that every system has.
+// A guard is a second process that holds what must not die with the holder. That is the
+// master of the pseudo-terminal, the pipe through which output goes, and the folder's
+// lock. It sleeps until its lifeline breaks, or until a line on it says that the holder
+// has ended in order. When the lifeline breaks, the guard becomes a program that ends the
+// arm's tree and journals the output still on its way: see guarding.go. While it sleeps
+// it is a shell in a read, the smallest process that every system has.
 
 const (
 	shell = "/bin/sh"

@@ -1,8 +1,8 @@
 package holder
 
-// Marked returns the pids of what is left of an arm: the processes that carry its mark in
-// their environment, of any generation, and those below them. It finds none where other
-// processes cannot be read.
+// Marked returns the pids of what is left of an arm. These are the processes that carry
+// its mark in their environment, of any generation, and those below them. It finds none
+// where other processes cannot be read.
 func Marked(arm string) []int { return pidsOf(markedTree(group{}, arm, anyStart)) }
 
 // MarkedFrom is Marked for the generations from oldest on.

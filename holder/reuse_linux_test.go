@@ -32,8 +32,8 @@ func TestAnotherProcessWithTheSamePidIsNeitherTakenNorSignalled(t *testing.T) {
 	}
 }
 
-// playReuser prints three counts: of pids that were used again, of new processes that
-// were taken for the old ones, and of new processes that got the old one's signal.
+// playReuser prints three counts: of pids that were used again, of new processes taken
+// for old ones, and of those that got the old one's signal.
 func playReuser(count string) error {
 	n, err := strconv.Atoi(count)
 	if err == nil {

@@ -341,9 +341,10 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 	}
 }
 
-// markedTree returns three kinds of live processes: those in a group, those whose initial
-// environment named a matching start of the arm, and those below them. The environments
-// of other users' processes cannot be read; those processes do not belong to Coleo.
+// markedTree returns three kinds of live processes. These are the processes in a group,
+// those whose initial environment named a matching start of the arm, and all below them.
+// The environments of other users' processes cannot be read; those processes do not
+// belong to Coleo.
 func markedTree(g group, arm string, which func(generation int, start string) bool) []process {
 	return treeOf(processes(), g, func(p process) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
