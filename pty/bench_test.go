@@ -94,8 +94,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// memory returns the memory of a screen of 120x40, in MB: with every cell written, with
-// its alternate screen also full, and with 10,000 lines that all differ.
+// memory returns the memory of a screen of 120x40, in MB. It measures it with every cell
+// written, with its alternate screen also full, and with 10,000 lines that all differ.
 func memory() (drawn, alt, full float64) {
 	const screens = 20
 	New(DefaultCols, DefaultRows) // loads the width table
