@@ -173,9 +173,9 @@ func (c *Client) Status() (Status, error) {
 }
 
 // Proves asks the holder, over the existing connection, whether it keeps the process that
-// a handle names. blocked is what keeps the arm from continuing, "" for nothing. The
-// error is EBusy while another request waits for its answer, EUnavailable without a
-// connection, and EUnproven when the handle names another start or other processes.
+// a handle names. blocked is what keeps the arm from continuing, "" for nothing. The error
+// is EBusy while another request waits for its answer, and EUnavailable without a
+// connection. It is EUnproven when the handle names another start or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is being asked something else")

@@ -110,8 +110,8 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 }
 
 // Respond answers an open permission or question, and returns when it is no longer open.
-// The error is EStale when the dialog is not open, EInvalid or EUnsupported for a
-// decision that does not fit it, and ETimeout when it stays open.
+// The error is EStale when the dialog is not open, and EInvalid or EUnsupported for a
+// decision that does not fit it. It is ETimeout when the dialog stays open.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
