@@ -100,7 +100,7 @@ func BenchmarkHolderSpawn(b *testing.B) {
 }
 
 // BenchmarkHolderMemory measures the proportional memory of a lone holder and its guard, in
-// kB: new at rest, under load, and at rest after 1,000 keystrokes and 64 MiB of output.
+// kB. The holder is new, under load, or rested after 1,000 keystrokes and 64 MiB of output.
 func BenchmarkHolderMemory(b *testing.B) {
 	program := program(b)
 	for b.Loop() {

@@ -44,7 +44,7 @@ func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 }
 
 // leave pastes text and presses keys. The text must show before leave returns. The keys
-// need not, because keys typed afterwards come behind them.
+// need not, because keys typed afterwards come after them.
 func leave(t *testing.T, trial *Trial, text, keys string) {
 	t.Helper()
 	term, ok := trial.Session.(coleo.Terminal)

@@ -148,7 +148,7 @@ func judge(t *testing.T, h coleo.Harness) {
 	}
 }
 
-// TestASubmitThatGeminiTakesForANewRowIsMadeGood presses ENTER early. Within 30 ms behind
+// TestASubmitThatGeminiTakesForANewRowIsMadeGood presses ENTER early. Within 30 ms after
 // a paste Gemini CLI takes ENTER for a new row, as it also does under load. Without any
 // delay a loaded Gemini CLI drops the key instead, before it knows of the text.
 func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {

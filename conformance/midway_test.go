@@ -23,7 +23,7 @@ const (
 	// midwayWord is in each prompt of these tests, except those that open a dialog.
 	midwayWord = "midway"
 	// midwayTimeout bounds one delivery and its outcome. The longest prompt is lost after
-	// a minute, and a probe behind it may take as long again.
+	// a minute, and a probe after it may take as long again.
 	midwayTimeout = 5 * time.Minute
 	// midwayDelay is the longest time between the beginning of a delivery and its
 	// disturbance.
@@ -177,7 +177,7 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 }
 
 // Whatever happens to the terminal or the agent CLI while a prompt is sent, the prompt
-// arrives once, or the error says that it may not have arrived.
+// arrives once. Otherwise the error says that it may not have arrived.
 func TestMidwayDisturbancesLoseNoPromptInSilence(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		for how, disturb := range map[string]disturbance{"resized": resized, "halted": halted} {

@@ -222,10 +222,10 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stands still over 100 kB in one line
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
-	// nothing of it was typed: the agent CLI works, or stands still
+	// nothing of it was typed: the agent CLI works, or stalls
 	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil {
 		if _, err = coleo.WaitForIdle(ctx, trial.Session); err == nil {
 			receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})

@@ -19,7 +19,7 @@ var safetyTurns = flag.Int("turns", 8, "turns whose end is held against the mode
 const turnTimeout = time.Minute
 
 // ofTurns are the ways in which the model answers: at once, word by word, with pauses,
-// and after a while. In a pause the screen may stand still.
+// and after a while. In a pause the screen may stall.
 var ofTurns = []modelserver.Rule{
 	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
 	{Name: "slowly", When: modelserver.When{Contains: "slowly"}, Reply: []modelserver.Step{{Text: counted(64), Pace: 20}}},

@@ -74,7 +74,7 @@ func agrees(account, counted coleo.Usage) bool {
 	return near(account.Input, counted.Input) && near(account.Output, counted.Output)
 }
 
-// counted adds up the model's counts behind the first seen requests: for the turn, and
+// counted adds up the model's counts after the first seen requests: for the turn, and
 // with side requests.
 func (t *Trial) counted(seen int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[seen:] {

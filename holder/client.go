@@ -228,8 +228,8 @@ func (c *Client) Resize(cols, rows int) error {
 
 // Covered reports to the holder that a snapshot of the screen replaces all output before
 // an offset, in bytes. The holder may delete that output as far as the journal exceeds
-// its bound. The error is EUnsupported from a holder that is older than this request; it
-// keeps all output.
+// its bound. The error is EInvalid for an offset after the end of the journal. It is
+// EUnsupported from a holder that is older than this request, which keeps all output.
 func (c *Client) Covered(offset int64) error {
 	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
 	return err
@@ -237,8 +237,8 @@ func (c *Client) Covered(offset int64) error {
 
 // Pace bounds how much output the holder reads, in bytes per second, until the host
 // agent's stream ends. 0 lifts the bound. The kernel blocks a program that writes more.
-// The error is EUnsupported from a holder that is older than this request; it reads
-// without that bound.
+// The error is EInvalid for a negative rate. It is EUnsupported from a holder that is
+// older than this request, which reads without that bound.
 func (c *Client) Pace(rate int64) error {
 	_, err := c.ask(request{Op: askPace, Rate: rate}, answerTimeout)
 	return err
@@ -337,8 +337,8 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	})}, nil
 }
 
-// Next returns the next piece of the stream. After a piece with Exit, and when the holder
-// has gone, it returns io.EOF.
+// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit,
+// when the holder has gone, and when the stream's context is cancelled.
 func (s *Stream) Next() (Chunk, error) {
 	kind, payload, err := readFrame(s.from)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	// typeTimeout bounds how long keys wait for a program that does not read.
 	typeTimeout = 5 * time.Second
 	// pasteTimeout is the same for more bytes than a terminal's buffer holds, such as a
-	// paste. A program may stand still over an earlier paste. A paste that is cut off
+	// paste. A program may stall over an earlier paste. A paste that is cut off
 	// leaves it waiting for the end of the paste, and it ignores everything else.
 	pasteTimeout = 30 * time.Second
 	// terminalBuffer is how much a terminal holds for a program that does not read, in

@@ -55,7 +55,7 @@ func FuzzSwiftWrite(f *testing.F) {
 	})
 }
 
-// FuzzProtocol sends a holder any bytes behind a hello. Afterwards the holder must still
+// FuzzProtocol sends a holder any bytes after a hello. Afterwards the holder must still
 // be there, or have recorded that its program ended.
 func FuzzProtocol(f *testing.F) {
 	frame := func(v any) []byte {
@@ -137,7 +137,7 @@ func FuzzProtocol(f *testing.F) {
 }
 
 // FuzzJournal puts any bytes into the index and the segments. They must be read or
-// refused, and output written behind them must be read back.
+// refused, and output written after them must be read back.
 func FuzzJournal(f *testing.F) {
 	mark := Mark{Time: time.UnixMilli(5), Offset: 3, Kind: MarkResize, Cols: 80, Rows: 24}
 	f.Add(mark.encode(), []byte("output"), int64(0))

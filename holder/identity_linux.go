@@ -16,7 +16,7 @@ import (
 // there is unique per process until the next boot.
 const pidfsMagic = 0x50494446
 
-// Positions in /proc/PID/stat, counted from the field behind the name.
+// Positions in /proc/PID/stat, counted from the field after the name.
 const (
 	statState     = 0
 	statParent    = 1
@@ -68,7 +68,7 @@ func pidfdInode(pid int) uint64 {
 	return st.Ino
 }
 
-// statFields returns the fields of /proc/PID/stat behind the command's name, which may
+// statFields returns the fields of /proc/PID/stat after the command's name, which may
 // itself hold blanks and brackets.
 func statFields(pid int) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

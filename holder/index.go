@@ -31,7 +31,7 @@ func OpenIndex(dir string) (*Index, error) {
 }
 
 // Find returns the number of the first mark for which after returns true, or Len when
-// there is none. As in sort.Search, after must be true for all marks behind that one.
+// there is none. As in sort.Search, after must be true for all marks after that one.
 func (x *Index) Find(after func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
 		for m := range x.From(i) { // the first sound mark from i on

@@ -195,14 +195,14 @@ func (m Mark) encode() []byte {
 	return b
 }
 
-// End returns the offset behind the newest byte.
+// End returns the offset after the newest byte.
 func (j *Journal) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end
 }
 
-// span returns the offsets of the oldest byte held and behind the newest.
+// span returns the offsets of the oldest byte held and after the newest.
 func (j *Journal) span() (first, end int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -122,7 +122,7 @@ type Exit struct {
 	Code   int       `json:"code"` // -1 when a signal ended it
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
-	Offset int64     `json:"offset"`           // offset behind the last byte that it wrote
+	Offset int64     `json:"offset"`           // offset after the last byte that it wrote
 	Reason string    `json:"reason,omitempty"` // set when it is not known how the program ended
 }
 
@@ -148,7 +148,7 @@ type Status struct {
 	Cols       int            `json:"cols"`
 	Rows       int            `json:"rows"`
 	Start      int64          `json:"start"`    // offset of the oldest byte held
-	End        int64          `json:"end"`      // offset behind the newest byte
+	End        int64          `json:"end"`      // offset after the newest byte
 	Answered   int64          `json:"answered"` // end of the output whose queries have been answered
 	Blocked    string         `json:"blocked,omitempty"`
 	Exit       *Exit          `json:"exit,omitempty"`
@@ -195,7 +195,7 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of the payload behind a frame's head.
+// frameLength returns the length of the payload after a frame's head.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

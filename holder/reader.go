@@ -49,7 +49,7 @@ func listSegments(dir string) ([]segment, error) {
 	return out, nil
 }
 
-// Span returns the offset of the oldest byte in the journal in dir and the offset behind
+// Span returns the offset of the oldest byte in the journal in dir and the offset after
 // its newest byte. A journal that is not there is empty.
 func Span(dir string) (start, end int64, err error) {
 	segments, err := listSegments(dir)

@@ -32,8 +32,8 @@ func TestAnotherProcessWithTheSamePidIsNeitherTakenNorSignalled(t *testing.T) {
 	}
 }
 
-// playReuser prints three counts: of pids that were used again, of new processes taken
-// for old ones, and of those that got the old one's signal.
+// playReuser prints how many pids were used again. It also prints how many of the new
+// processes were taken for the old ones, and how many got the old one's signal.
 func playReuser(count string) error {
 	n, err := strconv.Atoi(count)
 	if err == nil {

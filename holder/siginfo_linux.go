@@ -7,7 +7,7 @@ import (
 )
 
 // childInfo is the beginning of siginfo_t for a child that has ended. The kernel aligns
-// the fields behind the code like a pointer.
+// the fields after the code like a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr

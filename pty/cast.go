@@ -126,7 +126,7 @@ func castHeader(line []byte) (header, bool) {
 	return h, h.Version > 0
 }
 
-// readEvents reads the lines behind the header. Relative times count from the previous
+// readEvents reads the lines after the header. Relative times count from the previous
 // event.
 func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	var last time.Duration

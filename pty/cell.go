@@ -114,7 +114,7 @@ func (c *Core) hash(r *row) uint64 {
 		}
 		if ch == 0 && in.attr == 0 {
 			if blanks++; x >= len(r.cells) {
-				break // all cells behind are blank too
+				break // all cells after are blank too
 			}
 			continue
 		}

@@ -121,8 +121,8 @@ func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
-// Row returns the text of row y without trailing blanks, "" if there is no such row. The
-// text is kept until something else is written to the row.
+// Row returns the text of row y without trailing blanks, "" if there is no such row.
+// Another call costs next to nothing until the row shows something else.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""

@@ -138,7 +138,7 @@ func (f *filter) repeat(body string, out *[]byte) {
 	}
 }
 
-// clampNumbers bounds the parameters of a CSI sequence. It drops subparameters behind a
+// clampNumbers bounds the parameters of a CSI sequence. It drops subparameters after a
 // colon, which vt10x rejects.
 func clampNumbers(body string) string {
 	fields := strings.Split(body, ";")

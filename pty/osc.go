@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// osc executes an operating system command: a number, and its text behind a semicolon.
+// osc executes an operating system command: a number, and its text after a semicolon.
 func (c *Core) osc(data []byte) {
 	number, text, ok := oscNumber(data)
 	if !ok {

@@ -46,7 +46,7 @@ func (p *painter) escape(format string, args ...any) {
 	p.before = joinState{}
 }
 
-// nowhere is the unknown position of the cursor behind characters that other terminals
+// nowhere is the unknown position of the cursor after characters that other terminals
 // may draw wider.
 const nowhere = -1
 

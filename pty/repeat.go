@@ -55,7 +55,7 @@ func (c *Core) standsAlone(ch uint32) bool {
 	return true
 }
 
-// printCells prints a cell n times, with a filler behind it if it is wide. The result is
+// printCells prints a cell n times, with a filler after it if it is wide. The result is
 // the same as that of printing one after the other.
 func (c *Core) printCells(lead cell, width, n int) {
 	b := c.buf

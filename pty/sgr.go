@@ -23,7 +23,7 @@ func (c *Core) resetPen() {
 }
 
 // rendition applies parameter i, which has subs subparameters after colons. It returns
-// how many of the parameters behind i belong to it.
+// how many of the parameters after i belong to it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:

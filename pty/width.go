@@ -8,7 +8,7 @@ import "sync"
 //
 //   - xterm.js alone (Unicode 6): emoji are one cell wide. No agent CLI seen assumes
 //     that. They measure text with string-width or the like, which returns two, and place
-//     the words behind an emoji accordingly.
+//     the words after an emoji accordingly.
 //   - its unicode11 addon: emoji have two cells, but those that U+FE0F makes emoji have
 //     one, and each part of a ZWJ sequence or flag has a pair of cells.
 //   - go-runewidth, uniseg, x/ansi: dependencies that disagree with each other on U+FE0F,
@@ -82,7 +82,7 @@ var narrowProperties = sync.OnceValue(func() *properties {
 
 // NarrowEmoji makes a character with U+FE0F, and all that is joined to it, take one cell
 // from now on instead of two. It is for programs that draw the second cell themselves as
-// a blank. A terminal that has already moved on by two cells shows everything behind it
+// a blank. A terminal that has already moved on by two cells shows everything after it
 // one cell too far to the right (Codex 0.169.0). Restore does not restore this setting.
 func (c *Core) NarrowEmoji() { c.props = narrowProperties() }
 

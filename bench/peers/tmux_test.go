@@ -74,7 +74,7 @@ func userTime(b *testing.B, pid string) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	const utime = 11 // the field's number, counted from the one behind the name
+	const utime = 11 // the field's number, counted from the one after the name
 	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	n, err := strconv.Atoi(fields[utime])
 	if err != nil {

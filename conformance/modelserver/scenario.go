@@ -8,7 +8,7 @@ import (
 )
 
 // The built-in scenario obeys the first line of a prompt that begins with a verb it
-// knows. The word behind "then say" anywhere in the prompt is the closing text, by which
+// knows. The word after "then say" anywhere in the prompt is the closing text, by which
 // a test can tell the ends of turns apart.
 //
 //	say TEXT                        answers TEXT, exactly
@@ -29,7 +29,7 @@ import (
 type scenario struct {
 	turn    Turn
 	failed  func(prompt string) int // how often this prompt was answered with a failure or a cut
-	closing string                  // the word behind "then say", or ""
+	closing string                  // the word after "then say", or ""
 }
 
 // verbs maps each verb to its method. The order does not matter.

@@ -53,7 +53,7 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	return u, err
 }
 
-// answer returns the text behind the last prompt in .aider.chat.history.md (0.86.2).
+// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2).
 // Prompts are lines that begin with "#### ", and Aider's own messages are lines that
 // begin with ">".
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {

@@ -32,7 +32,7 @@ type line struct {
 	} `json:"message"`
 }
 
-// answer returns the text of the last assistant message behind the user's last prompt in
+// answer returns the text of the last assistant message after the user's last prompt in
 // the conversation's transcript. Without a transcript it returns an answer without text.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)

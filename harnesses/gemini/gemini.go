@@ -29,7 +29,7 @@ type entry struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// answer returns the model's last text behind the last prompt.
+// answer returns the model's last text after the last prompt.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

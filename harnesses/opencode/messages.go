@@ -60,7 +60,7 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer joins the texts of the assistant's last message behind the last prompt. When the
+// answer joins the texts of the assistant's last message after the last prompt. When the
 // database cannot be read, the answer is empty and the session reads the screen.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string

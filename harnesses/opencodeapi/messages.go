@@ -35,7 +35,7 @@ func (s *session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message behind the last prompt. It is
+// Answer returns the text of the assistant's last message after the last prompt. It is
 // empty while there is none. Answer returns the errors of ready and of the request.
 func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)

@@ -227,7 +227,7 @@ func (s *session) State() coleo.Reading {
 	return s.reading
 }
 
-// LastOutput returns the time of the server's last message about the conversation.
+// LastOutput returns when the server last reported something.
 func (s *session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +238,7 @@ func (s *session) LastOutput() time.Time {
 // errors of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Changes yields the changes behind a cursor, and then each new one. It ends when ctx is
+// Changes yields the changes after a cursor, and then each new one. It ends when ctx is
 // cancelled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)

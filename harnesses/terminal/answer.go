@@ -142,7 +142,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above returns the rows above the composer, behind the rows that have scrolled away.
+// above returns the rows above the composer, after the rows that have scrolled away.
 func (s *session) above() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *session) above() []string {
 	return append(s.screen.History(historyRows), f.rows[:bottom]...)
 }
 
-// behindEcho returns the rows behind the last one that shows the beginning of a prompt.
+// behindEcho returns the rows after the last one that shows the beginning of a prompt.
 // It returns all rows where none does.
 func behindEcho(rows []string, prompt string) []string {
 	line, _, _ := strings.Cut(prompt, "\n")
@@ -180,7 +180,7 @@ func endsOn(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// read returns the last answer behind the last echo of the prompt.
+// read returns the last answer after the last echo of the prompt.
 func (a *AnswerRule) read(rows []string, prompt string) string {
 	if a.begin == nil {
 		return ""

@@ -17,7 +17,7 @@ const (
 	dialogSettle = 150 * time.Millisecond
 	// againSettle is the settling time of a dialog that comes back. Such a dialog
 	// replaces one that had itself replaced it within againWithin. Some agent CLIs draw
-	// the first dialog once more behind a second one, until their own server has heard of
+	// the first dialog once more after a second one, until their own server has heard of
 	// the answer. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
 	againSettle = time.Second
 	againWithin = 3 * time.Second
@@ -34,7 +34,7 @@ const (
 // object: after a restart nothing proves that a dialog is still the same appearance.
 //
 // A picture that no rule knows may be half drawn, so it ends no appearance. The exception
-// is a dialog at which keys were typed: what comes behind it may be the next dialog, with
+// is a dialog at which keys were typed: what comes after it may be the next dialog, with
 // the same words.
 type dialogCounter struct {
 	epoch string

@@ -169,7 +169,7 @@ func feedUntil(screen *pty.Core, journal *holder.Reader, until int64, buf []byte
 
 // Record returns the piece of a recording that begins at offset from, in bytes. A piece
 // may begin later, with a painted screen, when older output was deleted. The error is
-// EInvalid when from is behind the end of the output.
+// EInvalid when from is after the end of the output.
 func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -198,7 +198,7 @@ func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, erro
 }
 
 // paint begins a piece with the oldest screen there is, and returns the number of the
-// first mark behind it. Without a snapshot the piece begins with the output itself.
+// first mark after it. Without a snapshot the piece begins with the output itself.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
 	shot := a.oldest(a.start)

@@ -121,7 +121,7 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 	}
 }
 
-// Claude Code 2.1.329 and Gemini CLI 0.61.0 turn ENTER behind a backslash into a new row.
+// Claude Code 2.1.329 and Gemini CLI 0.61.0 turn ENTER after a backslash into a new row.
 // Codex 0.169.0 and OpenCode 1.18.33 do not.
 func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
 	t.Parallel()

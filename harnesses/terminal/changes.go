@@ -65,7 +65,7 @@ func (l *Changes) Cursor() coleo.Cursor {
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes behind a cursor, and a channel that is closed when the list
+// after returns the changes after a cursor, and a channel that is closed when the list
 // grows. The channel is nil when no change can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
@@ -80,8 +80,8 @@ func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-// Follow yields the changes behind a cursor, and then each new one. It ends when ctx is
-// cancelled or behind the last change of an ended list. It skips changes that are no
+// Follow yields the changes after a cursor, and then each new one. It ends when ctx is
+// cancelled or after the last change of an ended list. It skips changes that are no
 // longer kept, and never yields an error.
 func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {

@@ -15,7 +15,7 @@ const (
 	// that a long text takes.
 	heldTimeout = 10 * time.Second
 	// slowest is the lowest rate, in bytes per second, at which an agent CLI digests a
-	// text that it shows or starts on. Gemini CLI 0.61.0 stands still for 27 to 100 s
+	// text that it shows or starts on. Gemini CLI 0.61.0 stalls for 27 to 100 s
 	// over 100 kB in one line, and longer on a loaded machine.
 	slowest = 400
 	// startTimeout bounds how long the agent CLI may take to begin after submit. One
@@ -143,7 +143,7 @@ func (s *session) awaitHeld(ctx context.Context, text string) (held bool) {
 	return held
 }
 
-// digesting returns how long an agent CLI may stand still over a text.
+// digesting returns how long an agent CLI may stall over a text.
 func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }

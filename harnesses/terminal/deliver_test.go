@@ -98,7 +98,7 @@ func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 }
 
 // Gemini CLI 0.61.0 at 60x20, refused at once by its model server. The session reads all
-// output from submit to the error in one piece. So does a machine that stands still for
+// output from submit to the error in one piece. So does a machine that stalls for
 // half a second.
 func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	t.Parallel()

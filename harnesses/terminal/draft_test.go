@@ -14,7 +14,7 @@ import (
 // one that is not whole.
 const heldFor = time.Second
 
-// A machine that stands still may show a dialog long before its subject is drawn. The
+// A machine that stalls may show a dialog long before its subject is drawn. The
 // dialog is not reported in that time: its fingerprint would become stale when the
 // subject comes.
 func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
@@ -31,7 +31,7 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 			cast := castFrom(t, "testdata/recordings/"+path+".cast.gz")
 			folder, _, _ := strings.Cut(path, "/")
 			p := newPlayer(builtinSpec(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-			held := time.Duration(0) // how much later everything behind that picture comes
+			held := time.Duration(0) // how much later everything after that picture comes
 			for _, e := range cast.Events {
 				if e.At > at && held == 0 {
 					held = heldFor

@@ -33,7 +33,7 @@ func (s *session) echoedSince(prompt string, before int) bool {
 	return s.paint.begun.IsZero() && s.frame.composer != nil && s.echoed(prompt) > before
 }
 
-// since returns the rows above the composer, behind those that have scrolled off.
+// since returns the rows above the composer, after those that have scrolled off.
 func (f *frame) since(screen *pty.Core) []string {
 	return append(screen.History(historyRows), f.behind()...)
 }

@@ -38,7 +38,7 @@ func TestAPromptIsFoundInTheTranscript(t *testing.T) {
 }
 
 // Codex draws "❤️" as one cell and a blank. Read as two cells, it left the end of the
-// previous prompt behind the empty composer's hint. The composer then seemed to hold text
+// previous prompt after the empty composer's hint. The composer then seemed to hold text
 // for ever, and each further prompt was refused.
 func TestAComposerIsEmptyBehindEmoji(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func lengthened(c *pty.Cast) *pty.Cast {
 	return out
 }
 
-// forge inserts a word behind the output in the middle of a recording, and returns the
+// forge inserts a word after the output in the middle of a recording, and returns the
 // time of that place.
 func forge(c *pty.Cast, word string) time.Duration {
 	for i := len(c.Events) / 2; i < len(c.Events); i++ {

@@ -227,7 +227,7 @@ func (c *Composer) find(f *frame) *composerView {
 	return v
 }
 
-// findBottom returns the row behind the composer's last row, or -1 without one. When
+// findBottom returns the row after the composer's last row, or -1 without one. When
 // somebody has moved up in a long text, the rest of that text is below the cursor's row.
 func (c *Composer) findBottom(f *frame) int {
 	if c.Bottom == cursorEdge {

@@ -34,7 +34,7 @@ func (c *Composer) endsLike(shown, text string) bool {
 const anyLetter = '\uffff'
 
 // endsComposed reports whether shown ends as a text does when a letter and the combining
-// marks behind it may be shown as one letter. Claude Code 2.1.329 makes é of e and its
+// marks after it may be shown as one letter. Claude Code 2.1.329 makes é of e and its
 // accent. Any letter is accepted in that place.
 func endsComposed(shown, text string) bool {
 	var all []rune
@@ -65,7 +65,7 @@ const tabOver = 3
 // endsBelow reports whether the last row of shown is where a text ends when tabs are
 // drawn wider than the agent CLI counted. That row is drawn last. It begins with its own
 // words, before the text that ran over from the row above. Its own overrun is lost: one
-// word, and all behind it.
+// word, and all after it.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -98,7 +98,7 @@ func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed returns the part of a text behind the first n bytes that squeeze leaves
+// behindSqueezed returns the part of a text after the first n bytes that squeeze leaves
 // of it.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {

@@ -68,7 +68,7 @@ func (s *session) press(ctx context.Context, names string) error {
 
 // write sends keys to the program, as long as the caller still wants them sent. The
 // holder checks that limit once more: it does not type keys that were on their way while
-// the session or the holder was stopped.
+// this process or the holder was stopped.
 //
 // write also notes keys that may answer a dialog. After such keys the next dialog may
 // have the same words.

@@ -14,10 +14,10 @@ const probe = "."
 
 // overtake makes sure that the last typed text is no longer on its way. It acts only if
 // that text was seen neither in the composer nor as a taken prompt. An agent CLI that
-// stands still reads such a text later, and would join it to the next one. overtake types
+// stalls reads such a text later, and would join it to the next one. overtake types
 // a probe and returns when the composer shows it. The text before the probe is in the
 // composer by then and can be cleared. The caller holds typing. The error is EBusy while
-// the agent CLI stands still.
+// the agent CLI stalls.
 func (s *session) overtake(ctx context.Context) error {
 	if s.unseen == "" {
 		return nil

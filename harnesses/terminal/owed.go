@@ -13,7 +13,7 @@ type owed struct {
 	Data   []byte `json:"data"`
 }
 
-// owe queues an answer behind those that are pending. The answer stays in the list until
+// owe queues an answer after those that are pending. The answer stays in the list until
 // the holder has it, so that a snapshot taken meanwhile includes it. The caller holds mu.
 func (s *session) owe(o owed) {
 	size := len(o.Data)

@@ -31,7 +31,7 @@ func resizesFrom(dir string, offset int64) []holder.Mark {
 }
 
 // sizes returns the terminal's size at an offset, zeros when no mark has one, and the
-// resizes behind it. here reports whether the size is from that very offset.
+// resizes after it. here reports whether the size is from that very offset.
 func sizes(marks []holder.Mark, from, until int64) (cols, rows int, here bool, rest []holder.Mark) {
 	for _, m := range marks {
 		switch {

@@ -182,7 +182,7 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 
 // moveTo moves the mark of a list to an option, sees the mark there, and only then
 // presses ENTER. After a move it first pauses, because Gemini CLI 0.61.0 loses an ENTER
-// that comes right behind the new picture.
+// that comes right after the new picture.
 func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
 	for moved := false; ; moved = true {
 		now := -1

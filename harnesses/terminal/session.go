@@ -109,7 +109,7 @@ func (s *session) State() coleo.Reading {
 	return s.reading
 }
 
-// Changes yields the changes behind a cursor, and then each new one. It ends when ctx is
+// Changes yields the changes after a cursor, and then each new one. It ends when ctx is
 // cancelled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
@@ -138,8 +138,8 @@ func (s *session) Explain() coleo.Explanation {
 }
 
 // Output returns a reader of the terminal's output from an offset on, in bytes. It
-// continues with live output and ends with io.EOF when the program ends, or with an error
-// when ctx is cancelled.
+// continues with live output. It ends with io.EOF when the program ends, the holder goes
+// or ctx is cancelled.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
 	stream, err := s.client.Stream(ctx, from)
 	if err != nil {

@@ -198,7 +198,7 @@ func (s snapshots) thin(before int64) {
 	}
 }
 
-// tidy deletes files that an earlier host agent left unfinished, and screens behind the
+// tidy deletes files that an earlier host agent left unfinished, and screens after the
 // journal's end, which do not belong to this journal.
 func (s snapshots) tidy(end int64) {
 	left, _ := filepath.Glob(filepath.Join(s.dir, "*"+unfinished))

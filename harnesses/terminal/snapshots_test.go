@@ -24,7 +24,7 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			t.Parallel()
 			data, cols, rows := traffic(t, name, holder.SegmentSize+recorded*2/3+i*12345)
 			st, s := setStage(t, cols, rows, 0)
-			half := holder.SegmentSize + 54_321 // a crash shortly behind a snapshot
+			half := holder.SegmentSize + 54_321 // a crash shortly after a snapshot
 			st.say(s, data[:half])
 			crash(s)
 			s = st.attach()

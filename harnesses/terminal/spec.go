@@ -126,7 +126,7 @@ type Composer struct {
 	Empty  string `toml:"empty"` // its text when it holds nothing: a placeholder
 	Held   string `toml:"held"`  // its text when a paste is folded to a note
 	Tab    string `toml:"tab"`   // what it shows for a tab, if not blanks
-	// TabGarbles says that rows behind a tab are drawn over each other. Then the
+	// TabGarbles says that rows after a tab are drawn over each other. Then the
 	// beginning of a text with tabs must show, and its end at the beginning of the last
 	// row.
 	TabGarbles bool   `toml:"tab_garbles"`
@@ -189,10 +189,10 @@ type DialogRule struct {
 	Option  string   `toml:"option"`  // an option's row; groups mark, number, label
 	Heading bool     `toml:"heading"` // where no Title is found, the title is the first row below Top
 	Options []string `toml:"options"` // the options, when they are always the same
-	// each option, when the options are behind the title: its groups together are the label
+	// each option, when the options are after the title: its groups together are the label
 	Choice   string `toml:"choice"`
-	Chosen   string `toml:"chosen"`    // the text behind those options: its group is the label of the marked one
-	End      string `toml:"end"`       // the row behind options or subject
+	Chosen   string `toml:"chosen"`    // the text after those options: its group is the label of the marked one
+	End      string `toml:"end"`       // the row after options or subject
 	Default  int    `toml:"default"`   // 0-based, when Option has no mark
 	Mark     string `toml:"mark"`      // "background" when only the background shows which of Options is marked
 	Select   string `toml:"select"`    // "digit", "arrows", "row" (arrows to the left and right) or "keys"
@@ -211,7 +211,7 @@ type DialogRule struct {
 // transcript that Coleo reads.
 type AnswerRule struct {
 	Begin string `toml:"begin"` // an answer's first row; the text is in the first group
-	End   string `toml:"end"`   // the first row behind an answer; it may begin another
+	End   string `toml:"end"`   // the first row after an answer; it may begin another
 	Strip string `toml:"strip"` // removed from each row of an answer
 	Whole bool   `toml:"whole"` // the answer is all that was printed since the prompt
 

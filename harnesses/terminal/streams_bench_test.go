@@ -51,7 +51,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 }
 
-// startAt plays a recording up to a moment and returns the events behind it.
+// startAt plays a recording up to a moment and returns the events after it.
 func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEvent {
 	for i, e := range events {
 		if e.At >= at {

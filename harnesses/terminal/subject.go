@@ -61,7 +61,7 @@ func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	return true
 }
 
-// inOrder reports whether texts stand in another text, one behind the other.
+// inOrder reports whether texts stand in another text, one after the other.
 func inOrder(texts []string, in string) bool {
 	for _, text := range texts {
 		i := strings.Index(in, text)

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// submission is a prompt behind its submit key, and what was seen before that key.
+// submission is a prompt whose submit key was pressed, and what was seen before that.
 type submission struct {
 	text     string
 	at       time.Time

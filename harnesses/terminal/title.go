@@ -82,7 +82,7 @@ func (d *DialogRule) firstOption(rows []string) int {
 	return highest
 }
 
-// chooseFrom reads options that are behind the title.
+// chooseFrom reads options that are after the title.
 func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 	if d.choice == nil {
 		return

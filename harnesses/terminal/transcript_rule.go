@@ -16,7 +16,7 @@ import (
 // to it, joined with dots. Lists on the way are searched element by element.
 type Transcript struct {
 	File    string `toml:"file"`    // glob below HOME; {id} stands for the conversation
-	Prompt  string `toml:"prompt"`  // key=value of an entry of the user's; the answer is behind the last one
+	Prompt  string `toml:"prompt"`  // key=value of an entry of the user's; the answer is after the last one
 	Answer  string `toml:"answer"`  // key=value of an entry of the model's; the last one with text counts
 	Text    string `toml:"text"`    // key of the entry's text
 	Without string `toml:"without"` // key beside the text; where it is true the text is left out: thoughts
@@ -37,7 +37,7 @@ func (c *compiler) transcript(t *Transcript) {
 	c.required("transcript.text", t.Text)
 }
 
-// answer returns the model's last text behind a prompt, if that prompt is the last one.
+// answer returns the model's last text after a prompt, if that prompt is the last one.
 // The text is empty while the transcript does not hold it.
 func (t *Transcript) answer(f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := t.find(f)

@@ -33,7 +33,7 @@ func (w wrapped) goesOn(i int) bool {
 	return strings.Trim(word, frames) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
 }
 
-// end returns the column behind the text of a row.
+// end returns the column after the text of a row.
 func (w wrapped) end(i int) int {
 	text := strings.TrimSpace(w.rows[i])
 	at := max(0, strings.Index(w.plain[i], text))
