@@ -52,7 +52,8 @@ func junitOf(r Report) junitSuite {
 	return suite
 }
 
-// WriteJUnit writes a report to a file as JUnit XML. It replaces an existing file.
+// WriteJUnit writes a report to a file as JUnit XML. It replaces an existing file. The
+// error says that the file cannot be written.
 func WriteJUnit(path string, r Report) error {
 	raw, err := xml.MarshalIndent(junitOf(r), "", "  ")
 	if err != nil {

@@ -225,7 +225,7 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
-	// nothing of it was typed: the agent CLI works, or stalls
+	// Nothing of the prompt was typed: the agent CLI works, or stalls.
 	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil {
 		if _, err = coleo.WaitForIdle(ctx, trial.Session); err == nil {
 			receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -235,7 +235,7 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 		return "", err
 	}
 	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
-	// a question whether to send a conversation that has grown long
+	// The agent CLI may ask whether to send a conversation that has grown long.
 	if err == nil && reading.State == coleo.WaitingApproval {
 		err = trial.decided(ctx, reading.Dialog, receipt, coleo.Approve)
 	}

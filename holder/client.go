@@ -163,7 +163,8 @@ func (c *Client) become(conn net.Conn) bool {
 	return !c.closed
 }
 
-// Status returns the holder's status.
+// Status returns the holder's status. The error is EUnavailable when the holder has gone,
+// and ETimeout when it does not answer.
 func (c *Client) Status() (Status, error) {
 	r, err := c.ask(request{Op: askStatus}, answerTimeout)
 	if err != nil {
@@ -278,7 +279,7 @@ func (c *Client) End(arm string, grace time.Duration) error {
 
 // Close closes the connection. The holder keeps running. Close waits for the answer to a
 // Stop, because the holder sends it after the program's end and it names the processes
-// that are left.
+// that are left. A second call returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -310,7 +311,7 @@ type Stream struct {
 }
 
 // Stream opens a connection of its own for a viewer, over which the holder sends the
-// output from an offset on. It ends when ctx is cancelled.
+// output from an offset on. It ends when ctx is cancelled. It returns the errors of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
@@ -318,7 +319,7 @@ func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 // Lead is Stream for the host agent. While the host agent reads, the holder takes in at
 // most ahead bytes that the host agent has not read. The kernel blocks a program that
 // writes more. With 0 the bound is the 64 MiB that may be unread when the host agent is
-// gone. A holder older than this bound always uses 64 MiB.
+// gone. A holder older than this bound always uses 64 MiB. It returns the errors of Dial.
 func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
 }

@@ -37,7 +37,8 @@ const restartGuard = time.Second
 type guardOrder struct {
 	Arm string `json:"arm"`
 	Dir string `json:"dir"`
-	// of the start; "" from a holder that does not send it, and then any start counts
+	// Nonce is that of the start. A holder that does not send it sends "", and then any
+	// start counts.
 	Nonce string `json:"nonce,omitempty"`
 }
 

@@ -17,7 +17,8 @@ type Index struct {
 	n    int
 }
 
-// OpenIndex opens the index of the journal in dir.
+// OpenIndex opens the index of the journal in dir. The error says that the index cannot
+// be read.
 func OpenIndex(dir string) (*Index, error) {
 	f, err := os.Open(indexPath(dir))
 	if err != nil {

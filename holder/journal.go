@@ -39,8 +39,9 @@ type Mark struct {
 	Lost       int // with MarkGap: number of bytes, in the place of Cols and Rows on disk
 }
 
-// markSize is the size of a mark on disk: 8 bytes of Unix milliseconds, 8 of offset, 1 of
-// kind, 3 zero, 2 of columns, 2 of rows, 4 of crc32c over all before.
+// markSize is the size of a mark on disk, in bytes. A mark has 8 bytes of Unix
+// milliseconds, 8 of offset, 1 of kind, and 3 zero. Then come 2 of columns, 2 of rows,
+// and 4 of crc32c over all before.
 const markSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -63,7 +64,8 @@ type Journal struct {
 	syncing  syncing
 }
 
-// CreateJournal opens the journal in dir to append, and makes it if it is missing.
+// CreateJournal opens the journal in dir to append, and makes it if it is missing. The
+// error says which file of the journal cannot be opened or repaired.
 func CreateJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
@@ -236,7 +238,8 @@ func (j *Journal) tell() {
 	}
 }
 
-// Close closes the files, and returns when all output is on the disk.
+// Close closes the files, and returns when all output is on the disk. It returns the
+// errors of all files, joined.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -86,7 +86,8 @@ type Write struct {
 	SeenOffset int64     `json:"seen_offset"`              // end of the output that the writer had seen
 	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse when there is output past SeenOffset
 	Until      int64     `json:"until,omitempty"`          // last time for typing, in Unix milliseconds; 0: any time
-	// the same on package boottime's clock, which takes precedence; an old holder does not know it
+	// UntilBoot is Until on package boottime's clock. It takes precedence; an old holder
+	// does not know it.
 	UntilBoot int64  `json:"until_boot,omitempty"`
 	Data      []byte `json:"data"`
 }

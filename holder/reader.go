@@ -50,7 +50,8 @@ func listSegments(dir string) ([]segment, error) {
 }
 
 // Span returns the offset of the oldest byte in the journal in dir and the offset after
-// its newest byte. A journal that is not there is empty.
+// its newest byte. A journal that is not there is empty. The error says that its folder
+// cannot be read.
 func Span(dir string) (start, end int64, err error) {
 	segments, err := listSegments(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(segments) == 0 {
@@ -143,7 +144,7 @@ func (r *Reader) Close() error {
 }
 
 // Marks returns the index of the journal in dir, in order. It skips records with a wrong
-// checksum.
+// checksum. The error says that the index cannot be read.
 func Marks(dir string) ([]Mark, error) {
 	raw, err := os.ReadFile(indexPath(dir))
 	if err != nil {

@@ -79,7 +79,8 @@ type server struct {
 // must do nothing else: its children are the arm's.
 //
 // A holder starts its guard with the same command. Then in holds the order for a guard,
-// and Serve runs the guard.
+// and Serve runs the guard. An error in starting the program is also reported on out.
+// Later errors say what could not be closed or removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {

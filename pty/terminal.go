@@ -136,13 +136,15 @@ func (t *Terminal) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write types p into the terminal.
+// Write types p into the terminal. It returns os.ErrClosed after Close, and
+// os.ErrDeadlineExceeded after the write deadline.
 func (t *Terminal) Write(p []byte) (int, error) {
 	return t.master.Write(p)
 }
 
 // Resize sets the terminal's size in cells. The program gets SIGWINCH if the size
-// changed. Sizes outside 2x1 to 1000x1000 are clamped.
+// changed. Sizes outside 2x1 to 1000x1000 are clamped. It returns an error after Close,
+// or when the kernel refuses the size.
 func (t *Terminal) Resize(cols, rows int) error {
 	size := winsize(cols, rows)
 	raw, err := t.master.SyscallConn()

@@ -57,6 +57,7 @@ func (r *recorder) add(k Kind, text string, bytes []byte) {
 
 // ReadRecord reads the record of a fake that may still be running. A file that does not
 // exist yet has no entries. ReadRecord leaves out a last line that is not complete yet.
+// The error names the file and the line that cannot be read.
 func ReadRecord(path string) ([]Entry, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -113,7 +113,8 @@ func (r *recorded) write(q Request) error {
 // than 16 MiB, and a line holds little more than its request.
 const longestLine = 17 << 20
 
-// ReadRecord reads a record file. A file that does not exist yet is an empty record.
+// ReadRecord reads a record file. A file that does not exist yet is an empty record. The
+// error names the file and the line that cannot be read.
 func ReadRecord(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -47,7 +47,8 @@ func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = attr
 }
 
-// LoopbackUp brings the loopback interface up in this network namespace.
+// LoopbackUp brings the loopback interface up in this network namespace. The error says
+// that the kernel refuses.
 func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -126,7 +126,8 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 const catalogGrace = time.Second
 
 // Catalog starts a server for a moment and returns its list of providers, models, prices
-// and defaults as JSON. It leaves out the keys that the server's answer also holds.
+// and defaults as JSON. It leaves out the keys that the server's answer also holds. It
+// returns the errors of the launch plan, of holder.Start and of the request to the server.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()

@@ -55,7 +55,7 @@ func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 
 // Prove looks for a prompt that somebody was about to send, among the messages since
 // r.Time. It returns ProofAccepted when the prompt is there, and an empty proof when it
-// is not.
+// is not. It returns the errors of ready and of the request.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -69,7 +69,8 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return "", nil
 }
 
-// Usage adds up the messages of the conversation.
+// Usage adds up the messages of the conversation. It returns the errors of ready and of
+// the request.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {

@@ -245,7 +245,8 @@ func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[cole
 }
 
 // Kill ends the whole process tree and returns when the session has ended. Processes get
-// 2 s between HUP and KILL. Kill ignores its context.
+// 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
+// holder.Client.End, such as EInternal when processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
@@ -254,7 +255,8 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session. The server keeps running.
+// Close ends the session. The server keeps running. It returns the error of closing the
+// connection to the holder.
 func (s *session) Close() error {
 	s.cancel()
 	err := s.client.Close()

@@ -33,7 +33,8 @@ type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	// file in this start's folder, in which the agent CLI may keep an account
+	// Account is a file in this start's folder, in which the agent CLI may keep an
+	// account.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer

@@ -160,7 +160,8 @@ func (s *session) Input(ctx context.Context, p []byte) error {
 }
 
 // Kill ends the whole process tree and returns when the read loop has ended. Processes
-// get 2 s between the hang-up signal and KILL. Kill ignores its context.
+// get 2 s between the hang-up signal and KILL. Kill ignores its context. It returns the
+// errors of holder.Client.End, such as EInternal when processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err

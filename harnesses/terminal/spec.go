@@ -69,7 +69,8 @@ type Launch struct {
 	RenameEnv      map[string]string `toml:"rename_env"` // prefixes of variables in the base's launch -> the prefixes here
 	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 	Trust          Trust             `toml:"trust"`
-	// options read only once, with JSON or a file of it: several values are joined
+	// Join lists options that the agent CLI reads only once, with JSON or a file of it.
+	// Several values of one are joined.
 	Join []string `toml:"join"`
 }
 
@@ -109,7 +110,8 @@ type Timing struct {
 // Composer describes where the agent CLI takes text: the rows between an upper and a
 // lower edge. Most fields are patterns; their comments say of what.
 type Composer struct {
-	// the row below the composer, searched from the bottom up; "cursor": the composer ends on the cursor's row
+	// Bottom matches the row below the composer, searched from the bottom up. With
+	// "cursor" the composer ends on the cursor's row.
 	Bottom string `toml:"bottom"`
 	// Leaves says that a cursor on an empty row has left the composer, because the
 	// program has taken the text above. A row that the terminal wrapped does not count as
@@ -131,13 +133,15 @@ type Composer struct {
 	// row.
 	TabGarbles bool   `toml:"tab_garbles"`
 	Mode       string `toml:"mode"` // a terminal mode that must be on
-	// where the cursor must be: "inside", or "not outside", where a hidden cursor proves nothing
+	// Cursor says where the cursor must be: "inside", or "not outside". With the latter a
+	// hidden cursor proves nothing.
 	Cursor string `toml:"cursor"`
 	Refuse string `toml:"refuse"` // prompts that the agent CLI would not take as text
 	Never  string `toml:"never"`  // prompts that are refused because not even Lead makes them text
 	Lead   string `toml:"lead"`   // put before prompts that match Refuse; without it they are refused
 	Trap   string `toml:"trap"`   // a screen on which submit would do something else
-	// submit may become an empty row below the text; it is pressed once more when that shows
+	// Breaks says that submit may become an empty row below the text. It is pressed once
+	// more when that shows.
 	Breaks bool `toml:"breaks"`
 
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
@@ -176,20 +180,24 @@ type DialogRule struct {
 	// Title is of the row with the question, searched from the bottom up. It takes the
 	// first group, if any. On a narrow terminal the title may continue below.
 	Title string `toml:"title"`
-	// instead of Title: the whole paragraph above the numbered options, whatever it says
+	// Block replaces Title: the title is the whole paragraph above the numbered options,
+	// whatever it says.
 	Block   bool   `toml:"block"`
 	Top     string `toml:"top"`     // the row above the dialog
 	Subject string `toml:"subject"` // "above" or "below" the title
-	// holds when the subject goes on beyond what is shown; default: a row that ends with …
+	// Cut holds when the subject continues beyond the shown rows. By default a row that
+	// ends with … says so.
 	Cut []Cond `toml:"cut"`
-	// holds while the subject is not drawn yet: it is then reported later, and as cut off
+	// Draft holds while the subject is not drawn yet. The dialog is then reported later,
+	// and as cut off.
 	Draft   []Cond   `toml:"draft"`
 	Gutter  string   `toml:"gutter"`  // before the text of the subject's rows: a line, line numbers
 	Changed string   `toml:"changed"` // the changed rows of a subject that shows changes among unchanged rows
 	Option  string   `toml:"option"`  // an option's row; groups mark, number, label
 	Heading bool     `toml:"heading"` // where no Title is found, the title is the first row below Top
 	Options []string `toml:"options"` // the options, when they are always the same
-	// each option, when the options are after the title: its groups together are the label
+	// Choice matches each option, when the options are after the title. Its groups
+	// together are the label.
 	Choice   string `toml:"choice"`
 	Chosen   string `toml:"chosen"`    // the text after those options: its group is the label of the marked one
 	End      string `toml:"end"`       // the row after options or subject
