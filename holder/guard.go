@@ -37,7 +37,7 @@ const restartGuard = time.Second
 type guardOrder struct {
 	Arm string `json:"arm"`
 	Dir string `json:"dir"`
-	// Nonce is that of the start. A holder that does not send it sends "", and then any
+	// Nonce is that of the start. It is "" from a holder that does not send it; then any
 	// start counts.
 	Nonce string `json:"nonce,omitempty"`
 }
