@@ -209,8 +209,9 @@ func (s *Status) proves(h coleo.Handle) error {
 // the holder does not answer in time, it will not type the bytes later either, unless it
 // is older than such bounds. A caller may set a shorter bound with TypeWithin.
 //
-// The error is EExited after the program ended, and EConflict when the program does not
-// take all bytes in time. It is EUnproven when a needed permit has lapsed.
+// The error is EExited after the program ended, and ETimeout for a write that comes too
+// late. It is EConflict when the program does not take all bytes in time. It is EUnproven
+// when a needed permit has lapsed.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))

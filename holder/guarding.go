@@ -23,9 +23,9 @@ const (
 // holderDied is the Reason of an Exit that a guard has written.
 const holderDied = "its holder has died"
 
-// guardArm runs a guard once its lifeline is broken. It ends the arm's tree, journals
-// what the processes wrote before they ended, and records the end. It holds the folder's
-// lock until it ends itself.
+// guardArm is the program of a guard. Once the lifeline is broken, it ends the arm's
+// tree, journals what the processes wrote before they ended, and records the end. It
+// holds the folder's lock until it ends itself.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if inOrder(os.NewFile(guardLifeline, "lifeline")) {

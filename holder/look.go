@@ -28,9 +28,10 @@ func Look(id coleo.Identity) Liveness {
 	return Alive
 }
 
-// Glance is Look by the pid and the start time alone, without further system calls. It is
-// for processes that are looked at every second. It can mistake two processes for each
-// other that have the same pid and started within the same hundredth of a second.
+// Glance is Look by the pid and the start time alone. It asks the kernel for nothing
+// else, because it is for processes that are looked at every second. It can mistake two
+// processes for each other that have the same pid and started within the same hundredth
+// of a second.
 func Glance(id coleo.Identity) Liveness { return glance(id) }
 
 // Wake continues the process that id names, and no other, after a signal stopped it.

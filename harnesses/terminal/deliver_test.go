@@ -83,7 +83,7 @@ func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	}
 }
 
-// A half drawn picture may show no composer. The text in the composer is then no echo.
+// A half-drawn picture may show no composer. The text in the composer is then no echo.
 func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)

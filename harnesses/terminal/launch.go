@@ -108,7 +108,7 @@ func render(text string, facts launchFacts) (string, error) {
 // command line of the hook program, or nil.
 //
 // The error is EInvalid for a wrong configuration, EUnsupported for one that the agent
-// CLI cannot follow, and ENotInstalled when its program is missing.
+// CLI cannot carry out, and ENotInstalled when its program is missing.
 func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
 	if err := s.check(c); err != nil {
 		return holder.Launch{}, err

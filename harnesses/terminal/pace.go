@@ -8,10 +8,10 @@ import (
 
 const (
 	// floodTotal is how much all flooding arms together may write without end, in bytes
-	// per second. It is some 400 whole pictures, far more than agent CLIs draw. From the
-	// program that writes to the screen that is drawn, it takes about a fifth of a
-	// machine with two cores. Five times as much takes the whole machine. A key typed
-	// into another arm then waits at every hand-over.
+	// per second. It is some 400 whole pictures a second, far more than agent CLIs draw.
+	// From the program that writes to the screen that is drawn, it takes about a fifth
+	// of a machine with two cores. Five times as much takes the whole machine. A key
+	// typed into another arm then waits at every hand-over.
 	floodTotal = 8 << 20
 	// floodRate is the largest share of one flooding arm, in bytes per second.
 	floodRate = 4 << 20

@@ -178,7 +178,7 @@ func writeSynced(path string, data []byte) error {
 }
 
 // prune deletes screens that are of no use because the journal now begins at start,
-// behind them. The newest of those screens stays, unless there is one at start itself.
+// after them. The newest of those screens stays, unless there is one at start itself.
 func (s snapshots) prune(start int64) {
 	list := s.offsets()
 	for i, offset := range list {
