@@ -9,8 +9,8 @@ import (
 )
 
 // syncEvery is how long output may be in the kernel's memory alone, where a loss of power
-// deletes it. Some seconds are what databases allow for data without a commit. A kill -9
-// deletes none of it.
+// destroys it. Some seconds are what databases allow for data without a commit. A kill -9
+// destroys none of it.
 const syncEvery = 5 * time.Second
 
 // syncing is how much of a journal is on the disk. Its fields are guarded by the

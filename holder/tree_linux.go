@@ -143,8 +143,9 @@ func treeOf(all []process, g group, root func(process) bool) []process {
 }
 
 // awaitGone waits until no process of the arm is left. It calls again with those that are
-// left, and returns their pids when the time is over. Between two looks at all processes
-// it waits for those it has seen to end, because a look is expensive with many arms.
+// left, and returns their pids when the time is over. Between two looks it waits until
+// the processes that it saw have ended, because a look at all processes is expensive with
+// many arms.
 func (s *server) awaitGone(limit time.Duration, again func([]process)) []int {
 	deadline := time.Now().Add(limit)
 	for {
@@ -235,7 +236,8 @@ func lookAt(pid int) (process, error) {
 const statRoom = 256
 
 // lookAtBy reads a process's state and parent with a buffer of the caller's. A machine
-// with 500 arms has thousands of processes, and each end of an arm looks at all of them.
+// with 500 arms has thousands of processes. Where the kernel lists no children, each end
+// of an arm looks at all of them.
 func lookAtBy(pid int, buf []byte) (process, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
