@@ -20,7 +20,7 @@ type facts struct {
 	busied   int    // how often it has become busy
 	failures int    // how many turns have failed
 	tools    map[string]bool
-	asked    []asked // pending dialogs, oldest first
+	asked    []asked // pending dialogs of all conversations, oldest first
 }
 
 // asked is a permission or a question that waits for an answer.
