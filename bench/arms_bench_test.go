@@ -23,26 +23,26 @@ const (
 	fewArms = 50
 	// armsRatio is how much more one of many arms may cost than one of few.
 	armsRatio = 1.2
-	// armsIdle is the bar of serve and host agent together with many idle arms, in
+	// armsIdle is the bar for serve and the host agent together with many idle arms, in
 	// thousandths of a core.
 	armsIdle = 10
-	// armsEnd is the bar of 'coleo down --arms' with many arms, in seconds.
+	// armsEnd is the bar for 'coleo down --arms' with many arms, in seconds.
 	armsEnd = 15
-	// armSamples is how many spawns and lists are timed at each number.
+	// armSamples is how many spawns and lists are timed at each number of arms.
 	armSamples = 20
-	// spawnsAtOnce is how many arms are started side by side up to the number.
+	// spawnsAtOnce is how many arms are started side by side to reach that number.
 	spawnsAtOnce = 6
 )
 
 // armCosts are the figures at one number of arms.
 type armCosts struct {
-	spawn, list float64 // milliseconds; list for each arm
-	idle        float64 // thousandths of a core, serve and host agent
-	holder      float64 // kilobytes of memory, proportional share, for each holder with its guard
+	spawn, list float64 // in milliseconds; list for each arm
+	idle        float64 // in thousandths of a core, for serve and host agent
+	holder      float64 // memory in kilobytes, proportional share, for each holder with its guard
 }
 
-// BenchmarkArms is what an idle arm costs among few and among many, as ratios of
-// one run, and what it takes to end them.
+// BenchmarkArms measures the cost of an idle arm among few and among many, as ratios
+// within one run, and the time to end all arms.
 func BenchmarkArms(b *testing.B) {
 	f := newFleet(b)
 	for b.Loop() {
@@ -64,7 +64,7 @@ func BenchmarkArms(b *testing.B) {
 	}
 }
 
-// costs brings the number of arms up to n and measures.
+// costs raises the number of arms to n and measures.
 func (f *fleet) costs(from, n int) armCosts {
 	f.b.Helper()
 	var starting sync.WaitGroup
@@ -97,14 +97,15 @@ func (f *fleet) costs(from, n int) armCosts {
 	return out
 }
 
-// shell starts an arm with a shell, which is as light as an arm can be.
+// shell starts an arm with a shell, the lightest possible arm.
 func (f *fleet) shell(i int) {
 	f.b.Helper()
 	name := "arm-" + strconv.Itoa(i)
-	f.call(http.MethodPost, "/api/arms/"+name+"/spawn", coleo.SpawnRequest{Harness: "generic", Workdir: filepath.Join(f.dir, "work")}, nil)
+	f.call(http.MethodPost, "/api/arms/"+name+"/spawn",
+		coleo.SpawnRequest{Harness: "generic", Workdir: filepath.Join(f.dir, "work")}, nil)
 }
 
-// pid is the process that runs a verb.
+// pid returns the process that runs a verb.
 func (f *fleet) pid(verb string) int {
 	f.b.Helper()
 	raw, err := os.ReadFile(filepath.Join(f.dir, "state", verb+".pid"))
@@ -116,8 +117,8 @@ func (f *fleet) pid(verb string) int {
 	return n
 }
 
-// shares returns the memory of coleo's processes but for some, in kilobytes: of
-// what several share each counts its part.
+// shares returns the proportional memory of coleo's processes, except some, in kilobytes.
+// Memory that several processes share counts in parts.
 func (f *fleet) shares(but []int) (total float64) {
 	f.b.Helper()
 	for _, pid := range f.pids() {

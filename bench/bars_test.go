@@ -24,8 +24,8 @@ func bar(b *testing.B, name string, runs []float64, most float64) {
 	}
 }
 
-// The bars of what is told of a screen: in milliseconds, from the moment at which
-// the agent CLI draws it to that at which a session's follower has the change.
+// Bars for the delay of readings, in milliseconds. The delay begins when the agent CLI
+// draws a state, and ends when a session's follower has the change.
 const (
 	tellBar = 50  // work and questions, p95
 	idleBar = 100 // idle, beyond settle_ms, p95
@@ -37,9 +37,9 @@ const (
 	turnsEach = 100
 )
 
-// BenchmarkTurns is from the painter's writes to the changes that are told of
-// them, through a real holder. A state that is told and was not drawn, or the
-// other way round, is a flap.
+// BenchmarkTurns measures the time from the painter's writes to the changes that report
+// them, through a real holder. A state that is reported but was not drawn, or the
+// reverse, is a flap.
 func BenchmarkTurns(b *testing.B) {
 	for b.Loop() {
 		var tell, rest, flaps []float64
@@ -57,20 +57,22 @@ func BenchmarkTurns(b *testing.B) {
 	}
 }
 
-// moment is a state and when it was drawn, or told.
+// moment is a state and the time when it was drawn or reported.
 type moment struct {
 	at    time.Time
 	state coleo.State
 }
 
-// turns has a painter draw its turns, and returns what it drew and what was told.
+// turns makes a painter draw its turns, and returns the states that it drew and those
+// that were reported.
 func turns(b *testing.B) (drawn, told []moment) {
 	b.Helper()
 	h := harness(b, "painter")
 	c := config(b, h, "")
 	log := filepath.Join(c.Workdir, "drawn")
 	c.Binary = filepath.Join(c.Home, "painter")
-	ok(b, os.WriteFile(c.Binary, fmt.Appendf(nil, "#!/bin/sh\nstty raw -echo\nexec %s %s %s %d\n", os.Args[0], asPainter, log, turnsEach), 0o700))
+	ok(b, os.WriteFile(c.Binary, fmt.Appendf(nil, "#!/bin/sh\nstty raw -echo\nexec %s %s %s %d\n", os.Args[0],
+		asPainter, log, turnsEach), 0o700))
 	s, err := h.Spawn(b.Context(), c)
 	ok(b, err)
 	defer func() { _ = s.Kill(context.Background()); _ = s.Close() }()
@@ -85,7 +87,8 @@ func turns(b *testing.B) (drawn, told []moment) {
 		defer close(done)
 		last := coleo.Idle
 		for change, err := range s.Changes(follow, 0) {
-			if err == nil && change.Kind == coleo.ChangeState && change.Reading.State != last && change.From != coleo.Initializing && change.From != "" {
+			if err == nil && change.Kind == coleo.ChangeState && change.Reading.State != last &&
+				change.From != coleo.Initializing && change.From != "" {
 				last = change.Reading.State
 				told = append(told, moment{time.Now(), last})
 			}
@@ -98,7 +101,7 @@ func turns(b *testing.B) (drawn, told []moment) {
 	return drawn, told
 }
 
-// readDrawn is what a painter has drawn; nil while it still does.
+// readDrawn returns the states that a painter has drawn; nil while it still draws.
 func readDrawn(b *testing.B, path string) (out []moment) {
 	b.Helper()
 	raw, err := os.ReadFile(path)
@@ -115,8 +118,8 @@ func readDrawn(b *testing.B, path string) (out []moment) {
 	return out
 }
 
-// compareTurns returns how late changes were told at p95, in milliseconds, and
-// how many of them were not drawn, or not told.
+// compareTurns returns the delay of changes at p95, in milliseconds, and how many states
+// were only drawn or only reported.
 func compareTurns(drawn, told []moment) (tell, rest float64, flaps int) {
 	var busy, calm []time.Duration
 	t := 0

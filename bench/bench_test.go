@@ -100,7 +100,7 @@ state = "idle"
 when = [{ where = "composer", pattern = '(?s).*' }]
 `
 
-// harness returns the harness of that name, with those of these benchmarks among them.
+// harness returns the harness of a name, including those of these benchmarks.
 func harness(b *testing.B, name string) coleo.Harness {
 	b.Helper()
 	dir := b.TempDir()
@@ -137,7 +137,8 @@ func config(b *testing.B, h coleo.Harness, endpoint string) coleo.SpawnConfig {
 	ok(b, os.Mkdir(work, 0o700))
 	ok(b, os.Mkdir(home, 0o700))
 	c := coleo.SpawnConfig{
-		Arm: "bench-" + filepath.Base(dir) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n", Dir: filepath.Join(dir, "hold"),
+		Arm: "bench-" + filepath.Base(dir) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n",
+		Dir:     filepath.Join(dir, "hold"),
 		Workdir: work, Home: home, Profile: coleo.ProfileHermetic, Endpoint: endpoint, Model: "mock-1", Environ: os.Environ(),
 	}
 	if agents := os.Getenv("COLEO_AGENTS"); agents != "" {
@@ -151,8 +152,8 @@ func config(b *testing.B, h coleo.Harness, endpoint string) coleo.SpawnConfig {
 	return c
 }
 
-// BenchmarkSpawn is from the order to the program's process, through a holder
-// of its own, beside the plain start of the same program.
+// BenchmarkSpawn measures the time from the call to the program's process, through a new
+// holder, and beside it the plain start of the same program.
 func BenchmarkSpawn(b *testing.B) {
 	h := harness(b, "fake")
 	var through, plain []time.Duration
@@ -176,8 +177,8 @@ func BenchmarkSpawn(b *testing.B) {
 	b.ReportMetric(millis(at(plain, 50)), "plain-p50-ms")
 }
 
-// BenchmarkPrompt is from the order to the proof that the agent CLI took it,
-// less the harness's own gaps: the scripted agent CLI begins at once.
+// BenchmarkPrompt measures the time from the call to the proof that the agent CLI took
+// the prompt, without the harness's own gaps. The scripted agent CLI begins at once.
 func BenchmarkPrompt(b *testing.B) {
 	s := spawn(b, harness(b, "fake"), "")
 	const gap = 50 * time.Millisecond // fakeSpec's paste_gap_ms
@@ -193,8 +194,8 @@ func BenchmarkPrompt(b *testing.B) {
 	report(b, took, "prompt")
 }
 
-// BenchmarkPromptToModel is from the order to the model server's first sight
-// of the prompt, through the real agent CLI and its own reaction.
+// BenchmarkPromptToModel measures the time from the call to the prompt's arrival at the
+// model server. It includes the reaction of the real agent CLI.
 func BenchmarkPromptToModel(b *testing.B) {
 	model, err := modelserver.Start(modelserver.Config{})
 	ok(b, err)
@@ -219,7 +220,7 @@ func BenchmarkPromptToModel(b *testing.B) {
 	}
 }
 
-// cpuTime is what processes have used, user and system, in all.
+// cpuTime returns the total CPU time of processes, user and system.
 func cpuTime(b *testing.B, pids []int) time.Duration {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
 	var sum time.Duration

@@ -19,26 +19,27 @@ import (
 	"coleo.dev"
 )
 
-// fleet is an installation of the shipped coleo with a folder of its own: serve,
-// a host agent and scripted arms.
+// fleet is an installation of the shipped coleo in a folder of its own: serve, a host
+// agent and scripted arms.
 type fleet struct {
 	b      *testing.B
 	dir    string
 	client http.Client
 }
 
-// newFleet starts one, which ends with the benchmark.
+// newFleet starts a fleet, which ends with the benchmark.
 func newFleet(b *testing.B) *fleet {
 	b.Helper()
 	program := finalHolder(b)
-	dir, err := os.MkdirTemp("", "c") // a socket's path is short
+	dir, err := os.MkdirTemp("", "c") // a socket's path must be short
 	ok(b, err)
 	f := &fleet{b: b, dir: dir}
 	for _, name := range []string{"bin", "home", "work", "config/harnesses"} {
 		ok(b, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	f.write("config/harnesses/fake.toml", fakeSpec, 0o600)
-	f.write("config/config.toml", "[arms]\nmax_arms = 1000\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+"/bin\"]\n", 0o600)
+	f.write("config/config.toml", "[arms]\nmax_arms = 1000\n[serve]\naddr = \"127.0.0.1:0\"\n[agents]\npath = [\""+dir+
+		"/bin\"]\n", 0o600)
 	f.write("bin/fake", "#!/bin/sh\nexec "+os.Args[0]+" "+asFake+"\n", 0o700)
 	f.client.Transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return net.Dial("unix", filepath.Join(dir, "state/serve.sock"))
@@ -90,11 +91,12 @@ func (f *fleet) call(method, path string, body, out any) {
 // spawn starts a scripted arm and returns when it is idle.
 func (f *fleet) spawn(name string) {
 	f.b.Helper()
-	f.call(http.MethodPost, "/api/arms/"+name+"/spawn", coleo.SpawnRequest{Harness: "fake", Workdir: filepath.Join(f.dir, "work")}, nil)
+	f.call(http.MethodPost, "/api/arms/"+name+"/spawn",
+		coleo.SpawnRequest{Harness: "fake", Workdir: filepath.Join(f.dir, "work")}, nil)
 	f.idle(name)
 }
 
-// idle waits until an arm is.
+// idle waits until an arm is idle.
 func (f *fleet) idle(name string) {
 	f.b.Helper()
 	var reply struct{ Arm coleo.Arm }
@@ -105,8 +107,8 @@ func (f *fleet) idle(name string) {
 	})
 }
 
-// pids are the processes of coleo's own: serve, host agent, holders and their
-// guards, without the scripted agent CLIs.
+// pids returns coleo's own processes: serve, host agent, holders and their guards,
+// without the scripted agent CLIs.
 func (f *fleet) pids() (out []int) {
 	entries, err := os.ReadDir("/proc")
 	ok(f.b, err)
@@ -126,12 +128,12 @@ func (f *fleet) pids() (out []int) {
 	return out
 }
 
-// The bar of a prompt: from the request to the proof, beyond paste_gap_ms. The
-// scripted agent CLI begins at once.
+// The bar for a prompt: from the request to the proof, beyond paste_gap_ms. The scripted
+// agent CLI begins at once.
 const promptBar = 100 // ms, p95
 
-// BenchmarkFleetPrompt is from POST prompt to its answer, which is the proof
-// that the agent CLI took it, through serve, bus and host agent.
+// BenchmarkFleetPrompt measures the time from POST prompt to its answer, through serve,
+// bus and host agent. The answer is the proof that the agent CLI took the prompt.
 func BenchmarkFleetPrompt(b *testing.B) {
 	const gap = 50 * time.Millisecond // fakeSpec's paste_gap_ms
 	f := newFleet(b)
@@ -152,17 +154,17 @@ func BenchmarkFleetPrompt(b *testing.B) {
 	}
 }
 
-// The bar of rest: all of coleo's processes with 50 idle arms, in thousandths of
-// one core.
+// The bar for rest: all of coleo's processes with 50 idle arms, in thousandths of one
+// core.
 const (
 	idleArms    = 50
 	restBar     = 10
 	idleWindow  = 20 * time.Second // three of them are a minute
-	idleWarming = 5 * time.Second  // what spawns leave to be done
+	idleWarming = 5 * time.Second  // for the work that spawns leave
 )
 
-// BenchmarkFleetIdle is the CPU time that 50 idle arms cost: serve, host agent,
-// holders and guards together, over a minute.
+// BenchmarkFleetIdle measures the CPU time of 50 idle arms over a minute: serve, host
+// agent, holders and guards together.
 func BenchmarkFleetIdle(b *testing.B) {
 	f := newFleet(b)
 	for i := range idleArms {

@@ -19,8 +19,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// finalHolder is the command that becomes a holder of the program as it is
-// shipped: `make bench` names it in COLEO_BENCH_BINARY.
+// finalHolder returns the shipped program, which `make bench` names in COLEO_BENCH_BINARY.
 func finalHolder(b *testing.B) string {
 	b.Helper()
 	path := os.Getenv("COLEO_BENCH_BINARY")
@@ -36,11 +35,12 @@ type held struct {
 	client *holder.Client
 }
 
-// hold runs argv in a holder and returns when it can be spoken to.
+// hold runs argv in a holder and returns when the holder can be reached.
 func hold(b *testing.B, program []string, argv ...string) *held {
 	b.Helper()
 	h := &held{dir: filepath.Join(b.TempDir(), "hold")}
-	launch := holder.Launch{Arm: "bench-" + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n", Dir: h.dir, Argv: argv, Env: os.Environ(), Workdir: "/"}
+	launch := holder.Launch{Arm: "bench-" + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n",
+		Dir: h.dir, Argv: argv, Env: os.Environ(), Workdir: "/"}
 	_, err := holder.Start(b.Context(), program, launch)
 	ok(b, err)
 	h.client, err = holder.Dial(h.dir, "n")
@@ -55,8 +55,7 @@ func (h *held) end() {
 	_ = holder.Settle(h.dir)
 }
 
-// program returns the command that holders are started by: what the shipped
-// binary would use, found by having it hold something.
+// program returns the command by which the shipped binary starts holders, as seen in use.
 func program(b *testing.B) []string {
 	b.Helper()
 	state := b.TempDir()
@@ -87,8 +86,7 @@ func await(b *testing.B, there func() bool) {
 	}
 }
 
-// BenchmarkHolderSpawn is from the order to a holder that has answered hello,
-// with its program running.
+// BenchmarkHolderSpawn measures the time until a holder with a running program answers hello.
 func BenchmarkHolderSpawn(b *testing.B) {
 	program := program(b)
 	var took []time.Duration
@@ -101,9 +99,8 @@ func BenchmarkHolderSpawn(b *testing.B) {
 	report(b, took, "connectable")
 }
 
-// BenchmarkHolderMemory is the proportional memory of one holder and of its
-// guard, alone on the machine, in kB: new and at rest, under load, and at rest
-// after 1,000 keystrokes and 64 MiB of output.
+// BenchmarkHolderMemory measures the proportional memory of a lone holder and its guard, in
+// kB. The holder is new, under load, or rested after 1,000 keystrokes and 64 MiB of output.
 func BenchmarkHolderMemory(b *testing.B) {
 	program := program(b)
 	for b.Loop() {
@@ -121,18 +118,18 @@ func BenchmarkHolderMemory(b *testing.B) {
 		most := h.flood(b, s.Holder.PID, 64<<20)
 		b.ReportMetric(most, "busy-kB")
 		b.ReportMetric(pssAtRest(b, s.Holder.PID), "rested-kB")
-		h.end() // what two of them share would count as half
+		h.end() // memory shared by two holders would count as half
 	}
 }
 
-// flood has the program write so much, reads it, and returns the most memory
-// that the holder took meanwhile.
+// flood makes the program write n bytes and returns the holder's peak memory meanwhile.
 func (h *held) flood(b *testing.B, pid, n int) float64 {
 	b.Helper()
 	stream, err := h.client.Lead(b.Context(), 0, 0)
 	ok(b, err)
 	defer stream.Close()
-	_, err = h.client.Write(holder.Write{ID: "flood" + strconv.Itoa(n), Kind: holder.WriteKeys, Data: []byte(strconv.Itoa(n) + "\n")})
+	_, err = h.client.Write(holder.Write{ID: "flood" + strconv.Itoa(n), Kind: holder.WriteKeys,
+		Data: []byte(strconv.Itoa(n) + "\n")})
 	ok(b, err)
 	most := 0.0
 	for got, pieces := 0, 0; got < n; pieces++ {
@@ -146,7 +143,7 @@ func (h *held) flood(b *testing.B, pid, n int) float64 {
 	return most
 }
 
-// pssAtRest waits until the memory has not grown or shrunk for a while.
+// pssAtRest returns the memory once it has not changed for a while.
 func pssAtRest(b *testing.B, pid int) float64 {
 	b.Helper()
 	const calm = 1500 * time.Millisecond // a holder rests half a second after the last event
@@ -160,7 +157,7 @@ func pssAtRest(b *testing.B, pid int) float64 {
 	return last
 }
 
-// pss is a process's proportional memory, in kB.
+// pss returns a process's proportional memory, in kB.
 func pss(b *testing.B, pid int) float64 {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -181,7 +178,7 @@ func guardOf(b *testing.B, holder, program int) int {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", holder, holder))
 	ok(b, err)
-	// Children of every thread are listed by thread.
+	// The kernel lists children by thread.
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", holder))
 	ok(b, err)
 	for _, t := range tasks {
@@ -200,7 +197,7 @@ func guardOf(b *testing.B, holder, program int) int {
 // keystrokes is how many are echoed for one figure.
 const keystrokes = 2000
 
-// BenchmarkHolderEcho is from a key to its echo, in µs: by a plain
+// BenchmarkHolderEcho measures the time from a key to its echo, in µs: by a plain
 // pseudo-terminal, through a holder, and through dtach, in one run.
 func BenchmarkHolderEcho(b *testing.B) {
 	program := program(b)
@@ -266,17 +263,17 @@ func holderEcho(b *testing.B, program []string) []time.Duration {
 	}, func() []byte { c, err := stream.Next(); ok(b, err); return c.Data })
 }
 
-// dtachEcho goes through dtach with its client on a pseudo-terminal, which is
-// the only way in; nil when dtach is not there.
+// dtachEcho goes through dtach's client, the only way in; nil when dtach is not installed.
 func dtachEcho(b *testing.B) []time.Duration {
 	path, err := exec.LookPath("dtach")
 	if err != nil {
 		return nil
 	}
-	t, err := pty.Start(pty.Command{Path: path, Args: []string{"-c", filepath.Join(b.TempDir(), "dtach"), "-r", "none", "/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
+	t, err := pty.Start(pty.Command{Path: path, Args: []string{"-c", filepath.Join(b.TempDir(), "dtach"), "-r", "none",
+		"/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
-	var said []byte // once the program is heard the client has made its own terminal raw
+	var said []byte // once the program's output arrives, the client has made its own terminal raw
 	await(b, func() bool {
 		n, err := t.Read(buf)
 		ok(b, err)
@@ -289,9 +286,9 @@ func dtachEcho(b *testing.B) []time.Duration {
 // throughputBytes is how much is written for one figure.
 const throughputBytes = 128 << 20
 
-// BenchmarkHolderThroughput is how fast a program can write, in MB/s: to a
-// plain pseudo-terminal that is read, to a holder with journal and one client,
-// and to tmux with no client and with one, in one run. Told are medians.
+// BenchmarkHolderThroughput measures how fast a program can write, in MB/s, in one run.
+// It compares a plain pseudo-terminal that is read, a holder with journal and one client,
+// and tmux with no client and with one. It reports medians.
 func BenchmarkHolderThroughput(b *testing.B) {
 	program := program(b)
 	seen := map[string][]float64{}
@@ -317,9 +314,11 @@ func BenchmarkHolderThroughput(b *testing.B) {
 	}
 }
 
-// writer is a program that writes so much text in lines, and then says so.
+// writer returns a program that writes n bytes of text in lines, and then prints DONE.
 func writer(n int, after string) []string {
-	return []string{"/bin/sh", "-c", "stty raw -echo; read go; yes '0123456789 abcdefghij 0123456789 abcdefghij 0123456789 abcdefghij' | head -c " + strconv.Itoa(n) + "; printf DONE; " + after}
+	return []string{"/bin/sh", "-c",
+		"stty raw -echo; read go; yes '0123456789 abcdefghij 0123456789 abcdefghij 0123456789 abcdefghij' | head -c " +
+			strconv.Itoa(n) + "; printf DONE; " + after}
 }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / 1e6 / d.Seconds() }
@@ -371,17 +370,19 @@ func holderThroughput(b *testing.B, program []string) float64 {
 	return rate(throughputBytes, time.Since(start))
 }
 
-// tmuxThroughput has tmux hold the program, with one client that reads or none.
+// tmuxThroughput measures a program in tmux, with one client that reads or none.
 func tmuxThroughput(b *testing.B, watched bool) float64 {
 	done := filepath.Join(b.TempDir(), "done")
 	sock := filepath.Join(b.TempDir(), "tmux")
 	argv := writer(throughputBytes, "touch "+done+"; read x")
-	ok(b, exec.Command("tmux", append([]string{"-f", "/dev/null", "-S", sock, "new-session", "-d", "-x", "120", "-y", "40"}, argv...)...).Run())
+	ok(b, exec.Command("tmux", append([]string{"-f", "/dev/null", "-S", sock, "new-session", "-d", "-x", "120", "-y",
+		"40"}, argv...)...).Run())
 	defer func() { _ = exec.Command("tmux", "-S", sock, "kill-server").Run() }()
 	if watched {
 		tmux, err := exec.LookPath("tmux")
 		ok(b, err)
-		t, err := pty.Start(pty.Command{Path: tmux, Args: []string{"-S", sock, "attach"}, Env: append(os.Environ(), "TERM=xterm-256color")})
+		t, err := pty.Start(pty.Command{Path: tmux, Args: []string{"-S", sock, "attach"},
+			Env: append(os.Environ(), "TERM=xterm-256color")})
 		ok(b, err)
 		defer func() { _ = t.Close(); _, _ = t.Wait() }()
 		_, err = t.Read(make([]byte, 1)) // it draws

@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// painterSpec drives the painter: a composer between two rules, and below it
-// what tells work from rest.
+// painterSpec drives the painter: a composer between two rules, and below it what
+// distinguishes work from rest.
 const painterSpec = `
 name = "painter"
 command = "painter"
@@ -52,19 +52,19 @@ const painterSettle = 100 * time.Millisecond
 const (
 	spin    = 80 * time.Millisecond
 	falter  = 50 * time.Millisecond  // a gap within a turn: it looks idle for less than settle_ms
-	asks    = 120 * time.Millisecond // how long a dialog stands
+	asks    = 120 * time.Millisecond // how long a dialog is shown
 	resting = 300 * time.Millisecond // between two turns
 )
 
-// painter is a scripted agent CLI that writes down when it draws what.
+// painter is a scripted agent CLI that records what it draws and when.
 type painter struct {
 	log  *os.File
 	text []string
 	tick int
 }
 
-// paint waits for a byte, and then draws so many turns. What it draws, and when
-// in nanoseconds of the clock, goes to a file first: a line each.
+// paint waits for a byte, and then draws a number of turns. It first writes each state
+// and its time, in nanoseconds of the clock, to a line of a file.
 func paint(path, turns string) error {
 	n, err := strconv.Atoi(turns)
 	if err != nil {
@@ -107,10 +107,10 @@ func (p *painter) turn(n int) {
 	time.Sleep(resting)
 }
 
-// now writes down what is drawn next.
+// now records the state that is drawn next.
 func (p *painter) now(s coleo.State) { fmt.Fprintln(p.log, time.Now().UnixNano(), s) }
 
-// work draws so many frames of a turn, in which text grows.
+// work draws a number of frames of a turn, in which text grows.
 func (p *painter) work(frames int) {
 	for range frames {
 		p.tick++

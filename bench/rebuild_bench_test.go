@@ -15,19 +15,20 @@ import (
 	"coleo.dev/pty"
 )
 
-// rebuildBound is what taking up an arm may cost until its screen is there,
-// whatever it has written before.
+// rebuildBound is the longest time from attaching to an arm to its screen, whatever the
+// arm has written before.
 const rebuildBound = 60 * time.Millisecond
 
-// BenchmarkRebuild is from the order to take up a session to its screen, with
-// 256 MiB of history and all but a whole segment since the last snapshot: what a
-// kill -9 leaves at worst. The same without any snapshot is beside it.
+// BenchmarkRebuild measures the time from attaching a session to its screen, with 256 MiB
+// of history and nearly a whole segment since the last snapshot. That is the worst state
+// that a kill -9 leaves. Beside it is the same without any snapshot.
 func BenchmarkRebuild(b *testing.B) {
 	h := harness(b, "fake")
 	c := config(b, h, "")
 	const last = "the very last line"
 	total := flood(b, c.Workdir, last)
-	ok(b, os.WriteFile(c.Binary, []byte("#!/bin/sh\nstty raw -echo\ncat many many many many many many many many tail\nexec cat >/dev/null\n"), 0o700))
+	ok(b, os.WriteFile(c.Binary,
+		[]byte("#!/bin/sh\nstty raw -echo\ncat many many many many many many many many tail\nexec cat >/dev/null\n"), 0o700))
 	c.Keep = 1 << 30
 	s, err := h.Spawn(b.Context(), c)
 	ok(b, err)
@@ -59,8 +60,8 @@ func BenchmarkRebuild(b *testing.B) {
 	}
 }
 
-// flood writes what the program prints: lines, eight times the file "many", and
-// then real agent CLIs' output. It returns how much that is in all.
+// flood writes the program's output: lines, eight times the file "many", and then output
+// of real agent CLIs. It returns the total size.
 func flood(b *testing.B, dir, last string) int64 {
 	b.Helper()
 	const history = 256 << 20
@@ -91,8 +92,8 @@ func flood(b *testing.B, dir, last string) int64 {
 	return 8*int64(len(many)) + int64(len(tail))
 }
 
-// keepWhole deletes the snapshot that a session leaves when it is let go, which
-// a kill -9 does not let it write, and returns the size of the others.
+// keepWhole deletes the snapshot that a session writes when it is closed, which a kill -9
+// would prevent. It returns the size of the others.
 func keepWhole(b *testing.B, dir string) (size int64) {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))
@@ -111,8 +112,7 @@ func keepWhole(b *testing.B, dir string) (size int64) {
 	return size
 }
 
-// attach takes the session up and returns how long it was until its screen was
-// there.
+// attach attaches to the session and returns the time until its screen was there.
 func attach(b *testing.B, h coleo.Harness, handle coleo.Handle, last string) time.Duration {
 	b.Helper()
 	start := time.Now()

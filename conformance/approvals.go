@@ -11,15 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// question is a turn that stands still because the agent CLI wants to write a
-// file and asks first.
+// question is a turn that waits because the agent CLI wants to write a file and asks
+// first.
 type question struct {
 	path    string
 	receipt coleo.Receipt
 	dialog  *coleo.Dialog
 }
 
-// askToWrite has a file written and returns at the question.
+// askToWrite makes the model write a file and returns at the question.
 func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return question{}, err
@@ -48,7 +48,7 @@ func (q question) unwritten() error {
 	return nil
 }
 
-// deny denies what is asked until the turn ends.
+// deny denies each question of a turn until the turn ends.
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
 		q.receipt.Cursor = coleo.NewestCursor(t.Session)
@@ -85,7 +85,7 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// denyWithWords denies what is asked, and says at once what to do instead.
+// denyWithWords denies a question and sends at once what to do instead.
 func denyWithWords(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -125,8 +125,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale answers a dialog that is not there: one that never was, and
-// one that has been answered.
+// approvalStale answers dialogs that are not there: one that never was, and one that has
+// been answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -160,8 +160,8 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked sends a prompt at a dialog, which would approve it if it
-// were typed: by its digit, or by Enter on the option that is marked.
+// promptWhileBlocked sends a prompt while a dialog is open. If it were typed it would
+// approve the dialog: by its digit, or by Enter on the marked option.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -176,7 +176,8 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	if !errors.As(err, &e) || e.Dialog == nil {
 		return fmt.Errorf("the refusal does not hold the dialog: %w", err)
 	}
-	if r := t.Session.State(); r.State != coleo.WaitingApproval || r.Dialog == nil || r.Dialog.Fingerprint != q.dialog.Fingerprint {
+	if r := t.Session.State(); r.State != coleo.WaitingApproval || r.Dialog == nil ||
+		r.Dialog.Fingerprint != q.dialog.Fingerprint {
 		return fmt.Errorf("after the refused prompt it reads %s", r.State)
 	}
 	if err := t.deny(ctx, q); err != nil {
@@ -216,7 +217,8 @@ func answerQuestion(ctx context.Context, t *Trial) error {
 		return fmt.Errorf("the options are %q, want one with %q", reading.Dialog.Options, right)
 	}
 	receipt.Cursor = coleo.NewestCursor(t.Session)
-	if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Reply, Option: option}); err != nil {
+	if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
+		coleo.Decision{Choice: coleo.Reply, Option: option}); err != nil {
 		return err
 	}
 	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {

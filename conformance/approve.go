@@ -11,10 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// command is a script in the work folder that leaves a line each time it runs.
+// command is a script in the work folder that writes a line each time it runs.
 type command struct {
-	text string // as the model has it run
-	log  string // path
+	text string // the command line that the model runs
+	log  string // path of the file with those lines
 }
 
 func (t *Trial) newCommand() (command, error) {
@@ -27,7 +27,7 @@ func (t *Trial) newCommand() (command, error) {
 	return c, nil
 }
 
-// ran requires that it has run so often.
+// ran checks how often the command has run.
 func (c command) ran(want int) error {
 	raw, err := os.ReadFile(c.log)
 	if err != nil && !os.IsNotExist(err) {
@@ -39,7 +39,7 @@ func (c command) ran(want int) error {
 	return nil
 }
 
-// askToRun has the command run, and returns the question and its turn; no
+// askToRun makes the model run the command. It returns the question and its turn, or no
 // question when the turn ends without one.
 func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.Receipt, error) {
 	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run " + c.text})
@@ -53,9 +53,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers a question and waits for the end of its turn. What else is
-// asked on the way, what shall become of the output for example, is approved;
-// the same question may not come again.
+// decided answers a question and waits for the end of its turn. It approves other
+// questions on the way, for example about the use of the output. The same question may
+// not come again.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.Approve {
 		r.Cursor = coleo.NewestCursor(t.Session)
@@ -72,8 +72,8 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 	}
 }
 
-// approvalApprove approves a command once, sees that the next time is asked for
-// anew, and then approves it for ever where that is offered.
+// approvalApprove approves a command once and checks that the next run is asked about
+// again. Then it approves the command for ever, where that is offered.
 func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// live is all that the fake's sessions can do.
+// live is everything that the fake's sessions can do.
 type live interface {
 	coleo.Session
 	coleo.Terminal
@@ -25,21 +25,21 @@ type live interface {
 	coleo.UsageMeter
 }
 
-// breaks makes a sound session one with a fault.
+// breaks turns a sound session into one with a fault.
 type breaks func(live) live
 
-// brokenHarness gives sessions that are broken.
+// brokenHarness returns sessions with a fault.
 type brokenHarness struct {
 	coleo.Harness
 	breaks breaks
-	anew   bool // Attach ends what is there and starts another
+	anew   bool // Attach ends the existing session and starts another
 
 	mu     sync.Mutex
 	last   coleo.SpawnConfig
 	opened []coleo.Handle
 }
 
-// resume lets holders go on that a fault has stopped: then they end what is left.
+// resume continues holders that a fault has stopped, so that they end what is left.
 func (h *brokenHarness) resume() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +115,7 @@ func reads(as coleo.State, states ...coleo.State) breaks {
 	}
 }
 
-// untold keeps to itself that the agent CLI works.
+// untold does not report that the agent CLI works.
 type untold struct{ live }
 
 func (s untold) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
@@ -128,7 +128,7 @@ func (s untold) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.
 	}
 }
 
-// unsent leaves out of the account what was sent.
+// unsent leaves the input tokens out of the usage.
 type unsent struct{ live }
 
 func (s unsent) Usage(ctx context.Context) (coleo.Usage, error) {
@@ -137,7 +137,7 @@ func (s unsent) Usage(ctx context.Context) (coleo.Usage, error) {
 	return u, err
 }
 
-// guesses calls the account a guess, and is further off than guesses are.
+// guesses calls the usage approximate, and is further off than approximate counts may be.
 type guesses struct{ live }
 
 func (s guesses) Usage(ctx context.Context) (coleo.Usage, error) {
@@ -146,7 +146,7 @@ func (s guesses) Usage(ctx context.Context) (coleo.Usage, error) {
 	return u, err
 }
 
-// sends delivers prompts in a way of its own.
+// sends delivers prompts in its own way.
 type sends struct {
 	live
 	how func(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error)
@@ -173,7 +173,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// typed puts a prompt on the terminal whatever it shows.
+// typed types a prompt into the terminal whatever it shows.
 func typed(ctx context.Context, s live, p coleo.Prompt, keys string) (coleo.Receipt, error) {
 	r := coleo.Receipt{Text: p.Text, Proof: coleo.ProofStarted, Cursor: coleo.NewestCursor(s)}
 	err := s.Input(ctx, pty.Paste(p.Text, true))
@@ -183,7 +183,7 @@ func typed(ctx context.Context, s live, p coleo.Prompt, keys string) (coleo.Rece
 	return r, err
 }
 
-// typesBlindly has no eye for dialogs.
+// typesBlindly ignores dialogs.
 func typesBlindly(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
 	if s.State().State == coleo.WaitingApproval {
 		return typed(ctx, s, p, "\r")
@@ -191,7 +191,7 @@ func typesBlindly(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, e
 	return s.SendPrompt(ctx, p)
 }
 
-// refusesTooLate says no to a prompt at a dialog when it has typed it.
+// refusesTooLate refuses a prompt at a dialog only after it has typed it.
 func refusesTooLate(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
 	if r := s.State(); r.State == coleo.WaitingApproval {
 		_, _ = typed(ctx, s, p, "\r")
@@ -204,7 +204,7 @@ func losesEnter(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, err
 	return typed(ctx, s, p, "")
 }
 
-// sendsTwice is not sure that the first one arrived.
+// sendsTwice sends each prompt a second time.
 func sendsTwice(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
 	r, err := s.SendPrompt(ctx, p)
 	if err == nil {
@@ -213,7 +213,7 @@ func sendsTwice(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, err
 	return r, err
 }
 
-// decides answers dialogs in a way of its own.
+// decides answers dialogs in its own way.
 type decides struct {
 	live
 	how func(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error
@@ -227,7 +227,7 @@ func answers(how func(context.Context, live, coleo.Fingerprint, coleo.Decision) 
 	return func(s live) live { return decides{s, how} }
 }
 
-// whateverIsOpen takes each answer for one to the dialog that is there now.
+// whateverIsOpen takes each answer for one to the dialog that is open now.
 func whateverIsOpen(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if open := s.State().Dialog; open != nil {
 		f = open.Fingerprint
@@ -235,7 +235,7 @@ func whateverIsOpen(ctx context.Context, s live, f coleo.Fingerprint, d coleo.De
 	return s.Respond(ctx, f, d)
 }
 
-// staleTooLate approves what is open and then says that the dialog is gone.
+// staleTooLate approves the open dialog and then reports that the dialog is gone.
 func staleTooLate(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	open := s.State().Dialog
 	if open == nil || open.Fingerprint == f {
@@ -245,7 +245,7 @@ func staleTooLate(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Deci
 	return coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen")
 }
 
-// neverStale takes an answer that comes too late for one that is no trouble.
+// neverStale accepts an answer that comes too late.
 func neverStale(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if err := s.Respond(ctx, f, d); coleo.ErrorCode(err) != coleo.EStale || s.State().Dialog != nil {
 		return err
@@ -253,7 +253,7 @@ func neverStale(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decisi
 	return nil
 }
 
-// approvesForEver takes each approval for one of all that is like it.
+// approvesForEver turns each approval into one of all similar requests.
 func approvesForEver(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if d.Choice == coleo.Approve {
 		d.Choice = coleo.ApproveAlways
@@ -273,7 +273,7 @@ func picksTheFirst(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Dec
 	return s.Respond(ctx, f, d)
 }
 
-// lags gives the answer before the one that is asked for.
+// lags returns the answer before the requested one.
 type lags struct {
 	live
 	mu   sync.Mutex
@@ -292,7 +292,7 @@ func (s *lags) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error
 	return a, err
 }
 
-// curt gives the first line of an answer.
+// curt returns only the first line of an answer.
 type curt struct{ live }
 
 func (s curt) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
@@ -301,26 +301,25 @@ func (s curt) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error)
 	return a, err
 }
 
-// echoing gives what a prompt asks for as its answer.
+// echoing returns what the prompt asks for as the answer.
 type echoing struct{ live }
 
 func (s echoing) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	return coleo.Answer{Text: strings.TrimPrefix(r.Text, "say "), Source: "screen"}, nil
 }
 
-// uninterrupted says that it has stopped what runs on.
+// uninterrupted claims that it has stopped a turn that continues.
 type uninterrupted struct{ live }
 
 func (uninterrupted) Interrupt(context.Context) error { return nil }
 
-// uncompacted says that it has shortened a conversation.
+// uncompacted claims that it has shortened a conversation.
 type uncompacted struct{ live }
 
 func (uncompacted) Compact(context.Context) error { return nil }
 
-// shallow ends the program alone: its holder, which would end the rest, stands
-// still meanwhile. The second time it does what it should, so that the test
-// leaves nothing.
+// shallow ends only the program. It stops the holder meanwhile, which would end the rest.
+// The second call works correctly, so that the test leaves no processes.
 type shallow struct {
 	live
 	once sync.Once
@@ -343,7 +342,7 @@ func (s *shallow) Kill(ctx context.Context) error {
 	return s.live.Kill(ctx)
 }
 
-// soon returns when something is so, or ctx has ended.
+// soon returns when is returns true, or when ctx has ended.
 func soon(ctx context.Context, is func() bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -352,7 +351,7 @@ func soon(ctx context.Context, is func() bool) {
 	}
 }
 
-// stopped tells whether every thread of a process has stopped.
+// stopped reports whether every thread of a process has stopped.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, stat := range threads {
@@ -364,7 +363,7 @@ func stopped(pid int) bool {
 	return true
 }
 
-// endNoted ends the commands that have noted their process ids in a folder.
+// endNoted ends the commands that have written their process ids to files in a folder.
 func endNoted(dir string) {
 	notes, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
 	for _, note := range notes {

@@ -30,8 +30,8 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and requires its answer, and that the model was
-// asked exactly that, once.
+// exchange sends a prompt and checks its answer, and that the model got exactly that
+// prompt, once.
 func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -89,8 +89,8 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves every dialog of a turn until the turn ends, and returns
-// how many there were. first is called before the first approval.
+// approveAll approves every dialog of a turn until the turn ends, and returns their
+// number. It calls first before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
@@ -178,7 +178,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answered tells whether a prompt's whole answer had been sent at a time.
+// answered reports whether a prompt's whole answer had been sent at a time.
 func answered(m *modelserver.Server, prompt string, at time.Time) bool {
 	whole := false
 	for _, q := range m.Record() {
@@ -221,16 +221,16 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 }
 
 const (
-	// toolsTimeout bounds how long an agent CLI that takes input may take until
-	// it has asked its MCP server for the tools; some do that on the side, and
-	// some not before the first prompt.
+	// toolsTimeout bounds how long an agent CLI that takes input may take to ask its MCP
+	// server for the tools. Some do that in the background, and some only after the first
+	// prompt.
 	toolsTimeout = 10 * time.Second
-	// toolsEvery is how often that is looked at.
+	// toolsEvery is the interval at which the record is read.
 	toolsEvery = 50 * time.Millisecond
 )
 
-// awaitTools returns when the MCP server has been asked for its tools, or
-// toolsTimeout is over.
+// awaitTools returns when the MCP server has been asked for its tools, or after
+// toolsTimeout.
 func awaitTools(ctx context.Context, record string) {
 	ctx, cancel := context.WithTimeout(ctx, toolsTimeout)
 	defer cancel()
@@ -247,8 +247,8 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called tells whether a record has both the start and a call with the nonce.
-// Since 2026-07-28 the protocol begins with server/discover.
+// called reports whether a record has both the start and a call with the nonce. Since
+// version 2026-07-28 the protocol begins with server/discover.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

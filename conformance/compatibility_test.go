@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// The reports that the page of versions is made from: what
-// `coleo --json harness test NAME@VERSION` prints, as NAME@VERSION.json.
+// The reports behind the page of versions: the output of `coleo --json harness test
+// NAME@VERSION`, as NAME@VERSION.json.
 const (
 	reportsDir        = "testdata/reports"
 	compatibilityPage = "../docs/compatibility.md"
 )
 
-// readReports returns the reports by the name of their harness, oldest version
-// first. With -update it leaves out of the files what no page shows.
+// readReports returns the reports by the name of their harness, oldest version first.
+// With -update it removes from the files what no page shows.
 func readReports(t *testing.T) map[string][]*Report {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(reportsDir, "*@*.json"))
@@ -49,7 +49,7 @@ func readReports(t *testing.T) map[string][]*Report {
 	return out
 }
 
-// trim keeps one line of what a check says, and of those that passed none.
+// trim keeps one line of the details of failed checks, and none of those that passed.
 func trim(r *Report) {
 	for i := range r.Results {
 		result := &r.Results[i]
@@ -83,7 +83,7 @@ func compareVersions(a, b string) int {
 	return len(x) - len(y)
 }
 
-// versionsPage is docs/compatibility.md.
+// versionsPage returns the text of docs/compatibility.md.
 func versionsPage(reports map[string][]*Report) string {
 	var b strings.Builder
 	b.WriteString(`# Which versions work

@@ -7,8 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// echoes shows a dialog that was denied once more, as another one, until the next
-// prompt.
+// echoes shows a denied dialog once more, as another dialog, until the next prompt.
 type echoes struct {
 	live
 	mu    sync.Mutex

@@ -30,8 +30,8 @@ func playFake(args []string) int {
 	return code
 }
 
-// fakeHarness returns the harness of the fake with a model. Edits are pairs of
-// a text that its description must hold and what stands there instead.
+// fakeHarness returns the harness of the fake with a model. Edits are pairs of a text
+// that its description must hold and its replacement.
 func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
 	text := string(fakeagent.Harness)
@@ -56,8 +56,8 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	return accounting{h}
 }
 
-// accounting gives sessions that read the fake's account, which is in the file
-// that keeps its conversation.
+// accounting returns sessions that read the fake's usage from the file that keeps its
+// conversation.
 type accounting struct{ coleo.Harness }
 
 func (h accounting) Info() coleo.Info {
@@ -91,7 +91,7 @@ type terminal interface {
 
 type accounted struct {
 	terminal
-	kept string // path
+	kept string // path of the kept conversation
 }
 
 func (s accounted) Usage(context.Context) (coleo.Usage, error) {
@@ -112,7 +112,7 @@ func (s accounted) Usage(context.Context) (coleo.Usage, error) {
 	return sum, err
 }
 
-// fakeConfig is where the fake is judged.
+// fakeConfig returns the Config for tests of the fake.
 func fakeConfig(t *testing.T) Config {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// refusal has the model refuse a request for good.
+// refusal makes the model refuse a request permanently.
 func refusal(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -35,8 +35,8 @@ func refusal(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// retry has the model fail twice before it answers. The turn must read as
-// running until it does.
+// retry makes the model fail twice before it answers. The turn must read as running until
+// the answer.
 func retry(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -66,7 +66,7 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// resizeMidstream gives the terminal other sizes while an answer streams.
+// resizeMidstream changes the size of the terminal while an answer streams.
 func resizeMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -104,8 +104,8 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// attachMidstream lets go of a session in the middle of an answer and takes it
-// up again, as a host agent does that was restarted.
+// attachMidstream closes a session in the middle of an answer and attaches to it again,
+// as a restarted host agent does.
 func attachMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -143,7 +143,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// compaction shortens the conversation and goes on in it.
+// compaction compacts the conversation and continues it.
 func compaction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -31,7 +31,8 @@ func TestAReportIsWrittenAsJUnit(t *testing.T) {
 		t.Errorf("suite = %+v", got)
 	}
 	bad := got.Cases[1]
-	if bad.Failure == nil || bad.Failure.Message != "it went wrong: <that>" || !strings.Contains(bad.Failure.Text, "screen:") || got.Cases[0].Failure != nil {
+	if bad.Failure == nil || bad.Failure.Message != "it went wrong: <that>" ||
+		!strings.Contains(bad.Failure.Text, "screen:") || got.Cases[0].Failure != nil {
 		t.Errorf("cases = %+v", got.Cases)
 	}
 	if err := WriteJUnit(filepath.Join(path, "nowhere"), report); err == nil {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// leftovers are what somebody has typed into a composer without sending it, and
-// the keys by which the cursor was moved about in it then.
+// leftovers are texts that somebody typed into a composer without sending them, and the
+// keys that then moved the cursor in them.
 var leftovers = [][2]string{
 	{"one line", ""}, {"one line", "LEFT LEFT LEFT"}, {"one\ntwo\n\nthree", ""}, {"one\ntwo\n\nthree", "UP UP"},
 	{"one\n\n", ""}, {strings.Repeat("row\n", 12), ""},
@@ -22,8 +22,8 @@ var leftovers = [][2]string{
 // leftoverTimeout bounds how long a composer may take to show a paste.
 const leftoverTimeout = 20 * time.Second
 
-// What was left in the composer is joined to no prompt, wherever its cursor is, and
-// keeps none from being sent.
+// Text left in the composer is not joined to a prompt, wherever its cursor is, and does
+// not keep a prompt from being sent.
 func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 	}
 }
 
-// leave pastes text, which must be seen, and presses keys, which need not be: what
-// is typed afterwards comes behind them.
+// leave pastes text and presses keys. The text must show before leave returns. The keys
+// need not, because keys typed afterwards come after them.
 func leave(t *testing.T, trial *Trial, text, keys string) {
 	t.Helper()
 	term, ok := trial.Session.(coleo.Terminal)
@@ -69,7 +69,7 @@ func leave(t *testing.T, trial *Trial, text, keys string) {
 	}
 }
 
-// picture is what a terminal shows, the cursor too.
+// picture returns what a terminal shows, including the cursor.
 func picture(term coleo.Terminal) string {
 	s := term.Screen()
 	return fmt.Sprint(s.Cursor, s.Lines)

@@ -12,7 +12,7 @@ var update = flag.Bool("update", false, "write docs/conformance.md and docs/comp
 
 const checksPage = "../docs/conformance.md"
 
-// page is what docs/conformance.md says of the checks.
+// page returns the text of docs/conformance.md about the checks.
 func page() string {
 	var b strings.Builder
 	b.WriteString(`# What a harness must do
@@ -68,7 +68,8 @@ func TestTheChecksAreDocumented(t *testing.T) {
 func TestChecksHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Checks() {
-		if c.Name == "" || c.Doc == "" || c.Run == nil || c.Timeout <= 0 || seen[c.Name] || (c.Needs == nil) != (c.Skip == "") {
+		if c.Name == "" || c.Doc == "" || c.Run == nil || c.Timeout <= 0 || seen[c.Name] ||
+			(c.Needs == nil) != (c.Skip == "") {
 			t.Errorf("check %+v is incomplete, or its name is taken", c)
 		}
 		seen[c.Name] = true

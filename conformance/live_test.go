@@ -18,9 +18,9 @@ import (
 	"coleo.dev/registry"
 )
 
-// The test binary is also the holder and the hook program, called as coleo is, the
-// MCP server of the checks, the fake agent CLI and, in a network namespace of its
-// own, the suite itself.
+// The test binary plays several other programs. It is the holder and the hook program,
+// called in the same way as coleo. It is the MCP server of the checks and the fake agent
+// CLI. In a network namespace of its own it is the suite itself.
 const (
 	asFake     = "fakeagent" // the name it is called by
 	asHolder   = "hold"
@@ -44,17 +44,18 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	// Without its second of sleep at the end, of each program that a test ends.
+	// The race detector sleeps a second at the end of each program; this turns that off
+	// for the programs that a test ends.
 	environ := append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(netns.RunAgain(environ, asIsolated+"=1"))
 }
 
-// holdCommand becomes a holder. By its form a harness knows that the program is
-// the hook too.
+// holdCommand returns the command that becomes a holder. Its form shows a harness that
+// the program is also the hook.
 func holdCommand() []string { return []string{os.Args[0], asHolder, "--stdin"} }
 
-// playHook is the hook program. It becomes another one at its end, because the
-// race detector would make it sleep for a second there, and the agent CLI wait.
+// playHook is the hook program. At its end it executes another program: the race detector
+// would make it sleep for a second there, and the agent CLI would wait.
 func playHook() {
 	hook.Run(os.Args[2:], os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
@@ -69,13 +70,13 @@ func exitIf(err error) {
 	os.Exit(0)
 }
 
-// judgedInFull tells whether a harness is judged by all checks, and not by the
-// quick set alone: COLEO_FULL names those.
+// judgedInFull reports whether a harness is tested with all checks instead of the quick
+// set. COLEO_FULL names such harnesses.
 func judgedInFull(name string) bool {
 	return slices.Contains(strings.Split(os.Getenv("COLEO_FULL"), ","), name)
 }
 
-// agentPath is where `make agents` puts the agent CLIs.
+// agentPath returns the folder into which `make agents` puts the agent CLIs.
 func agentPath() []string {
 	dir := os.Getenv("COLEO_AGENTS")
 	if dir == "" {
@@ -91,8 +92,8 @@ func namedIn(variable, name string) bool {
 }
 
 // TestHarnessesAreCompatible runs the suite against each real agent CLI that is
-// installed. COLEO_REQUIRE names those that must be, COLEO_SKIP those that the
-// long runs judge.
+// installed. COLEO_REQUIRE names those that must be installed, COLEO_SKIP those that the
+// long runs test.
 func TestHarnessesAreCompatible(t *testing.T) {
 	if !netns.Isolated() {
 		t.Fatal("these tests must not run where there is a network")
@@ -147,12 +148,13 @@ func judge(t *testing.T, h coleo.Harness) {
 	}
 }
 
-// TestASubmitThatGeminiTakesForANewRowIsMadeGood hurries: Gemini CLI takes ENTER
-// within 30 ms behind a paste for a new row, as it also does under load. At once
-// behind it, a loaded one drops it instead, before it knows of the text.
+// TestASubmitThatGeminiTakesForANewRowIsMadeGood presses ENTER early. Within 30 ms after
+// a paste Gemini CLI takes ENTER for a new row, as it also does under load. Without any
+// delay a loaded Gemini CLI drops the key instead, before it knows of the text.
 func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "hasty.toml"), []byte("base = \"gemini\"\nname = \"hasty\"\n[timing]\npaste_gap_ms = 10\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "hasty.toml"),
+		[]byte("base = \"gemini\"\nname = \"hasty\"\n[timing]\npaste_gap_ms = 10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	reg, err := registry.New(dir, holdCommand())
@@ -163,7 +165,9 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checks := slices.DeleteFunc(Checks(), func(c Check) bool { return c.Name != "simple_prompt" && c.Name != "multiline_prompt" })
+	checks := slices.DeleteFunc(Checks(), func(c Check) bool {
+		return c.Name != "simple_prompt" && c.Name != "multiline_prompt"
+	})
 	report, err := Run(t.Context(), h, Config{
 		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
 		Isolated: true, Log: func(line string) { t.Log(line) },

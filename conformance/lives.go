@@ -13,8 +13,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// resumeAfterKill kills the agent CLI and starts another one on its
-// conversation.
+// resumeAfterKill kills the agent CLI and starts another one on its conversation.
 func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -50,11 +49,11 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// conversationTimeout bounds how long a conversation's id may take to become
-// known after its first turn. Some agent CLIs have none.
+// conversationTimeout bounds how long a conversation's id may take to become known after
+// its first turn. Some agent CLIs have no id.
 const conversationTimeout = 5 * time.Second
 
-// conversation is the id of the session's conversation, or "".
+// conversation returns the id of the session's conversation, or "".
 func (t *Trial) conversation(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, conversationTimeout)
 	defer cancel()
@@ -114,15 +113,15 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// commandTimeout bounds how long a command may take to run, once it is asked
-// for and approved.
+// commandTimeout bounds how long a command may take to run, once the prompt was sent and
+// the command approved.
 const commandTimeout = 20 * time.Second
 
-// noteEvery is how often the file that a command writes is looked for.
+// noteEvery is the interval at which the file that a command writes is looked for.
 const noteEvery = 50 * time.Millisecond
 
-// longCommand has a command run that does not end, and returns its process;
-// none if the agent CLI does not run it.
+// longCommand makes the model run a command that does not end, and returns its process.
+// It returns the zero Identity if the agent CLI does not run the command.
 func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	name := Nonce()
 	script, note := filepath.Join(t.Workdir, name+".sh"), filepath.Join(t.Workdir, name+".pid")
@@ -137,9 +136,9 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	return t.processIn(ctx, note, receipt), nil
 }
 
-// processIn approves what a turn asks until a command has written its process
-// id to a file, and returns that process; none when the turn ends or
-// commandTimeout is over.
+// processIn approves the dialogs of a turn until a command has written its process id to
+// a file, and returns that process. It returns the zero Identity when the turn ends
+// first, or after commandTimeout.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	over := make(chan struct{})
@@ -154,7 +153,7 @@ func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) col
 	for {
 		if raw, err := os.ReadFile(note); err == nil {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-			process, _ := holder.Identify(pid) // gone already: none
+			process, _ := holder.Identify(pid) // zero if it is already gone
 			return process
 		}
 		select {

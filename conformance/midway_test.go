@@ -20,28 +20,30 @@ import (
 var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each way, for each agent CLI")
 
 const (
-	// midwayWord stands in each prompt of these tests but those that bring a dialog.
+	// midwayWord is in each prompt of these tests, except those that open a dialog.
 	midwayWord = "midway"
-	// midwayTimeout bounds one delivery and what comes of it: the longest prompt is
-	// lost after a minute, and a probe behind it may take as long again.
+	// midwayTimeout bounds one delivery and its outcome. The longest prompt is lost after
+	// a minute, and a probe after it may take as long again.
 	midwayTimeout = 5 * time.Minute
-	// midwayDelay is the most between the beginning of a delivery and its disturbance.
+	// midwayDelay is the longest time between the beginning of a delivery and its
+	// disturbance.
 	midwayDelay = 300 * time.Millisecond
-	// askAfter is how long the model thinks before it asks for a command: long enough
-	// for the prompt before to be proven. A prompt is sent askEarly before that at
-	// most, which is longer than its delivery takes, and askLate behind it.
+	// askAfter is how long the model waits before it asks for a command: long enough to
+	// prove the previous prompt. A prompt is sent at most askEarly before that, which is
+	// longer than its delivery takes, and at most askLate after it.
 	askAfter, askEarly, askLate = time.Second, 450 * time.Millisecond, 100 * time.Millisecond
-	// busyRetry is before a prompt that was refused as busy is sent again: who stands
-	// still may read idle.
+	// busyRetry is the pause before a prompt that was refused as busy is sent again. A
+	// stopped agent CLI may read idle.
 	busyRetry = 100 * time.Millisecond
-	// queuedTimeout bounds how long a prompt that was taken may wait to be asked.
+	// queuedTimeout bounds how long a prompt that was taken may wait until the model gets
+	// it.
 	queuedTimeout = 30 * time.Second
 )
 
-// disturbance does something to an arm at random moments while it is sent a prompt.
+// disturbance disturbs an arm at random moments while a prompt is sent.
 type disturbance func(ctx context.Context, trial *Trial, r *rand.Rand) error
 
-// resized makes the terminal smaller and gives it its size again.
+// resized makes the terminal smaller and restores its size.
 func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	term, ok := trial.Session.(coleo.Terminal)
 	if !ok {
@@ -56,7 +58,7 @@ func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	return nil
 }
 
-// halted has the agent CLI stand still for a while.
+// halted stops the agent CLI for a while.
 func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	process := trial.Session.Handle().Process
 	elapse(ctx, midwayMoment(r))
@@ -70,13 +72,13 @@ func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	return syscall.Kill(-process.PID, syscall.SIGCONT)
 }
 
-// midwayMoment is a random time from the beginning of a delivery on. Most take 100 to
-// 200 ms: more of them are hit when more are early.
+// midwayMoment returns a random time from the beginning of a delivery on. Most deliveries
+// take 100 to 200 ms, so more of them are hit when more times are early.
 func midwayMoment(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(1 + r.Int64N(int64(midwayDelay))))
 }
 
-// elapse returns when a time is over, or ctx.
+// elapse returns after d, or when ctx ends.
 func elapse(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -86,30 +88,30 @@ func elapse(ctx context.Context, d time.Duration) {
 	}
 }
 
-// within is a random time.
+// within returns a random time.
 func within(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// midwayPrompt makes the nth prompt: of a few bytes, of some lines, of 20 kB.
+// midwayPrompt returns the nth prompt: of a few bytes, of some lines, or of 20 kB.
 func midwayPrompt(n int) string {
 	nonce := Nonce()
 	var b strings.Builder
-	b.WriteString("1 y " + midwayWord + " " + nonce) // what approves, if it is typed into a dialog
+	b.WriteString("1 y " + midwayWord + " " + nonce) // approves a dialog if it is typed into one
 	for i := 0; b.Len() < []int{0, 300, 20_000}[n%3]; i++ {
 		fmt.Fprintf(&b, "\nline %d of what belongs to %s", i+2, nonce)
 	}
 	return b.String()
 }
 
-// fates is what became of the prompts of one conversation.
+// fates records what became of the prompts of one conversation.
 type fates struct {
 	prompts                          []string
 	verdict                          map[string]coleo.Code // by prompt; "" for one that is proven
 	proven, refused, lost, lostAsked int
 }
 
-// tell keeps what SendPrompt said of a prompt.
+// tell records the result of SendPrompt for a prompt.
 func (f *fates) tell(t *testing.T, prompt string, err error) {
 	t.Helper()
 	code := coleo.ErrorCode(err)
@@ -128,8 +130,8 @@ func (f *fates) tell(t *testing.T, prompt string, err error) {
 	}
 }
 
-// judge holds all that was told against what the model was asked: each proven
-// prompt once, a lost one once at most, a refused one never, and nothing else.
+// judge compares all results with the model's requests. The model must have got each
+// proven prompt once, a lost one at most once, a refused one never, and nothing else.
 func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 	t.Helper()
 	times := map[string]int{}
@@ -139,7 +141,8 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 		}
 		prompt := strings.TrimSpace(q.Prompt)
 		if _, sent := f.verdict[prompt]; !sent {
-			t.Errorf("the model was asked %.300q … %.100q (%d bytes), which nobody has sent", prompt, prompt[max(0, len(prompt)-100):], len(prompt))
+			t.Errorf("the model was asked %.300q … %.100q (%d bytes), which nobody has sent", prompt,
+				prompt[max(0, len(prompt)-100):], len(prompt))
 		}
 		times[prompt]++
 	}
@@ -154,10 +157,12 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 			t.Errorf("%.60q was refused (%s), and the model was asked it", prompt, code)
 		}
 	}
-	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d", len(f.prompts), f.proven, f.refused, f.lost, f.lostAsked)
+	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d", len(f.prompts),
+		f.proven, f.refused, f.lost, f.lostAsked)
 }
 
-// sendPatiently sends a prompt that is refused for work only until that is over.
+// sendPatiently sends a prompt, again and again while the agent CLI refuses it because it
+// works.
 func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.Receipt, error) {
 	for {
 		receipt, err := s.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -171,8 +176,8 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 	}
 }
 
-// Whatever happens to the terminal or to the agent CLI while a prompt is sent, it
-// arrives once, or it is told that it may not have.
+// Whatever happens to the terminal or the agent CLI while a prompt is sent, the prompt
+// arrives once. Otherwise the error says that it may not have arrived.
 func TestMidwayDisturbancesLoseNoPromptInSilence(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		for how, disturb := range map[string]disturbance{"resized": resized, "halted": halted} {
@@ -199,7 +204,7 @@ func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) {
 	for n := range *safetyMidway {
 		f.sendDisturbed(t, trial, midwayPrompt(n), disturb, r)
 	}
-	// The last one alone is not disturbed: nothing is joined to it.
+	// The last prompt is sent without a disturbance: no other text may be joined to it.
 	f.sendDisturbed(t, trial, midwayPrompt(0), func(context.Context, *Trial, *rand.Rand) error { return nil }, r)
 	f.judge(t, trial.Model)
 }
@@ -227,8 +232,7 @@ func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb
 	}
 }
 
-// A prompt that is sent when a dialog comes approves nothing, and is not lost in
-// silence.
+// A prompt that is sent when a dialog opens approves nothing, and is not lost silently.
 func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -293,11 +297,12 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	}
 }
 
-// askFor has the model ask for a command, or an edit, in a while, and returns the
-// prompt that makes it.
+// askFor makes the model ask for a command, or an edit, after a while. It returns the
+// prompt that starts this.
 func askFor(t *testing.T, trial *Trial, file string) string {
 	t.Helper()
-	rules := []modelserver.Rule{{Name: "short", When: modelserver.When{Contains: midwayWord}, Reply: []modelserver.Step{{Text: "Done."}}}}
+	rules := []modelserver.Rule{{Name: "short", When: modelserver.When{Contains: midwayWord},
+		Reply: []modelserver.Step{{Text: "Done."}}}}
 	prompt := "write " + file + " with words" // by the built-in scenario: Aider has no tools
 	if trial.Harness.Info().Name != "aider" {
 		prompt = "run touch " + file

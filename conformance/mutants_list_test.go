@@ -19,34 +19,40 @@ when = [{ where = "composer", pattern = '(?s).*' }]
 
 `
 
-// misreading are those that say something else than what is.
+// misreading are the mutants that report something else than what happened.
 func misreading() []mutant {
 	rule := `[[rule]]
 name = "working"`
 	return []mutant{
 		{name: "always idle", breaks: reads(coleo.Idle, coleo.Processing, coleo.Executing),
-			passes: []string{"spawn_and_idle"}, fails: []string{"state_detection"}, says: "idle was read before the model had answered"},
+			passes: []string{"spawn_and_idle"}, fails: []string{"state_detection"},
+			says: "idle was read before the model had answered"},
 		{name: "never idle", breaks: reads(coleo.Processing, coleo.Idle),
 			fails: []string{"spawn_and_idle"}, says: "still processing", within: hangs},
 		{name: "idle at a visible prompt line", edits: []string{rule, idleBefore + rule},
-			passes: []string{"spawn_and_idle", "approval_deny"}, fails: []string{"state_detection", "host_restart_midstream"}, says: "idle was read before the model had answered"},
+			passes: []string{"spawn_and_idle", "approval_deny"},
+			fails:  []string{"state_detection", "host_restart_midstream"}, says: "idle was read before the model had answered"},
 		{name: "does not tell that it works", breaks: func(s live) live { return untold{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"state_detection"}, says: "states were [idle]"},
 		{name: "reads prose as a dialog", edits: []string{
 			`  { where = "bottom 1", pattern = '^  Esc to cancel$' },
   { where = "screen", pattern = '(?m)^  Permission required$' },`, `  { where = "screen", pattern = '(?m)^ *Esc to cancel' },`},
 			passes: []string{"simple_prompt", "approval_deny"}, fails: []string{"liar"}, says: "is read as waiting_approval"},
-		{name: "idle between two attempts", edits: []string{"name = \"retrying\"\nstate = \"processing\"", "name = \"retrying\"\nstate = \"idle\""},
+		{name: "idle between two attempts", edits: []string{"name = \"retrying\"\nstate = \"processing\"",
+			"name = \"retrying\"\nstate = \"idle\""},
 			passes: []string{"simple_prompt"}, fails: []string{"retry_5xx"}, says: "the turn was read as over"},
-		{name: "reads prose as work", edits: []string{`where = "below composer", pattern = 'esc to interrupt'`, `where = "screen", pattern = 'esc to interrupt'`},
+		{name: "reads prose as work", edits: []string{`where = "below composer", pattern = 'esc to interrupt'`,
+			`where = "screen", pattern = 'esc to interrupt'`},
 			passes: []string{"simple_prompt"}, fails: []string{"liar"}, says: "still processing", within: hangs},
 		{name: "idle before it has started", breaks: reads(coleo.Idle, coleo.Initializing), edits: word("pause 1s"),
 			passes: []string{"spawn_and_idle"}, fails: []string{"simple_prompt"}, says: "nothing was typed|is still starting"},
 		{name: "takes the prompt for the answer", breaks: func(s live) live { return echoing{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
-		{name: "error between two attempts", edits: []string{"name = \"retrying\"\nstate = \"processing\"", "name = \"retrying\"\nstate = \"error\""},
+		{name: "error between two attempts", edits: []string{"name = \"retrying\"\nstate = \"processing\"",
+			"name = \"retrying\"\nstate = \"error\""},
 			passes: []string{"simple_prompt"}, fails: []string{"retry_5xx"}, says: "the turn was read as over"},
-		{name: "works for ever after an error", edits: []string{"name = \"error-line\"\nstate = \"error\"", "name = \"error-line\"\nstate = \"processing\""},
+		{name: "works for ever after an error", edits: []string{"name = \"error-line\"\nstate = \"error\"",
+			"name = \"error-line\"\nstate = \"processing\""},
 			passes: []string{"simple_prompt"}, fails: []string{"error_4xx"}, says: "still processing", within: hangs},
 		{name: "the answer before", breaks: func(s live) live { return &lags{live: s} },
 			passes: []string{"simple_prompt"}, fails: []string{"answer_extraction"}, says: "the model said"},
@@ -59,7 +65,7 @@ name = "working"`
 	}
 }
 
-// misdelivering are those whose prompts do not arrive as they were.
+// misdelivering are the mutants whose prompts do not arrive unchanged.
 func misdelivering() []mutant {
 	return []mutant{
 		{name: "loses Enter and reports success", breaks: delivers(losesEnter),
@@ -67,36 +73,43 @@ func misdelivering() []mutant {
 		{name: "sends each prompt twice", breaks: delivers(sendsTwice),
 			passes: []string{"spawn_and_idle"}, fails: []string{"simple_prompt"}, says: "2 times"},
 		{name: "sends the first line", breaks: rewrites(firstLine),
-			passes: []string{"simple_prompt"}, fails: []string{"multiline_prompt", "long_prompt"}, says: "the model was never asked"},
-		{name: "leaves out empty lines and indents", breaks: rewrites(func(s string) string { return strings.Join(strings.Fields(s), " ") }),
+			passes: []string{"simple_prompt"}, fails: []string{"multiline_prompt", "long_prompt"},
+			says: "the model was never asked"},
+		{name: "leaves out empty lines and indents", breaks: rewrites(func(s string) string {
+			return strings.Join(strings.Fields(s), " ")
+		}),
 			passes: []string{"simple_prompt"}, fails: []string{"multiline_prompt"}, says: "the model was never asked"},
 		{name: "cuts long prompts", breaks: rewrites(func(s string) string { return s[:min(len(s), 4096)] }),
-			passes: []string{"simple_prompt", "multiline_prompt"}, fails: []string{"long_prompt"}, says: "the model was never asked"},
+			passes: []string{"simple_prompt", "multiline_prompt"}, fails: []string{"long_prompt"},
+			says: "the model was never asked"},
 		{name: "knows ASCII alone", edits: word("narrow"),
 			passes: []string{"simple_prompt"}, fails: []string{"unicode_prompt"}, says: "the model was never asked"},
 		{name: "takes a slash for a command", edits: []string{`refuse = '^[/!]'`, `refuse = '^!'`},
 			passes: []string{"simple_prompt"}, fails: []string{"special_leading"}, says: `the model was never asked "/touch`},
 		{name: "gives a prompt to a shell", edits: []string{`refuse = '^[/!]'`, `refuse = '^/'`},
-			passes: []string{"simple_prompt"}, fails: []string{"special_leading"}, says: `the model was never asked "!touch|was run by a shell`},
+			passes: []string{"simple_prompt"}, fails: []string{"special_leading"},
+			says: `the model was never asked "!touch|was run by a shell`},
 		{name: "drops its queue", edits: word("careless"),
-			passes: []string{"simple_prompt"}, fails: []string{"queue_while_busy"}, says: "the queued prompt never reached the model", within: 2 * hangs},
+			passes: []string{"simple_prompt"}, fails: []string{"queue_while_busy"},
+			says: "the queued prompt never reached the model", within: 2 * hangs},
 	}
 }
 
-// misdeciding are those that do what nobody has allowed, or not what somebody
-// has decided.
+// misdeciding are the mutants that do what nobody allowed, or not what somebody decided.
 func misdeciding() []mutant {
 	return []mutant{
 		{name: "types prompts into dialogs", breaks: delivers(typesBlindly),
 			passes: []string{"approval_deny"}, fails: []string{"prompt_while_blocked"}, says: "a prompt at a dialog got <nil>"},
 		{name: "refuses a prompt when it is typed", breaks: delivers(refusesTooLate),
-			passes: []string{"approval_deny"}, fails: []string{"prompt_while_blocked"}, says: "after the refused prompt|deny: |although nobody approved it"},
+			passes: []string{"approval_deny"}, fails: []string{"prompt_while_blocked"},
+			says: "after the refused prompt|deny: |although nobody approved it"},
 		{name: "answers whatever is open", breaks: answers(whateverIsOpen),
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "a dialog that never was got <nil>"},
 		{name: "says stale when it has answered", breaks: answers(staleTooLate),
 			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "deny: |although nobody approved it"},
 		{name: "takes a late answer", breaks: answers(neverStale),
-			passes: []string{"approval_deny"}, fails: []string{"approval_stale"}, says: "a second answer to the same dialog got <nil>"},
+			passes: []string{"approval_deny"}, fails: []string{"approval_stale"},
+			says: "a second answer to the same dialog got <nil>"},
 		{name: "approves for ever", breaks: answers(approvesForEver),
 			passes: []string{"file_creation"}, fails: []string{"approval_approve"}, says: "let the next one run unasked"},
 		{name: "approves what is denied", breaks: answers(deniesNothing),
@@ -104,20 +117,22 @@ func misdeciding() []mutant {
 		{name: "reads a denied dialog as the next one", breaks: func(s live) live { return &echoes{live: s} },
 			passes: []string{"approval_deny"}, fails: []string{"deny_with_words"}, says: "deny: "},
 		{name: "acts before it is allowed to", edits: word("hasty"),
-			passes: []string{"simple_prompt"}, fails: []string{"file_creation", "approval_deny"}, says: "before it was approved|although nobody approved it"},
+			passes: []string{"simple_prompt"}, fails: []string{"file_creation", "approval_deny"},
+			says: "before it was approved|although nobody approved it"},
 		{name: "never asks", edits: []string{`ask = "--ask"`, `ask = "--ask=false"`},
-			passes: []string{"simple_prompt"}, fails: []string{"file_creation", "approval_deny"}, says: "without a question|want a question"},
+			passes: []string{"simple_prompt"}, fails: []string{"file_creation", "approval_deny"},
+			says: "without a question|want a question"},
 		{name: "picks the first option", breaks: answers(picksTheFirst),
 			passes: []string{"approval_deny"}, fails: []string{"question"}, says: "the model never heard"},
-		{name: "presses the wrong key to interrupt", edits: []string{`interrupt = "ESCAPE"`, `interrupt = "CTRL_L"`, "interrupted_ms = 5000", "interrupted_ms = 1000"},
+		{name: "presses the wrong key to interrupt",
+			edits:  []string{`interrupt = "ESCAPE"`, `interrupt = "CTRL_L"`, "interrupted_ms = 5000", "interrupted_ms = 1000"},
 			passes: []string{"simple_prompt"}, fails: []string{"interrupt"}, says: "did not stop within"},
 		{name: "says that it has interrupted", breaks: func(s live) live { return uninterrupted{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"interrupt"}, says: "after the interrupt it reads processing"},
 	}
 }
 
-// miscarrying are those that lose a conversation, a process or what they were
-// started with.
+// miscarrying are the mutants that lose a conversation, a process or their configuration.
 func miscarrying() []mutant {
 	return []mutant{
 		{name: "starts anew instead of attaching", anew: true,
@@ -126,16 +141,19 @@ func miscarrying() []mutant {
 			passes: []string{"simple_prompt"}, fails: []string{"resize_midstream"}, says: "has ended"},
 		{name: "starts a new conversation to resume", edits: []string{`args = ["--resume"]`, `args = []`},
 			passes: []string{"simple_prompt"}, fails: []string{"resume_after_kill"}, says: "the model saw 1 message"},
-		{name: "ignores the model that is asked for", edits: []string{`args = ["--model", "{{.Model}}"]`, `args = ["--model", "mock-1"]`},
+		{name: "ignores the model that is asked for",
+			edits:  []string{`args = ["--model", "{{.Model}}"]`, `args = ["--model", "mock-1"]`},
 			passes: []string{"simple_prompt"}, fails: []string{"model_flag"}, says: `the model asked was "mock-1"`},
-		{name: "starts no MCP server", edits: []string{`args = ["--mcp", "{{range .MCPServers}}{{json .Argv}}{{end}}"]`, `args = []`},
+		{name: "starts no MCP server", edits: []string{`args = ["--mcp", "{{range .MCPServers}}{{json .Argv}}{{end}}"]`,
+			`args = []`},
 			passes: []string{"simple_prompt"}, fails: []string{"mcp_connection"}, says: "tool was not called"},
 		{name: "says that it has compacted", breaks: func(s live) live { return uncompacted{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"compact"}, says: "never asked for a summary"},
 		{name: "leaks a daemon", breaks: func(s live) live { return &shallow{live: s} }, edits: word("child stubborn"),
 			fails: []string{"no_leftover_processes"}, says: "of the arm are left"},
 		{name: "leaks what has no mark", breaks: func(s live) live { return &shallow{live: s} }, edits: word("anonymous"),
-			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "the command that it ran is left"},
+			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"},
+			says: "the command that it ran is left"},
 		{name: "kills the program alone", breaks: func(s live) live { return &shallow{live: s} },
 			passes: []string{"simple_prompt"}, fails: []string{"no_leftover_processes"}, says: "of the arm are left"},
 	}

@@ -11,20 +11,20 @@ import (
 // mutant is a harness, or an agent CLI, with one fault. The suite must find it.
 type mutant struct {
 	name   string
-	breaks breaks   // the sessions; nil leaves them sound
+	breaks breaks   // faults of the sessions; nil leaves them sound
 	anew   bool     // see brokenHarness
 	edits  []string // of the harness's description; see fakeHarness
-	fails  []string // checks that must, and
-	says   string   // what each of them must say; "|" between what may be said
-	passes []string // checks that this fault must not touch
+	fails  []string // checks that must fail, and
+	says   string   // the text in each of their details; "|" separates alternatives
+	passes []string // checks that this fault must not affect
 	within time.Duration
 }
 
-// hangs bounds the checks of a mutant that makes them wait for ever. Sound
-// ones take a tenth of it, or a half of twice as much.
+// hangs bounds the checks of a mutant that makes them wait for ever. Sound checks take a
+// tenth of it. A check that is bounded by twice as much takes half of that when sound.
 const hangs = 5 * time.Second
 
-// word is the edit that starts the fake with one of its words.
+// word returns the edit that starts the fake with one of its words.
 func word(w string) []string { return []string{`["--workdir"`, `["--start", "` + w + `", "--workdir"`} }
 
 func TestTheSuiteFindsEachMutant(t *testing.T) {
@@ -44,10 +44,10 @@ func TestTheSuiteFindsEachMutant(t *testing.T) {
 	all.Wait()
 }
 
-// mutantsAtOnce is how many are judged at the same time: mostly they wait.
+// mutantsAtOnce is how many mutants are tested at the same time: mostly they wait.
 const mutantsAtOnce = 6
 
-// judge runs the checks that are named and compares.
+// judge runs the checks that are named and compares the results.
 func (m mutant) judge(t *testing.T, h *brokenHarness, c Config) {
 	checks := pick(append(slices.Clone(m.passes), m.fails...))
 	if m.within > 0 {

@@ -19,8 +19,8 @@ func multilinePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\nthe second line\n\n    an indented fourth", nonce)
 }
 
-// longLines makes a prompt that no composer shows whole, and that the agent
-// CLIs which fold large pastes do fold.
+// longLines is the number of lines of a prompt that no composer shows completely. Agent
+// CLIs that fold large pastes fold it.
 const longLines = 120
 
 func longPrompt(ctx context.Context, t *Trial) error {
@@ -44,13 +44,13 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads are what agent CLIs take for the beginning of something else than a
-// prompt: a command, a shell, a memory, a file, help.
+// leads are beginnings that agent CLIs take for something other than a prompt: a command,
+// a shell, a memory, a file, help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that begin like a command. They must reach the
-// model as text, with a blank before them at most, or be refused by name; and
-// what they would do as a command must not happen.
+// specialLeading sends prompts that begin like a command. Each must reach the model as
+// text, with at most a blank before it, or be refused with EInvalid. The command itself
+// must not run.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -84,10 +84,9 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked tells how often the model got a prompt, byte for byte but for blanks
-// around it: some agent CLIs put one behind a paste, and Coleo puts one before
-// what would else be a command. What goes on with the turn of a prompt does not
-// count.
+// asked returns how often the model got a prompt, byte for byte except for blanks around
+// it. Some agent CLIs append a blank to a paste, and Coleo puts one before text that
+// would otherwise be a command. Further requests of the same turn do not count.
 func asked(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
@@ -126,7 +125,7 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	return err
 }
 
-// answerExtraction compares an answer of many lines with what the model said.
+// answerExtraction compares an answer of many lines with the model's text.
 func answerExtraction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -161,10 +160,10 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// words is a text without its layout, which is the agent CLI's own.
+// words returns a text without its layout, which is the agent CLI's own.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// liar has the model answer with what looks like the agent CLI's own screen.
+// liar makes the model answer with text that looks like the agent CLI's own screen.
 func liar(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Over HTTP a prompt is proven by the server's own list of messages. The server
-// is a real one, asked by the session that sent the prompt and by the next one.
+// Over HTTP a prompt is proven by the server's own list of messages. The test uses a real
+// server. Both the session that sent the prompt and the next session ask it.
 func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

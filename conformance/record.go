@@ -17,7 +17,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// Moment is a change of a session, as programs get it: one JSON object.
+// Moment is a change of a session in the form for programs: one JSON object.
 type Moment struct {
 	T      float64       `json:"t"` // seconds since the beginning
 	State  coleo.State   `json:"state"`
@@ -25,11 +25,11 @@ type Moment struct {
 	Dialog *coleo.Dialog `json:"dialog"`
 	Detail string        `json:"detail,omitempty"`
 	Known  bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
-	Event  string        `json:"event,omitempty"` // what happened, unless it is a change of the reading
+	Event  string        `json:"event,omitempty"` // the kind of change, unless it is a change of the reading
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment, so long after the beginning.
+// MomentOf returns a change as a Moment. after is the time since the beginning.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -41,8 +41,8 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 	return m
 }
 
-// The files of a session that is recorded: its terminal as an asciicast, and a
-// Moment in a line for each change, as it was read at the time.
+// Suffixes of the files of a recorded session. One holds its terminal as an asciicast.
+// The other holds a line with a Moment for each change, as it was read at the time.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"
@@ -54,19 +54,19 @@ type taping struct {
 	changes []coleo.Change
 }
 
-// newTaping begins to keep what a recording of the session needs, if it has a
-// screen.
+// newTaping starts collecting the data for a recording of the session, if the session has
+// a screen.
 func (t *Trial) newTaping(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
 		t.tapings = append(t.tapings, &taping{hold: hold})
 	}
 }
 
-// tapeTail is how long a recording goes on behind the last check: a replay, whose
-// times are right to 50 ms, must see what has to hold for a while before it counts.
+// tapeTail is how long a recording continues after the last check. A replay, whose times
+// are right to 50 ms, must see readings that count only after they have held for a while.
 const tapeTail = time.Second
 
-// endTaping lets a recording go on for tapeTail before the agent CLI is ended.
+// endTaping continues a recording for tapeTail before the agent CLI is ended.
 func (t *Trial) endTaping() {
 	if len(t.tapings) > 0 {
 		<-time.After(tapeTail)
@@ -74,11 +74,11 @@ func (t *Trial) endTaping() {
 	}
 }
 
-// letGo closes the session, and keeps what was read in it for the recording.
+// letGo closes the session, and keeps its changes for the recording.
 func (t *Trial) letGo() error {
 	if n := len(t.tapings); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // what has happened, not what will
+		cancel() // yields the past changes, without waiting for new ones
 		for c := range t.Session.Changes(ctx, 0) {
 			t.tapings[n-1].changes = append(t.tapings[n-1].changes, c)
 		}
@@ -86,7 +86,7 @@ func (t *Trial) letGo() error {
 	return t.Session.Close()
 }
 
-// writeRecordings writes what the trial's terminals showed.
+// writeRecordings writes the recordings of the trial's terminals.
 func (t *Trial) writeRecordings() error {
 	for i, taped := range t.tapings {
 		name := t.name
@@ -106,7 +106,8 @@ func (t *Trial) writeRecording(name string, taped *taping) error {
 	}
 	hidden := t.config.hidden()
 	var cast bytes.Buffer
-	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.hold), holder.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
+	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.hold),
+		holder.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it never ran
 	}
@@ -126,11 +127,12 @@ func (t *Trial) writeRecording(name string, taped *taping) error {
 		lines = strings.ReplaceAll(lines, text, holder.Cover(text))
 	}
 	path := filepath.Join(t.config.Record, name)
-	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600), os.WriteFile(path+changeFile, []byte(lines), 0o600))
+	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600),
+		os.WriteFile(path+changeFile, []byte(lines), 0o600))
 }
 
-// hidden are the paths of this machine that a recording does not show, the
-// longest first: the folder of the trials, the agent CLIs', the user's HOME.
+// hidden returns the paths of this machine that a recording must not show, longest first.
+// They are the folder of the trials, the agent CLI's folders, and the user's HOME.
 func (c Config) hidden() []string {
 	all := append([]string{c.Dir, c.Binary}, c.Path...)
 	for _, v := range c.Environ {

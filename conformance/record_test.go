@@ -54,14 +54,14 @@ func TestARecordingShowsNoFolderOfTheMachine(t *testing.T) {
 	}
 }
 
-// Each session has a recording of its own: one that is shared, the one after a
-// failure, those that a single check starts.
+// Each session has a recording of its own: the shared one, the one after a failure, and
+// those that a single check starts.
 func TestEachSessionHasARecording(t *testing.T) {
 	t.Parallel()
 	c := fakeConfig(t)
 	c.Record = t.TempDir()
 	checks := pick([]string{"spawn_and_idle", "simple_prompt", "file_creation", "liar", "resume_after_kill"})
-	h := fakeHarness(t, word("hasty")...) // it writes files unasked
+	h := fakeHarness(t, word("hasty")...) // it writes files without asking
 	if report, err := Run(t.Context(), h, c, checks); err != nil || report.Compatible {
 		t.Fatalf("Run = %+v, %v, want one failure", report, err)
 	}
@@ -81,7 +81,8 @@ func TestEachSessionHasARecording(t *testing.T) {
 
 func TestWhatARecordingHides(t *testing.T) {
 	t.Parallel()
-	c := Config{Dir: "/t/x", Binary: "agent", Path: []string{"/home/somebody/bin", "", "bin"}, Environ: []string{"HOME=/home/somebody", "PATH=/x"}}
+	c := Config{Dir: "/t/x", Binary: "agent", Path: []string{"/home/somebody/bin", "", "bin"},
+		Environ: []string{"HOME=/home/somebody", "PATH=/x"}}
 	if got, want := c.hidden(), []string{"/home/somebody/bin", "/home/somebody", "/t/x"}; !slices.Equal(got, want) {
 		t.Errorf("hidden = %q, want %q", got, want)
 	}

@@ -17,17 +17,17 @@ import (
 	"coleo.dev/registry"
 )
 
-// The counts of the long runs; `make safety` gives others.
+// The counts of the long runs; `make safety` sets others.
 var (
 	safetyOf      = flag.String("safety", "codex", "harnesses whose agent CLIs are tried, separated by commas")
 	safetySends   = flag.Int("sends", 40, "prompts and stale answers sent at dialogs, for each agent CLI")
 	safetyPrompts = flag.Int("prompts", 40, "prompts of all kinds, for each agent CLI")
 )
 
-// sendsPerDialog is how many are sent at one dialog before it is denied.
+// sendsPerDialog is how many prompts are sent at one dialog before it is denied.
 const sendsPerDialog = 10
 
-// conversation is how many prompts one agent CLI gets before it is started anew:
+// conversation is how many prompts one agent CLI gets before a new one is started. It is
 // more than people send, and Aider counts the tokens of all of them for each.
 const conversation = 250
 
@@ -67,17 +67,18 @@ func safetyTrial(t *testing.T, name string) *Trial {
 	return trial
 }
 
-// hostile are texts that do something when they are typed into a dialog.
-var hostile = []string{"y", "1", "yes", "a", "p", "2", "approve it", "\n", "1\n1\n1", "/exit", "!touch pwned", "n", "3", "ok go on", "y\ny\ny\ny"}
+// hostile are texts that have an effect when they are typed into a dialog.
+var hostile = []string{"y", "1", "yes", "a", "p", "2", "approve it", "\n", "1\n1\n1", "/exit", "!touch pwned", "n",
+	"3", "ok go on", "y\ny\ny\ny"}
 
-// Whatever is sent while a dialog is open, nobody approves it.
+// Nothing that is sent while a dialog is open approves it.
 func TestNothingSentAtADialogApprovesIt(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		t.Run(name, func(t *testing.T) {
 			trial := safetyTrial(t, name)
 			asks := []string{"write %s with words", "run touch %s"}
 			if trial.Harness.Info().Name == "aider" {
-				asks = asks[:1] // what it suggests to run it asks only after an edit
+				asks = asks[:1] // Aider asks about a suggested command only after an edit
 			}
 			for sent, round := 0, 0; sent < *safetySends; round++ {
 				file := Nonce()
@@ -117,7 +118,8 @@ func sendAtDialog(t *testing.T, trial *Trial, dialog *coleo.Dialog, n int) {
 	t.Helper()
 	if n%3 == 2 {
 		stale := coleo.Fingerprint(fmt.Sprintf("%s-%d", dialog.Fingerprint, n))
-		if err := trial.Session.Respond(t.Context(), stale, coleo.Decision{Choice: coleo.Approve}); coleo.ErrorCode(err) != coleo.EStale {
+		if err := trial.Session.Respond(t.Context(), stale,
+			coleo.Decision{Choice: coleo.Approve}); coleo.ErrorCode(err) != coleo.EStale {
 			t.Fatalf("a stale answer got %v", err)
 		}
 		return
@@ -132,8 +134,8 @@ func sendAtDialog(t *testing.T, trial *Trial, dialog *coleo.Dialog, n int) {
 	}
 }
 
-// promptOf makes the nth prompt: of every size and kind, each with a word of
-// its own.
+// promptOf returns the nth prompt. The prompts have all sizes and kinds, each with a word
+// of its own.
 func promptOf(n int, r *rand.Rand) string {
 	nonce := Nonce()
 	fill := func(words []string, size int) string {
@@ -165,10 +167,10 @@ func promptOf(n int, r *rand.Rand) string {
 }
 
 // maxPrompt is the size of the one prompt in a hundred that is very long.
-const maxPrompt = 100_000 // bytes
+const maxPrompt = 100_000 // in bytes
 
-// Every prompt reaches the model byte for byte, or is refused, or is reported
-// lost; none is lost in silence.
+// Every prompt reaches the model byte for byte, or is refused, or is reported lost; none
+// is lost silently.
 func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -187,8 +189,8 @@ func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 	}
 }
 
-// converse sends the prompts of one conversation, counts how they were proven and
-// returns how many were reported lost.
+// converse sends the prompts of one conversation, counts their proofs and returns how
+// many were reported lost.
 func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[coleo.Proof]int) (lost int) {
 	t.Helper()
 	trial := safetyTrial(t, name)
@@ -207,7 +209,8 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 			proofs[proof]++
 		case coleo.EPromptLost:
 			lost++
-			t.Logf("prompt %d (%.200q) was reported lost, the model was asked it %d times: %v%s", n, prompt, asked(trial.Model, prompt), err, screenOf(err))
+			t.Logf("prompt %d (%.200q) was reported lost, the model was asked it %d times: %v%s", n, prompt,
+				asked(trial.Model, prompt), err, screenOf(err))
 		case coleo.EInvalid:
 			t.Logf("prompt %d was refused: %v", n, err)
 		default:
@@ -219,10 +222,11 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stands still over 100 kB in one line
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
-	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil { // nothing of it was typed: it works, or stands still
+	// Nothing of the prompt was typed: the agent CLI works, or stalls.
+	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil {
 		if _, err = coleo.WaitForIdle(ctx, trial.Session); err == nil {
 			receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 		}
@@ -231,20 +235,21 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 		return "", err
 	}
 	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
-	if err == nil && reading.State == coleo.WaitingApproval { // whether a conversation that has grown long shall be sent
+	// The agent CLI may ask whether to send a conversation that has grown long.
+	if err == nil && reading.State == coleo.WaitingApproval {
 		err = trial.decided(ctx, reading.Dialog, receipt, coleo.Approve)
 	}
 	if err != nil {
 		return "", err
 	}
-	// Some agent CLIs make blanks of a tab.
+	// Some agent CLIs turn a tab into blanks.
 	if asked(trial.Model, prompt) == 0 && asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
 		return "", fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
 	return receipt.Proof, nil
 }
 
-// screenOf is the screen that an error brings.
+// screenOf returns the screen in an error.
 func screenOf(err error) string {
 	var e *coleo.Error
 	if !errors.As(err, &e) || e.Screen == nil {

@@ -1,9 +1,8 @@
-// Package conformance judges harnesses: it runs their real agent CLIs against
-// a scripted model server and checks that what the harness says is what
-// happened, by the server's record and the file system, never by the screen
-// under test.
+// Package conformance tests harnesses. It runs their real agent CLIs against a scripted
+// model server, and checks that the harness reports what really happened. The evidence is
+// the server's record and the file system, never the screen under test.
 //
-// It knows no harness by name and uses the contract of package coleo alone.
+// It knows no harness by name and uses only the contract of package coleo.
 package conformance
 
 import (
@@ -21,11 +20,11 @@ type Check struct {
 	Name     string
 	Doc      string // one line: what is required
 	Required bool   // a harness that fails it is not compatible
-	Shared   bool   // it runs in the session that earlier shared checks left idle; else in one of its own
+	Shared   bool   // runs in the session that earlier shared checks left idle; otherwise in its own
 	Timeout  time.Duration
-	Needs    func(coleo.Capabilities) bool // nil: every harness must; false: it is skipped
-	Skip     string                        // what a skip says
-	NoModel  bool                          // it makes sense without a model too
+	Needs    func(coleo.Capabilities) bool // nil: required of every harness; false: skipped
+	Skip     string                        // reason for a skip
+	NoModel  bool                          // also runs without a model
 	Run      func(ctx context.Context, t *Trial) error
 }
 
@@ -39,11 +38,11 @@ type Result struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Report is the outcome of a suite. Passed counts skipped checks as well, as
-// the published report does.
+// Report is the outcome of a suite. Passed includes skipped checks, as in the published
+// report.
 type Report struct {
 	Harness    string   `json:"harness"`
-	AgentCLI   string   `json:"agent_cli,omitempty"` // its version, where one was asked for
+	AgentCLI   string   `json:"agent_cli,omitempty"` // its version, where one was requested
 	Passed     int      `json:"passed"`
 	Total      int      `json:"total"`
 	Compatible bool     `json:"compatible"` // no required check failed
@@ -56,8 +55,8 @@ func Checks() []Check {
 	return slices.Concat(Published(), beyond())
 }
 
-// Quick returns what tells in little time whether a harness may be used: the
-// published suite and what must pass.
+// Quick returns the checks that show in a short time whether a harness is usable: the
+// published suite and all required checks.
 func Quick() []Check {
 	published := len(Published())
 	var out []Check
@@ -72,19 +71,25 @@ func Quick() []Check {
 // Published returns the checks of the published suite, with its names.
 func Published() []Check {
 	return []Check{
-		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, NoModel: true, Timeout: time.Minute, Run: spawnAndIdle},
-		{Name: "simple_prompt", Doc: "a prompt reaches the model once, byte for byte, and its answer comes back", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
-		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true, Shared: true, Timeout: 3 * time.Minute, Run: fileCreation},
+		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, NoModel: true, Timeout: time.Minute,
+			Run: spawnAndIdle},
+		{Name: "simple_prompt", Doc: "a prompt reaches the model once, byte for byte, and its answer comes back",
+			Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
+		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true,
+			Shared: true, Timeout: 3 * time.Minute, Run: fileCreation},
 		{Name: "interrupt", Doc: "a running turn stops when it is told to", Shared: true, Timeout: time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Interrupt }, Skip: "not supported", Run: interrupt},
-		{Name: "state_detection", Doc: "idle, then processing or executing, then idle", Required: true, Shared: true, Timeout: 2 * time.Minute, Run: stateDetection},
+		{Name: "state_detection", Doc: "idle, then processing or executing, then idle", Required: true, Shared: true,
+			Timeout: 2 * time.Minute, Run: stateDetection},
 		{Name: "mcp_connection", Doc: "an MCP server is started and one of its tools called", Timeout: time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.MCP }, Skip: "MCP not supported", Run: mcpConnection},
 	}
 }
 
-// Run judges a harness by the checks, one after another. It fails only when the suite itself cannot run, with ENotInstalled
-// when the agent CLI is missing; what a harness does wrong is in the report.
+// Run runs the checks on a harness, one after another. A harness that fails a check is no
+// error: its failure is in the report. Run returns an error only when the suite itself
+// cannot run. It is ENotInstalled when the agent CLI is missing, and the error of ctx
+// when that ends.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	bench := &bench{harness: h, config: c}
@@ -108,19 +113,19 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 	return report, nil
 }
 
-// bench runs checks and keeps the trial that shared ones work with.
+// bench runs checks and keeps the trial that the shared ones use.
 type bench struct {
 	harness coleo.Harness
 	config  Config
 	shared  *Trial // nil until a check needs it
-	own     *Trial // of the running check that shares none
-	count   int    // how many trials were shared
+	own     *Trial // of a running check that is not shared
+	count   int    // number of shared trials
 }
 
-// shared is the name of what checks share.
+// shared is the name of the trial that checks share.
 const shared = "shared"
 
-// skip is an error that is none: the check does not apply.
+// skip is an error that says that the check does not apply.
 type skip string
 
 func (s skip) Error() string { return string(s) }
@@ -164,7 +169,7 @@ func (b *bench) run(ctx context.Context, check Check) (Result, error) {
 
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }
 
-// trial returns what a check works with.
+// trial returns the trial for a check.
 func (b *bench) trial(check Check) (*Trial, error) {
 	t, err := b.shared, error(nil)
 	if !check.Shared {
@@ -181,8 +186,8 @@ func (b *bench) trial(check Check) (*Trial, error) {
 	return t, nil
 }
 
-// nextShared is the name of a session for the checks that share one; there is
-// another one after each failure.
+// nextShared returns the name of the next shared trial. There is a new one after each
+// failure.
 func (b *bench) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)
@@ -190,8 +195,8 @@ func (b *bench) nextShared() string {
 	return shared
 }
 
-// done ends the trial of a check that does not share it, and a shared one in
-// which something went wrong.
+// done ends the trial of a check that is not shared, and a shared trial in which a check
+// failed.
 func (b *bench) done(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {
@@ -205,7 +210,7 @@ func (b *bench) done(check Check, err error) error {
 	return t.close()
 }
 
-// clear ends the trial that is left.
+// clear ends the shared trial that is left.
 func (b *bench) clear() error {
 	if b.shared == nil {
 		return nil

@@ -17,17 +17,17 @@ import (
 	"coleo.dev/holder"
 )
 
-// Config says where and with what harnesses are judged.
+// Config says where and with what harnesses are tested.
 type Config struct {
-	Dir      string   // folder for everything that the trials make; must exist
-	Path     []string // folders in which agent CLIs are looked for first
-	Binary   string   // the agent CLI itself, instead of a look-up
-	Environ  []string // the caller's environment; of it PATH and language pass
-	Probe    []string // command of the MCP server that writes its record to the file named by the last argument
+	Dir      string   // folder for all files of the trials; must exist
+	Path     []string // folders searched first for agent CLIs
+	Binary   string   // path of the agent CLI, instead of a search
+	Environ  []string // the caller's environment, of which only PATH and language are passed on
+	Probe    []string // command of the MCP server, which writes its record to the file named by the last argument
 	Isolated bool     // there is no network but loopback
-	Keep     bool     // leave Dir's content
+	Keep     bool     // keep the files in Dir
 	Size     Size     // of each terminal
-	Record   string   // folder for recordings of the sessions, which must exist; "" makes none
+	Record   string   // folder for recordings of the sessions, which must exist; "" records nothing
 	Log      func(line string)
 }
 
@@ -37,8 +37,8 @@ func (c Config) log(format string, args ...any) {
 	}
 }
 
-// Trial is what one check works with: a model server, a work folder, a HOME
-// and, once spawned, a session.
+// Trial is the environment of one check: a model server, a work folder, a HOME and, once
+// spawned, a session.
 type Trial struct {
 	Harness coleo.Harness
 	Model   *modelserver.Server
@@ -65,7 +65,7 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 			return nil, fmt.Errorf("make trial folder: %w", err)
 		}
 	}
-	// Some agent CLIs want a repository; all of them work in one.
+	// Some agent CLIs need a repository; all of them work in one.
 	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
@@ -94,8 +94,8 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	return err
 }
 
-// spawnIdle starts the agent CLI, unless an earlier check has left one, and
-// waits until it takes input.
+// spawnIdle starts the agent CLI, unless an earlier check has left one, and waits until
+// it takes input.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	if t.Session != nil {
 		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
@@ -108,13 +108,13 @@ func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) 
 	return err
 }
 
-// begin makes the trial ready for a check.
+// begin prepares the trial for a check.
 func (t *Trial) begin(check string) {
 	t.details, t.before = "", len(t.Model.Record())
 	t.checks = append(t.checks, holder.CastMark{Time: time.Now(), Label: check})
 }
 
-// requests are those that the model got during this check.
+// requests returns the model's requests during this check.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
 // streams returns when the model has begun to answer a prompt.
@@ -126,7 +126,7 @@ func (t *Trial) streams(ctx context.Context, prompt string) error {
 	return nil
 }
 
-// close ends the agent CLI and removes what the trial made.
+// close ends the agent CLI and removes the files of the trial.
 func (t *Trial) close() error {
 	var err error
 	if t.Session != nil {
@@ -146,7 +146,7 @@ func (t *Trial) close() error {
 	return err
 }
 
-// because says what went wrong in a check.
+// because describes why a check failed.
 func because(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
@@ -154,12 +154,12 @@ func because(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is how many of the model's requests are told of a failure: the
-// turn in question and the one before it.
+// evidenceRequests is how many of the model's requests a failure reports: those of the
+// turn in question and of the one before it.
 const evidenceRequests = 20
 
-// evidence says what was read, by which witnesses, what was on the screen and what
-// the model was asked last.
+// evidence describes the reading, its witnesses, the screen and the last requests to the
+// model.
 func (t *Trial) evidence() string {
 	if t.Session == nil {
 		return ""
@@ -168,7 +168,8 @@ func (t *Trial) evidence() string {
 	out := fmt.Sprintf("\nread: %s by rule %q", r.State, r.Rule)
 	if x, ok := t.Session.(coleo.Explainer); ok {
 		for _, w := range x.Explain().Witnesses {
-			out += fmt.Sprintf("\nwitness: %s %s %q at %s, lapsed: %t", w.Name, w.State, w.Rule, w.Time.Format("15:04:05.000"), w.Lapsed)
+			out += fmt.Sprintf("\nwitness: %s %s %q at %s, lapsed: %t", w.Name, w.State, w.Rule,
+				w.Time.Format("15:04:05.000"), w.Lapsed)
 		}
 	}
 	if term, ok := t.Session.(coleo.Terminal); ok {
@@ -193,8 +194,8 @@ func cut(s string) string {
 	return s
 }
 
-// Nonce returns a word that nobody could guess, so that an answer with it in
-// is an answer to this very prompt.
+// Nonce returns a word that nobody could guess. An answer with the word in it is an
+// answer to the prompt that had it.
 func Nonce() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails

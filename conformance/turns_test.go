@@ -15,19 +15,22 @@ import (
 
 var safetyTurns = flag.Int("turns", 8, "turns whose end is held against the model's record, for each agent CLI")
 
-// turnTimeout bounds one turn; the model speaks for 3 s at most.
+// turnTimeout bounds one turn; the model writes for 3 s at most.
 const turnTimeout = time.Minute
 
-// ofTurns are the ways in which the model answers: at once, word for word, with
-// pauses in which the screen may stand still, and after a while.
+// ofTurns are the ways in which the model answers: at once, word by word, with pauses,
+// and after a while. In a pause the screen may stall.
 var ofTurns = []modelserver.Rule{
 	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
 	{Name: "slowly", When: modelserver.When{Contains: "slowly"}, Reply: []modelserver.Step{{Text: counted(64), Pace: 20}}},
-	{Name: "pausing", When: modelserver.When{Contains: "pausing"}, Reply: []modelserver.Step{{Text: "This begins well."}, {Pause: 1500}, {Text: "\n\nAnd goes on."}, {Pause: 1200}, {Text: "\n\nUntil it ends."}}},
-	{Name: "late", When: modelserver.When{Contains: "late"}, Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
+	{Name: "pausing", When: modelserver.When{Contains: "pausing"},
+		Reply: []modelserver.Step{{Text: "This begins well."}, {Pause: 1500}, {Text: "\n\nAnd goes on."}, {Pause: 1200},
+			{Text: "\n\nUntil it ends."}}},
+	{Name: "late", When: modelserver.When{Contains: "late"},
+		Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
 }
 
-// counted is a text of so many words, no two alike: Gemini CLI asks what to do
+// counted returns a text of n words that all differ, because Gemini CLI opens a dialog
 // about a model that repeats itself.
 func counted(n int) string {
 	words := make([]string, n)
@@ -37,15 +40,15 @@ func counted(n int) string {
 	return strings.Join(words, " ")
 }
 
-// turn is a prompt, and when its agent CLI became idle after it.
+// turn is a prompt, and the time at which its agent CLI became idle after it.
 type turn struct {
 	nonce string
 	sent  time.Time
 	idle  []time.Time
 }
 
-// The truth is the model's record: a turn ends when the last byte of its last
-// reply is out. Who is idle before that, or becomes it twice, was misread.
+// The truth is the model's record: a turn ends when the last byte of its last reply was
+// sent. An arm that reads idle before that, or becomes idle twice, was misread.
 func TestEveryTurnEndsOnceAndNotBeforeItsModelHasSpoken(t *testing.T) {
 	for name := range strings.SplitSeq(*safetyOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +69,8 @@ func TestEveryTurnEndsOnceAndNotBeforeItsModelHasSpoken(t *testing.T) {
 	}
 }
 
-// followIdle tells each time at which the session becomes idle from now on, until
-// ctx or the session ends. It has room for more than any turns should bring.
+// followIdle sends each time at which the session becomes idle from now on, until ctx or
+// the session ends. Its channel has room for more times than the turns should bring.
 func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	seen := make(chan time.Time, 8**safetyTurns)
 	since := time.Now()
@@ -90,8 +93,8 @@ func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	return seen
 }
 
-// upTo returns what was told up to the first time after the one given: who waits
-// for the end of a turn may hear of it sooner than who follows.
+// upTo returns the times up to the first one behind after. A caller that waits for the
+// end of a turn may see it earlier than one that follows the changes.
 func upTo(after time.Time, told <-chan time.Time) (list []time.Time) {
 	for at := range told {
 		if list = append(list, at); at.After(after) {
@@ -117,7 +120,7 @@ func takeTurn(t *testing.T, trial *Trial, how string) turn {
 	return next
 }
 
-// judgeTurns holds the times of idleness against what the model has sent.
+// judgeTurns compares the times of idleness with the model's output.
 func judgeTurns(t *testing.T, trial *Trial, turns []turn, idle []time.Time) (early, flaps int) {
 	t.Helper()
 	requests := trial.Model.Record()
@@ -141,7 +144,8 @@ func judgeTurns(t *testing.T, trial *Trial, turns []turn, idle []time.Time) (ear
 		}
 		if len(next.idle) > 1 {
 			flaps++
-			t.Errorf("turn %d (%s) became idle %d times: at %s and %s", i, asked[0].Rule, len(next.idle), next.idle[0], next.idle[1])
+			t.Errorf("turn %d (%s) became idle %d times: at %s and %s", i, asked[0].Rule, len(next.idle), next.idle[0],
+				next.idle[1])
 		}
 	}
 	return early, flaps

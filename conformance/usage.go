@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// accountTimeout bounds how long an agent CLI may take to write down what a
-	// turn has taken, once that is over.
+	// accountTimeout bounds how long an agent CLI may take to record the usage of a turn
+	// after its end.
 	accountTimeout = 10 * time.Second
-	// accountEvery is how often it is looked at meanwhile.
+	// accountEvery is the interval at which the usage is read.
 	accountEvery = 50 * time.Millisecond
-	// A guess may be off by a quarter of what the model counted: tokenizers differ
-	// by a tenth or two (Aider 0.86.2 on the scripted model: 10 %). Of few tokens
-	// it may be off by guessSlack.
+	// An approximate count may differ by a quarter from the model's count. Tokenizers
+	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %). With few tokens it
+	// may differ by guessSlack.
 	guessShare, guessSlack = 4, 8
 )
 
-// usage compares what the agent CLI says that a turn has taken with what the
-// model counted. Its side requests may be in the account or not.
+// usage compares the usage that the agent CLI reports for a turn with the model's count.
+// The agent CLI may include its side requests or not.
 func usage(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -65,8 +65,8 @@ func usage(ctx context.Context, t *Trial) error {
 	}
 }
 
-// agrees tells whether an account says what the model counted, as nearly as it
-// claims to.
+// agrees reports whether a usage agrees with the model's count, as nearly as it claims
+// to.
 func agrees(account, counted coleo.Usage) bool {
 	near := func(a, b int) bool {
 		return a == b || account.Approximate && a > 0 && max(a-b, b-a) <= max(b/guessShare, guessSlack)
@@ -74,8 +74,8 @@ func agrees(account, counted coleo.Usage) bool {
 	return near(account.Input, counted.Input) && near(account.Output, counted.Output)
 }
 
-// counted adds up what the model counted behind the first so many requests:
-// for the turn, and with side requests.
+// counted adds up the model's counts after the first seen requests: for the turn, and
+// with side requests.
 func (t *Trial) counted(seen int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[seen:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output

@@ -11,15 +11,14 @@ import (
 	"coleo.dev"
 )
 
-// maxAncestors bounds the walk to the first process. Real trees are shallower
-// than a hundred; the bound ends a walk through pids that are reused meanwhile.
+// maxAncestors bounds the walk to the first process. Real trees are shallower than a
+// hundred. The bound ends a walk through pids that are reused meanwhile.
 const maxAncestors = 1000
 
-// ArmAbove tells whether a process belongs to an arm, and to which. It looks
-// for an arm's holder among the process's ancestors, then for the arm's control
-// group, then for the arm's mark in the environment. An arm's process can shed
-// the mark, and it can leave the tree by killing its holder: see
-// docs/security.md.
+// ArmAbove reports whether a process belongs to an arm, and returns the arm's id. It
+// looks for an arm's holder among the process's ancestors, then for the arm's control
+// group, then for the arm's mark in the environment. An arm's process can remove the
+// mark, and it can leave the tree by killing its holder: see docs/security.md.
 func ArmAbove(pid int) (arm string, found bool) {
 	for at, steps := pid, 0; at > 1 && steps < maxAncestors; steps++ {
 		if arm, ok := holderArm(at); ok && at != pid {
@@ -40,12 +39,14 @@ func ArmAbove(pid int) (arm string, found bool) {
 // OutsideArms returns EForbidden for a process that belongs to an arm.
 func OutsideArms(pid int) error {
 	if arm, inside := ArmAbove(pid); inside {
-		return coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s: arms do not command Coleo; nothing was done", pid, arm)
+		return coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s: arms do not command Coleo; nothing was done",
+			pid, arm)
 	}
 	return nil
 }
 
-// holderArm returns the arm of a process that is an arm's holder.
+// holderArm returns the arm of a process that is an arm's holder. For a holder of an
+// earlier version, without an arm in argv, it returns "unknown".
 func holderArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
@@ -75,7 +76,7 @@ func groupArm(pid int) (string, bool) {
 	return "", false
 }
 
-// markArm returns the arm that a process's environment named when it started.
+// markArm returns the arm that a process's environment named when the process started.
 func markArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -95,6 +96,6 @@ func markArm(pid int) (string, bool) {
 	return arm, arm != ""
 }
 
-// HideMemory keeps other processes of the user from reading or changing this
-// one's memory and descriptors, as a debugger does. Root can do so still.
+// HideMemory keeps other processes of the user from reading or changing this process's
+// memory and descriptors, as a debugger does. Root still can.
 func HideMemory() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

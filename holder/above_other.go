@@ -2,11 +2,11 @@
 
 package holder
 
-// ArmAbove finds nothing here: this system does not say what a process belongs to.
+// ArmAbove always returns false: this system does not show what a process belongs to.
 func ArmAbove(int) (arm string, found bool) { return "", false }
 
-// OutsideArms refuses nobody here.
+// OutsideArms always returns nil on this system.
 func OutsideArms(int) error { return nil }
 
-// HideMemory does nothing here.
+// HideMemory does nothing on this system.
 func HideMemory() {}

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// asker is a program of an arm that calls the holder whose folder is in its
-// argument, and prints what it is answered.
+// asker is a program of an arm. It connects to the holder whose folder is its argument,
+// and prints the answer.
 const asker = `import json, os, socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 os.chdir(sys.argv[1]) # the whole path is too long for an address
@@ -52,8 +52,8 @@ func TestAHolderWantsItsNonce(t *testing.T) {
 	}
 }
 
-// An arm knows a nonce, its own holder's or another's. It is refused all the
-// same, also where it has shed the mark and left its session.
+// An arm that knows a nonce, its own holder's or another's, is refused all the same. That
+// also holds when it has removed the mark and left its session.
 func TestAnArmIsNoVisitor(t *testing.T) {
 	t.Parallel()
 	_, other := start(t, "sleep 1000")
@@ -68,7 +68,8 @@ func TestAnArmIsNoVisitor(t *testing.T) {
 			return strings.Contains(string(raw), "}")
 		})
 		raw, err := os.ReadFile(firstBytes(l.Dir))
-		if err != nil || !strings.Contains(string(raw), string(coleo.EForbidden)) || !strings.Contains(string(raw), "belongs to arm") {
+		if err != nil || !strings.Contains(string(raw), string(coleo.EForbidden)) ||
+			!strings.Contains(string(raw), "belongs to arm") {
 			t.Errorf("by %q the arm was answered %s (%v), want forbidden", way, raw, err)
 		}
 	}
@@ -76,7 +77,9 @@ func TestAnArmIsNoVisitor(t *testing.T) {
 
 func TestTheProgramDoesNotLearnTheNonce(t *testing.T) {
 	t.Parallel()
-	_, l := startLaunch(t, func(l *Launch) { l.Nonce = "not-for-the-program" }, "/bin/sh", "-c", "env; echo done; sleep 1000")
+	_, l := startLaunch(t, func(l *Launch) {
+		l.Nonce = "not-for-the-program"
+	}, "/bin/sh", "-c", "env; echo done; sleep 1000")
 	wait(t, func() bool {
 		raw, _ := os.ReadFile(firstBytes(l.Dir))
 		return strings.Contains(string(raw), "done")
@@ -87,7 +90,7 @@ func TestTheProgramDoesNotLearnTheNonce(t *testing.T) {
 	}
 }
 
-// firstBytes is the first file of a journal.
+// firstBytes returns the path of the first file of a journal.
 func firstBytes(dir string) string {
 	return filepath.Join(JournalDir(dir), strings.Repeat("0", 16)+".bytes")
 }

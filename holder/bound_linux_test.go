@@ -17,8 +17,8 @@ import (
 	"coleo.dev"
 )
 
-// load starts the endless writer in a holder; said tells how much the kernel
-// has taken from it.
+// load starts the endless writer in a holder. said returns how much the kernel has taken
+// from it.
 func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, said func() int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "said")
@@ -34,8 +34,8 @@ func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, 
 	return s, l, func() int { return int(binary.NativeEndian.Uint64(count)) }
 }
 
-// inTransit is what may be between a program's write and the journal: the
-// kernel's PTY buffers, the pipe, and one write of the writer.
+// inTransit is how much may be between a program's write and the journal. That is the
+// kernel's buffers of the pseudo-terminal, the pipe, and one write of the writer.
 const inTransit = 128 << 10
 
 func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := 0 // what the writer got off before the holder had heard of the bound
+	before := 0 // what the writer wrote before the holder had the bound
 	for range 8 {
 		chunk, err := stream.Next()
 		if err != nil {
@@ -177,7 +177,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 	wait(t, func() bool { return said() >= begin+unreadLimit/2 })
 }
 
-// socketBuffers is what a stream holds between the holder and who reads it.
+// socketBuffers is how much a stream holds between the holder and its reader.
 const socketBuffers = 1 << 20
 
 func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
@@ -217,8 +217,8 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	}
 }
 
-// TestAFullDiskLosesNothingEvenWhenTheHolderDies: what was taken from the
-// terminal waits in the pipe, which the guard has too.
+// TestAFullDiskLosesNothingEvenWhenTheHolderDies: output taken from the terminal waits in
+// the pipe, which the guard holds too.
 func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -244,7 +244,8 @@ func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 	}
 	got := journalOf(t, l.Dir)
 	if want := outputFrom("text", 0, len(got)); !bytes.Equal(got, want) || len(got) < said() {
-		t.Fatalf("the journal has %d bytes, right up to %d; the program had written %d", len(got), firstDifference(got, want), said())
+		t.Fatalf("the journal has %d bytes, right up to %d; the program had written %d", len(got),
+			firstDifference(got, want), said())
 	}
 }
 

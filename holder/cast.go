@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// CastEdit is what a cast has beside its journal, and what it leaves out.
+// CastEdit is what a cast adds to its journal, and what it leaves out.
 type CastEdit struct {
 	Marks []CastMark // markers, in the order of their times
-	Typed bool       // an input event, without the keys, where some were typed
-	Hide  []string   // texts of the output in whose place a Cover stands; where a terminal wraps one it stays
+	Typed bool       // add an input event, without the keys, where keys were typed
+	Hide  []string   // texts of the output that a Cover replaces; a text that the terminal wraps stays
 }
 
 // CastMark is a marker: a moment with a name.
@@ -23,9 +23,10 @@ type CastMark struct {
 	Label string
 }
 
-// WriteCast writes the journal in dir as a Cast, with the times of the index,
-// which are right to 50 ms, and returns when it begins. Which keys were typed is
-// not in the journal, so not in the cast. With Hide the whole journal is held in memory.
+// WriteCast writes the journal in dir as a Cast and returns the time of its beginning.
+// The times come from the index and are right to 50 ms. The journal does not hold the
+// typed keys, so the cast does not either. With Hide the whole journal is held in memory.
+// An error means that the journal cannot be read or out cannot be written.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -49,7 +50,7 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(hide(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes output with the marks of its index and what edit adds.
+// journal writes output with the marks of its index and the additions of edit.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -82,9 +83,9 @@ type castHeader struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
-// Cast writes an asciicast of version 2. A cast is text: a byte that is no part
-// of a character comes as U+FFFD, and a character is never cut in two. After an
-// error it does nothing; Close returns it.
+// Cast writes an asciicast of version 2. A cast is text: a byte that is not part of a
+// character is written as U+FFFD, and a character is never cut in two. After an error its
+// methods do nothing; Close returns that error.
 type Cast struct {
 	out        *bufio.Writer
 	start, now time.Time
@@ -92,8 +93,8 @@ type Cast struct {
 	err        error
 }
 
-// NewCast begins a cast of a terminal of that size, in cells, at a time. Without
-// a size it is the one of a terminal whose launch has none.
+// NewCast begins a cast of a terminal of cols by rows cells, at a time. Without a size it
+// uses that of a terminal whose launch has none.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = defaultCols, defaultRows
@@ -103,7 +104,7 @@ func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	return c
 }
 
-// Output adds output.
+// Output adds output. It copies data.
 func (c *Cast) Output(at time.Time, data []byte) {
 	c.now = at
 	p := append(c.rest, data...)
@@ -124,17 +125,18 @@ func (c *Cast) Mark(m CastMark) {
 	c.event("m", m.Label)
 }
 
-// Err returns the first error there was.
+// Err returns the first error, nil if there was none.
 func (c *Cast) Err() error { return c.err }
 
-// Close writes what is left and returns the first error there was.
+// Close writes the buffered rest and returns the first error. It does not close the
+// writer of NewCast.
 func (c *Cast) Close() error {
 	c.event("o", string(c.rest))
 	c.rest = nil
 	return errors.Join(c.err, c.out.Flush())
 }
 
-// copy writes the output up to an offset, as of now.
+// copy writes the output up to an offset, with the time now.
 func (c *Cast) copy(r source, until int64, now time.Time) {
 	buf := make([]byte, streamChunk)
 	for c.err == nil && r.Offset() < until {
@@ -147,8 +149,7 @@ func (c *Cast) copy(r source, until int64, now time.Time) {
 	}
 }
 
-// cutCharacter returns how many bytes at the end are the beginning of a
-// character.
+// cutCharacter returns how many bytes at the end are the beginning of a character.
 func cutCharacter(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {

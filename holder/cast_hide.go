@@ -13,8 +13,9 @@ type source interface {
 	Offset() int64
 }
 
-// Cover returns a text of the same length, in bytes, that says nothing: the
-// path /coleo-coleo-… Terminals place what follows by that length.
+// Cover returns a text of the same length in bytes that reveals nothing: the path
+// /coleo-coleo-…. The length stays the same because terminals place the following text by
+// it.
 func Cover(text string) string {
 	if text == "" {
 		return ""
@@ -23,7 +24,7 @@ func Cover(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// hide returns what r holds up to an offset, with texts covered.
+// hide returns the output of r up to an offset, with texts covered.
 func hide(r *Reader, end int64, texts []string) source {
 	if len(texts) == 0 {
 		return r
@@ -31,7 +32,7 @@ func hide(r *Reader, end int64, texts []string) source {
 	return &covered{r: r, texts: texts, next: r.Offset(), end: end}
 }
 
-// covered is output in which texts are covered. It is read whole at first.
+// covered is output in which texts are covered. The first Read reads all of it.
 type covered struct {
 	r         *Reader
 	texts     []string
@@ -39,10 +40,10 @@ type covered struct {
 	rest      []byte // nil: not read yet
 }
 
-// Offset returns where the next byte stands.
+// Offset returns the offset of the next byte.
 func (c *covered) Offset() int64 { return c.next }
 
-// Read fills p.
+// Read implements io.Reader.
 func (c *covered) Read(p []byte) (int, error) {
 	if c.rest == nil {
 		all := make([]byte, c.end-c.next)

@@ -71,7 +71,8 @@ func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 	}
 	start := time.UnixMilli(1_700_000_000_000)
 	j.Mark(Mark{Time: start, Kind: MarkResize, Cols: 90, Rows: 30})
-	for i, text := range []string{"in /ho", "me/somebody/w\r\n", "and /home/somebody"} { // cut where a read of the terminal ended
+	// The texts are cut where a read of the terminal ended.
+	for i, text := range []string{"in /ho", "me/somebody/w\r\n", "and /home/somebody"} {
 		if _, err := j.Append([]byte(text), start.Add(time.Duration(i+1)*time.Second)); err != nil {
 			t.Fatal(err)
 		}

@@ -14,19 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A control group of its own ends an arm in one step, and reaches what left the
-// tree and the environment both. It is used where it may be: in a group that
-// was delegated to this process, or where no systemd looks after the groups
-// and the folder can be written. Everywhere else there is none, and nobody is
-// told: the tree and the mark in the environment do without.
+// A control group of its own ends an arm in one step. It also reaches processes that left
+// both the process tree and the mark in the environment. Coleo uses one where it is
+// allowed. That is in a group that was delegated to this process, or where systemd does
+// not manage the groups and the folder can be written. Elsewhere there is silently no
+// group: the tree and the mark in the environment must do.
 
-// group is an arm's own control group; the zero one is none.
+// group is an arm's own control group; the zero group stands for none.
 type group struct{ dir string }
 
-// groupFile keeps where the group is, for the guard and the next holder.
+// groupFile returns the file that keeps the path of the group, for the guard and the next
+// holder.
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
-// makeGroup makes a group below this process's own, and leaves word of it.
+// makeGroup makes a group below this process's own, and writes its path to groupFile.
 func makeGroup(l Launch) group {
 	own := delegated()
 	if own == "" {
@@ -36,22 +37,23 @@ func makeGroup(l Launch) group {
 	if os.Mkdir(g.dir, 0o755) != nil {
 		return group{}
 	}
-	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil || os.WriteFile(groupFile(l.Dir), []byte(g.dir), 0o600) != nil {
+	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil ||
+		os.WriteFile(groupFile(l.Dir), []byte(g.dir), 0o600) != nil {
 		_ = os.Remove(g.dir) // before Linux 5.14
 		return group{}
 	}
 	return g
 }
 
-// What the names of control groups begin with: of arms, and of programs that a
-// person has a holder keep.
+// Prefixes of the names of control groups: of arms, and of programs that a person runs
+// under a holder.
 const (
 	armGroup   = "coleo-arm-"
 	aloneGroup = "coleo-hold-"
 )
 
-// groupName is good for a folder, and another one for each start: a random word
-// ends it. An arm's id stands in front of the first dot.
+// groupName returns a valid folder name that differs for each start: it ends with a
+// random word. The arm's id is in front of the first dot.
 func groupName(l Launch) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -81,8 +83,8 @@ func openGroup(dir string) group {
 	return group{path}
 }
 
-// delegated returns the folder of this process's own group in the unified
-// hierarchy, if groups may be made below it.
+// delegated returns the folder of this process's own group in the unified hierarchy, if
+// groups may be made below it, else "".
 func delegated() string {
 	mount := unifiedMount()
 	raw, err := os.ReadFile("/proc/self/cgroup")
@@ -108,7 +110,7 @@ func systemdRuns() bool {
 	return err == nil
 }
 
-// markedDelegated tells whether systemd has given a group out of its hands.
+// markedDelegated reports whether systemd has delegated a group.
 func markedDelegated(dir string) bool {
 	var value [4]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
@@ -119,7 +121,7 @@ func markedDelegated(dir string) bool {
 	return false
 }
 
-// unifiedMount returns where the hierarchy of version 2 is mounted.
+// unifiedMount returns the mount point of the version 2 hierarchy.
 func unifiedMount() string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -135,7 +137,8 @@ func unifiedMount() string {
 	return ""
 }
 
-// fd returns the group's folder for a program to be started in, -1 for none.
+// fd returns a descriptor of the group's folder, to start a program in, or -1 without a
+// group.
 func (g group) fd() int {
 	if g.dir == "" {
 		return -1
@@ -154,8 +157,8 @@ func (g group) kill() {
 	}
 }
 
-// pids returns what is in the group itself; what is in groups below it is
-// counted by populated.
+// pids returns the processes in the group itself. populated also counts those in groups
+// below it.
 func (g group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -173,7 +176,7 @@ func (g group) pids() map[int]bool {
 	return out
 }
 
-// populated tells whether anything lives in the group or below it.
+// populated reports whether a process lives in the group or below it.
 func (g group) populated() bool {
 	if g.dir == "" {
 		return false
@@ -182,7 +185,7 @@ func (g group) populated() bool {
 	return err == nil && bytes.Contains(raw, []byte("populated 1"))
 }
 
-// end kills what is in the group, waits until nothing is, and removes it.
+// end kills the processes in the group, waits until none is left, and removes the group.
 func (g group) end(dir string) error {
 	if g.dir == "" {
 		return nil

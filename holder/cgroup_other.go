@@ -2,7 +2,7 @@
 
 package holder
 
-// group is a control group, which there is none of here.
+// group stands for no control group: this system has none.
 type group struct{}
 
 func makeGroup(Launch) group { return group{} }

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A holder finds its arm's processes by the kernel's lists of children. It is the
-// reaper of all below it, so each of them is its child, or below one of its
-// children. That costs as much as the arm has processes, not as the machine has.
+// A holder finds its arm's processes in the kernel's lists of children. It is the reaper
+// of every process below it, so each of them is its child or below one of its children.
+// The cost depends on the number of the arm's processes, not on that of the machine.
 
-// listsChildren tells whether this kernel lists the children of a process. It is
-// looked at once: it stays the same as long as this process lives.
+// listsChildren reports whether this kernel lists the children of a process. The result
+// is kept, because it cannot change while this process lives.
 var listsChildren = sync.OnceValue(func() bool {
 	return unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 })
 
-// childrenOf reads which children a process has, in order. The list may lack one
-// when another one is collected meanwhile.
+// childrenOf returns the children of a process, in order. The list may lack one when
+// another child is collected meanwhile.
 func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	tasks, err := os.ReadDir(dir)
@@ -44,9 +44,10 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// ownChildren returns all children that this process has, ended ones included. It
-// reads until two lists in a row are the same. A list lacks a child only when one
-// that it names was collected meanwhile, and the next list does not name that one.
+// ownChildren returns all children of this process, including those that have ended. It
+// reads until two lists in a row are the same. A list lacks a child only when another
+// child that it names was collected meanwhile. The next list does not name the collected
+// one, so it differs.
 func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
@@ -59,13 +60,14 @@ func ownChildren() []int {
 	}
 }
 
-// descendants returns the arm's live processes by the lists of children. That
-// there is none is proven: a child that has ended has given its own children to
-// this process before it is seen to have ended, and the list is read once more.
+// descendants returns the arm's live processes by the lists of children. An empty result
+// is proven. A child that has ended passes its own children to this process before its
+// end shows, and the list is read once more.
 func (s *server) descendants() []process {
 	for {
 		children := ownChildren()
-		if list := s.treeAmong(lookAtAll(withAllBelow(children, s.group))); len(list) > 0 || slices.Equal(children, ownChildren()) {
+		if list := s.treeAmong(lookAtAll(withAllBelow(children, s.group))); len(list) > 0 ||
+			slices.Equal(children, ownChildren()) {
 			return list
 		}
 	}
@@ -87,7 +89,7 @@ func withAllBelow(pids []int, g group) []int {
 	for pid := range g.pids() {
 		add(pid)
 	}
-	for i := 0; i < len(out); i++ { // which grows
+	for i := 0; i < len(out); i++ { // the list grows meanwhile
 		for _, pid := range childrenOf(out[i]) {
 			add(pid)
 		}

@@ -18,11 +18,13 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// answerTimeout bounds a holder's answer to a request other than stop: it
-// never does more than one system call for it.
+// answerTimeout bounds a holder's answer to a request other than stop. The holder makes
+// at most one system call for such a request.
 const answerTimeout = 10 * time.Second
 
-// Client speaks to one holder. Requests are carried out one after another.
+// Client is a connection to one holder. Requests are carried out one after another. Its
+// methods may be called from several goroutines. They return EUnavailable when the holder
+// has gone and ETimeout when it does not answer.
 type Client struct {
 	dir   string
 	nonce string
@@ -31,15 +33,17 @@ type Client struct {
 	ending sync.Mutex // held while a stop waits for its answer; taken before asking
 
 	mu     sync.Mutex
-	conn   net.Conn // nil: none, the last request was not answered in time
+	conn   net.Conn // nil: no connection, because the last request was not answered in time
 	closed bool
 }
 
-// Dial connects to the holder of that folder, which must have been started with
-// that nonce: else EUnproven. With an empty nonce only Status is answered, by all
-// but a holder that a person runs. A process that belongs to an arm is EForbidden. When
-// nothing listens the error is EUnavailable; a holder that is there and does not
-// answer, since it is stopped or its disk hangs, is ETimeout.
+// Dial connects to the holder of a folder. The holder must have been started with nonce,
+// otherwise the error is EUnproven. With an empty nonce only Status is answered, except
+// by a holder that a person runs.
+//
+// The error is EForbidden for a process that belongs to an arm, and EUnavailable when
+// nothing listens. It is ETimeout when the holder is there and does not answer, because
+// it is stopped or its disk hangs.
 func Dial(dir, nonce string) (*Client, error) {
 	conn, err := connect(dir, nonce)
 	if err != nil {
@@ -70,12 +74,12 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// sameProcess refuses an answer that names another process than the one that
-// gave it.
+// sameProcess refuses an answer that names another process than the one that sent it.
 func sameProcess(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
-		err = coleo.Errorf(coleo.EUnproven, "process %d answers for a holder and says that it is process %d", p.PID, named.PID)
+		err = coleo.Errorf(coleo.EUnproven, "process %d answers for a holder and says that it is process %d", p.PID,
+			named.PID)
 	}
 	return err
 }
@@ -107,8 +111,8 @@ func lost(op string, err error) error {
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
-// ask sends a request over a connection on which every earlier one was answered:
-// an answer that comes late must not be taken for the next one's.
+// ask sends a request over a connection on which every earlier request was answered.
+// Otherwise a late answer could be taken for the next one.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -119,7 +123,7 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	return c.askOn(conn, q, timeout)
 }
 
-// askOn is ask over a connection. The caller holds asking.
+// askOn is ask over a given connection. The caller holds asking.
 func (c *Client) askOn(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
@@ -129,7 +133,7 @@ func (c *Client) askOn(conn net.Conn, q request, timeout time.Duration) (respons
 	return r, err
 }
 
-// connected returns the connection, a new one if need be. The caller holds
+// connected returns the connection. It makes a new one if there is none. The caller holds
 // asking.
 func (c *Client) connected() (net.Conn, error) {
 	c.mu.Lock()
@@ -159,7 +163,8 @@ func (c *Client) become(conn net.Conn) bool {
 	return !c.closed
 }
 
-// Status asks the holder for its account of itself.
+// Status returns the holder's status. The error is EUnavailable when the holder has gone,
+// and ETimeout when it does not answer.
 func (c *Client) Status() (Status, error) {
 	r, err := c.ask(request{Op: askStatus}, answerTimeout)
 	if err != nil {
@@ -168,10 +173,10 @@ func (c *Client) Status() (Status, error) {
 	return *r.Status, nil
 }
 
-// Proves asks the holder over the connection that stands whether it keeps what a
-// handle names, and returns what keeps the arm from going on, "" for nothing.
-// Errors: EBusy while another request waits for its answer, EUnavailable without a
-// connection, EUnproven.
+// Proves asks the holder, over the existing connection, whether it keeps the process that
+// a handle names. blocked is what keeps the arm from continuing, "" for nothing. The error
+// is EBusy while another request waits for its answer, and EUnavailable without a
+// connection. It is EUnproven when the handle names another start or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is being asked something else")
@@ -192,15 +197,21 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 
 // proves refuses a handle that names another start, or other processes.
 func (s *Status) proves(h coleo.Handle) error {
-	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
-		return coleo.Errorf(coleo.EUnproven, "the holder keeps start %d of arm %s, with other processes than the handle names", s.Generation, s.Arm)
+	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
+		s.Process != h.Process {
+		return coleo.Errorf(coleo.EUnproven,
+			"the holder keeps start %d of arm %s, with other processes than the handle names", s.Generation, s.Arm)
 	}
 	return nil
 }
 
-// Write types bytes. A conditional write that is refused is no error: see
-// Wrote. When the holder does not answer in time it will not type them later
-// either, unless it is older than such bounds. A caller may set a shorter one by TypeWithin.
+// Write types bytes. A conditional write that is refused is not an error: see Wrote. When
+// the holder does not answer in time, it will not type the bytes later either, unless it
+// is older than such bounds. A caller may set a shorter bound with TypeWithin.
+//
+// The error is EExited after the program ended, and ETimeout for a write that comes too
+// late. It is EConflict when the program does not take all bytes in time. It is EUnproven
+// when a needed permit has lapsed.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
@@ -210,37 +221,39 @@ func (c *Client) Write(w Write) (Wrote, error) {
 	return *r.Wrote, nil
 }
 
-// Resize gives the terminal another size, in cells.
+// Resize sets the size of the terminal, in cells. The error is EInvalid for a size
+// outside 1 to 10000, and EConflict when the terminal cannot be resized.
 func (c *Client) Resize(cols, rows int) error {
 	_, err := c.ask(request{Op: askResize, Cols: cols, Rows: rows}, answerTimeout)
 	return err
 }
 
-// Covered tells the holder that a snapshot of the screen makes good for all
-// output before an offset: what is over its bound may be deleted so far. Errors:
-// EUnsupported from a holder that is older than this request, and keeps all.
+// Covered reports to the holder that a snapshot of the screen replaces all output before
+// an offset, in bytes. The holder may delete that output as far as the journal exceeds
+// its bound. The error is EInvalid for an offset after the end of the journal. It is
+// EUnsupported from a holder that is older than this request, which keeps all output.
 func (c *Client) Covered(offset int64) error {
 	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
 	return err
 }
 
-// Pace bounds how much output the holder takes in, in bytes a second, until
-// the host agent's stream ends; 0 lifts the bound. The kernel blocks a program
-// that writes more. Errors: EUnsupported from a holder that is older than this
-// request, and takes in what comes.
+// Pace bounds how much output the holder reads, in bytes per second, until the host
+// agent's stream ends. 0 lifts the bound. The kernel blocks a program that writes more.
+// The error is EInvalid for a negative rate. It is EUnsupported from a holder that is
+// older than this request, which reads without that bound.
 func (c *Client) Pace(rate int64) error {
 	_, err := c.ask(request{Op: askPace, Rate: rate}, answerTimeout)
 	return err
 }
 
-// Signal sends a signal to the program.
+// Signal sends a signal to the program. The error is EConflict when it cannot be sent.
 func (c *Client) Signal(s syscall.Signal) error {
 	_, err := c.ask(request{Op: askSignal, Signal: int(s)}, answerTimeout)
 	return err
 }
 
-// Stop ends the arm's whole process tree: hang-up and TERM, then KILL for what
-// is left after grace. It returns the pids that could not be ended.
+// Stop ends the arm's whole process tree: with HUP and TERM, then with KILL for what is
+// left after grace. It returns the pids that could not be ended.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -248,9 +261,9 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends the process tree of the arm's start that this client is about, by Stop,
-// or by a sweep when its holder has ended already. Another start of the arm, which
-// may be newer, is left alone. Processes that are left are an error.
+// End ends the process tree of this client's start of the arm. It uses Stop, or a sweep
+// when the holder has already ended. It leaves another start of the arm alone, which may
+// be newer. The error is EInternal when processes are left.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
@@ -265,8 +278,9 @@ func (c *Client) End(arm string, grace time.Duration) error {
 	return nil
 }
 
-// Close ends the connection. The holder goes on. Close waits for the answer to a
-// Stop: the holder gives it after the program's end, and it says what is left.
+// Close closes the connection. The holder keeps running. Close waits for the answer to a
+// Stop, because the holder sends it after the program's end and it names the processes
+// that are left. A second call returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -280,8 +294,7 @@ func (c *Client) Close() error {
 	return conn.Close()
 }
 
-// Chunk is a piece of a stream: output from an offset on, or the program's
-// end.
+// Chunk is a piece of a stream: output from an offset on, or the program's end.
 type Chunk struct {
 	Offset int64
 	Data   []byte
@@ -298,16 +311,16 @@ type Stream struct {
 	stop func() bool
 }
 
-// Stream opens a connection of its own and has output sent from an offset on,
-// for a viewer. It ends when ctx does.
+// Stream opens a connection of its own for a viewer, over which the holder sends the
+// output from an offset on. It ends when ctx is cancelled. It returns the errors of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead is Stream for the host agent: as long as it reads, the holder takes in
-// no more than so many bytes that it has not had yet, and the kernel blocks a
-// program that writes more; 0 for what it may leave unread when it is gone,
-// 64 MiB. A holder that is older than this bound goes by the 64 MiB.
+// Lead is Stream for the host agent. While the host agent reads, the holder takes in at
+// most ahead bytes that the host agent has not read. The kernel blocks a program that
+// writes more. With 0 the bound is the 64 MiB that may be unread when the host agent is
+// gone. A holder older than this bound always uses 64 MiB. It returns the errors of Dial.
 func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
 }
@@ -321,11 +334,13 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 		conn.Close()
 		return nil, lost(askStream, err)
 	}
-	return &Stream{conn: conn, from: bufio.NewReaderSize(conn, streamBuffer), stop: context.AfterFunc(ctx, func() { conn.Close() })}, nil
+	return &Stream{conn: conn, from: bufio.NewReaderSize(conn, streamBuffer), stop: context.AfterFunc(ctx, func() {
+		conn.Close()
+	})}, nil
 }
 
-// Next returns the next piece. After a piece with Exit, and when the holder
-// has gone, it returns io.EOF.
+// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit,
+// when the holder has gone, and when the stream's context is cancelled.
 func (s *Stream) Next() (Chunk, error) {
 	kind, payload, err := readFrame(s.from)
 	if err != nil {
@@ -349,7 +364,7 @@ func (s *Stream) Next() (Chunk, error) {
 	return Chunk{}, fmt.Errorf("unexpected frame %q in a stream", kind)
 }
 
-// Close ends the stream.
+// Close closes the stream's connection.
 func (s *Stream) Close() error {
 	s.stop()
 	return s.conn.Close()

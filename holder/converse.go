@@ -18,16 +18,16 @@ const streamChunk = 16 << 10
 const (
 	// typeTimeout bounds how long keys wait for a program that does not read.
 	typeTimeout = 5 * time.Second
-	// pasteTimeout is the same for more than fits into a terminal's buffer, such
-	// as a paste. A program may stand still over an earlier one, and one that is
-	// cut off leaves it waiting for the end of the paste, deaf to all else.
+	// pasteTimeout is the same for more bytes than a terminal's buffer holds, such as a
+	// paste. A program may stall over an earlier paste. A paste that is cut off
+	// leaves it waiting for the end of the paste, and it ignores everything else.
 	pasteTimeout = 30 * time.Second
-	// terminalBuffer is what a terminal holds for a program that does not read,
-	// in bytes.
+	// terminalBuffer is how much a terminal holds for a program that does not read, in
+	// bytes.
 	terminalBuffer = 4 << 10
 )
 
-// typingTime is how long so many bytes may take until they are typed.
+// typingTime returns how long the typing of n bytes may take.
 func typingTime(n int) time.Duration {
 	if n > terminalBuffer {
 		return pasteTimeout
@@ -35,7 +35,7 @@ func typingTime(n int) time.Duration {
 	return typeTimeout
 }
 
-// converse answers one connection. The first request must be hello.
+// converse serves one connection. The first request must be hello.
 func (s *server) converse(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	if err := admit(conn); err != nil {
@@ -72,7 +72,8 @@ func (s *server) converse(conn io.ReadWriteCloser) {
 			continue
 		}
 		if q.Nonce = shown; !s.mayAsk(q) {
-			if writeJSON(conn, frameResponse, refuse(coleo.EUnproven, "%s needs the nonce of arm %s: nothing was done", q.Op, s.launch.Arm)) != nil {
+			if writeJSON(conn, frameResponse, refuse(coleo.EUnproven, "%s needs the nonce of arm %s: nothing was done", q.Op,
+				s.launch.Arm)) != nil {
 				return
 			}
 			continue
@@ -112,7 +113,7 @@ func (s *server) greet(q request) response {
 	return response{Status: &status}
 }
 
-// statusFor leaves out the nonce for who has not shown it.
+// statusFor returns the status, without the nonce unless the client has shown it.
 func (s *server) statusFor(shown string) Status {
 	status := s.status()
 	if shown != s.launch.Nonce {
@@ -121,8 +122,8 @@ func (s *server) statusFor(shown string) Status {
 	return status
 }
 
-// mayAsk tells whether who has greeted with q's nonce may ask this. Without the
-// nonce only the status is answered. A person's own holder wants no nonce.
+// mayAsk reports whether a client that greeted with q's nonce may make this request.
+// Without the nonce only the status is answered. A person's own holder needs no nonce.
 func (s *server) mayAsk(q request) bool {
 	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
@@ -176,12 +177,12 @@ func (s *server) resize(cols, rows int) response {
 	return response{}
 }
 
-// write types bytes once per id. A conditional one is refused when there is
-// output that the writer has not seen, in the journal or still in the PTY.
+// write types bytes once per id. It refuses a conditional write when there is output that
+// the writer has not seen, in the journal or still in the pseudo-terminal.
 //
-// What the program does not take at once is typed without the lock: it may
-// first have to get rid of what it writes, and everybody else is served. Of an
-// answer to a query the rest is dropped then: the program does not read.
+// Bytes that the program does not take at once are typed without the lock. The program
+// may first have to write its own output, and other clients must be served meanwhile. The
+// rest of an answer to a query is dropped instead: the program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
@@ -199,8 +200,8 @@ func (s *server) write(w *Write) response {
 	return r
 }
 
-// begin decides a write and types as much of it as the program takes at once. It
-// returns for how long the rest may be typed.
+// begin decides on a write and types as much of it as the program takes at once. left is
+// how long the rest may be typed.
 func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +239,7 @@ func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
 
-// typeNow writes what there is room for, without waiting.
+// typeNow writes as many bytes as there is room for, without waiting.
 func (s *server) typeNow(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -250,9 +251,9 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 	return max(n, 0), errors.Join(err, failed)
 }
 
-// takeEcho moves what the keys have brought about at once, such as their echo,
-// to the journal: who drains would hear of it only after a round by the
-// kernel's poll. It does not wait for room on a full disk.
+// takeEcho moves output that the keys caused at once, such as their echo, to the journal.
+// Otherwise the draining goroutine would learn of it only after a round through the
+// kernel's poll. takeEcho does not wait for room on a full disk.
 func (s *server) takeEcho() {
 	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= s.mayLead() {
 		return
@@ -278,8 +279,8 @@ func (s *server) remember(id string) {
 	}
 }
 
-// stream sends output from an offset on until the program has ended and all of
-// it has been sent, or the client goes.
+// stream sends output from an offset on, until the program has ended and all output has
+// been sent, or the client disconnects.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	gone := make(chan struct{})
 	go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
@@ -292,7 +293,7 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	}
 	grown := s.journal.Watch()
 	defer s.journal.Unwatch(grown)
-	frame := make([]byte, dataHead+streamChunk) // one for all: a holder makes no garbage of output
+	frame := make([]byte, dataHead+streamChunk) // one frame for all output, so that a holder makes no garbage of it
 	for {
 		exited := s.hasExited()
 		from := reader.Offset()

@@ -1,11 +1,11 @@
-// Package holder is the process that keeps one arm's pseudo-terminal alive,
-// and the client that the host agent speaks to it with.
+// Package holder contains the process that keeps one arm's pseudo-terminal alive, and the
+// client through which the host agent uses it.
 //
-// A holder owns the PTY master and the agent CLI's process tree, writes every
-// byte of output to a journal on disk before it does anything else with it,
-// and serves a socket beside the journal. It never parses a byte, so it never
-// needs to be newer than it is; what it speaks is in protocol.go and in
+// A holder owns the master of the pseudo-terminal and the agent CLI's process tree. It
+// writes every byte of output to a journal on disk before it does anything else with that
+// byte. It also serves a socket beside the journal. It never parses output, so an old
+// holder never needs an update. Its protocol is in protocol.go and in
 // docs/holder-protocol.md.
 //
-// It does not read screens, know harnesses, or decide anything.
+// A holder does not read screens, know harnesses, or make decisions.
 package holder

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// retryFull is how often a full disk is tried again.
+	// retryFull is the interval at which a write to a full disk is tried again.
 	retryFull = 250 * time.Millisecond
-	// retryHangup is how often a terminal that every process has closed is
-	// looked at again while the program still runs.
+	// retryHangup is the interval at which a terminal that every process has closed is
+	// read again while the program still runs.
 	retryHangup = 50 * time.Millisecond
-	// drainAfterExit bounds how long output of what the program left behind is
-	// awaited after its end.
+	// drainAfterExit bounds how long the holder waits, after the program's end, for
+	// output of the processes that it left behind.
 	drainAfterExit = time.Second
-	// paceRest is how long a drain that keeps to a pace rests at once: what is
-	// typed meanwhile is echoed so much later. maxPaceRest bounds it for paces
-	// that are slower than a terminal's buffer.
+	// paceRest is how long a drain that keeps to a pace rests at once. The echo of typed
+	// keys is late by as much. maxPaceRest bounds it for paces that are slower than a
+	// terminal's buffer.
 	paceRest    = 10 * time.Millisecond
 	maxPaceRest = 100 * time.Millisecond
-	// muchOutput is what a program in full flow has written by the time that it
-	// is looked at, in bytes: half of what a terminal gives at once.
+	// muchOutput is how much a program that writes continuously has written by the time
+	// of the next read, in bytes. It is half of what a terminal returns at once.
 	muchOutput = 2 << 10
-	// lookAgain is how long such a program is looked at again and again before
-	// the kernel is asked to wake: it writes the next 4 KiB in some 40 us, and
-	// being woken took 7 % of the throughput.
+	// lookAgain is how long the holder polls such a program before it waits for a wake-up
+	// by the kernel. The program writes the next 4 KiB in some 40 us. Wake-ups cost 7 %
+	// of the throughput.
 	lookAgain = 50 * time.Microsecond
 )
 
-// drainUntilExit moves output from the PTY to the journal until the program
-// has ended and what it wrote has been read, and then records its end.
+// drainUntilExit moves output from the pseudo-terminal to the journal until the program
+// has ended and its output has been read. Then it records the end.
 func (s *server) drainUntilExit() {
 	type ended struct {
 		code, signal int
@@ -85,7 +85,7 @@ func (s *server) drain() {
 	}
 	var n int
 	var failed error
-	step := func(fd uintptr) bool { // made once: a holder makes no garbage of output
+	step := func(fd uintptr) bool { // made once, so that a holder makes no garbage of output
 		n, failed = s.takeMore(int(fd), n)
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
@@ -106,8 +106,8 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace rests when so many bytes that were taken in are worth a paceRest at
-// the pace that was ordered, and returns how many of them still count.
+// keepPace rests once the bytes that were taken in are worth a paceRest at the ordered
+// pace. It returns how many of them still count.
 func (s *server) keepPace(owed int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
@@ -123,8 +123,8 @@ func (s *server) keepPace(owed int) int {
 	return 0
 }
 
-// takeMore is takeOnce behind a step that has moved so many bytes. Behind much
-// more comes at once, and to be woken for it costs more than to look again.
+// takeMore is takeOnce after a step that moved last bytes. After a large step more output
+// comes at once, and waiting for a wake-up costs more than another read.
 func (s *server) takeMore(master, last int) (int, error) {
 	n, err := s.takeOnce(master)
 	for start := time.Now(); err == syscall.EAGAIN && last >= muchOutput && time.Since(start) < lookAgain; {
@@ -134,9 +134,8 @@ func (s *server) takeMore(master, last int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output to the journal. That is one step under the lock, so
-// that a conditional write sees a byte in the terminal, in the intake or in the
-// journal.
+// takeOnce moves output to the journal. It does so in one step under the lock. So a
+// conditional write sees each byte in the terminal, in the intake or in the journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,9 +148,9 @@ func (s *server) takeOnce(master int) (int, error) {
 	return n, err
 }
 
-// keep puts what was taken into the journal, however long the disk is full:
-// nothing is read meanwhile, so the kernel blocks the writer and nothing is
-// lost, unless somebody ends the arm.
+// keep writes the intake to the journal, however long the disk is full. Nothing is read
+// meanwhile, so the kernel blocks the writer and no output is lost, unless somebody ends
+// the arm.
 func (s *server) keep() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
@@ -163,7 +162,7 @@ func (s *server) keep() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			s.blocked = "no room: " + s.blocked
 		}
-		if s.isStopping() { // who ends the arm now gives up what it still has to say
+		if s.isStopping() { // whoever ends the arm now gives up its unwritten output
 			s.lost = s.intake.held()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lost)
 			return
@@ -174,7 +173,7 @@ func (s *server) keep() {
 	}
 }
 
-// waitForReader returns when the host agent is near enough to drain more.
+// waitForReader returns when the host agent has read far enough for the drain to go on.
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
@@ -196,8 +195,8 @@ func (s *server) waitForReader() {
 	}
 }
 
-// lead sets how much more than the host agent has read is taken in, in bytes; 0
-// for unreadLimit.
+// lead sets how many bytes may be taken in that the host agent has not read; 0 stands for
+// unreadLimit.
 func (s *server) lead(ahead int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +204,7 @@ func (s *server) lead(ahead int64) {
 	s.wakeDrain()
 }
 
-// mayLead is what lead has set. The caller holds mu.
+// mayLead returns the bound that lead has set. The caller holds mu.
 func (s *server) mayLead() int64 {
 	if s.ahead > 0 {
 		return min(s.ahead, unreadLimit)
@@ -213,7 +212,7 @@ func (s *server) mayLead() int64 {
 	return unreadLimit
 }
 
-// wakeDrain has a drain that waits look again. The caller holds mu.
+// wakeDrain wakes a drain that waits. The caller holds mu.
 func (s *server) wakeDrain() {
 	if s.advanced != nil {
 		close(s.advanced)
@@ -230,7 +229,7 @@ func (s *server) isStopping() bool {
 	}
 }
 
-// advance notes how far the host agent has read.
+// advance records how far the host agent has read.
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,9 +17,9 @@ var (
 	orphanCount = flag.Int("orphans", 3, "how often such a tree is ended when its holder is killed first")
 )
 
-// escapeScript starts every kind of child that other tools leave behind, each
-// of which writes its pid into a folder: in a session of its own, forked twice,
-// deaf to HUP and TERM, stopped, and the parent of a zombie.
+// escapeScript starts every kind of child that other tools leave behind. Each writes its
+// pid into a folder. The kinds are: in a session of its own, forked twice, ignoring HUP
+// and TERM, stopped, and the parent of a zombie.
 const escapeScript = `
 trap '' HUP TERM
 cd "$1"
@@ -31,8 +31,8 @@ setsid sh -c 'sh -c "exit 0" & echo $$ > zombie; exec sleep 1000' &
 while :; do sleep 1; done
 `
 
-// bareScript adds one that has no mark, no terminal and no parent left: only
-// a control group can tell whose it is when the holder has died.
+// bareScript adds a child without mark, terminal and parent. When the holder has died,
+// only a control group shows whose it is.
 const bareScript = `
 setsid env -i PATH="$PATH" sh -c '(sh -c "echo \$\$ > '"$1"'/bare; exec sleep 1000" >/dev/null 2>&1 </dev/null &)'
 `
@@ -63,7 +63,7 @@ func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 	return s, l, append(pids, s.Process.PID)
 }
 
-// survivors returns those that still live.
+// survivors returns the pids that still live.
 func survivors(pids []int) []int {
 	var out []int
 	for _, pid := range pids {
@@ -74,7 +74,7 @@ func survivors(pids []int) []int {
 	return out
 }
 
-// inParallel does something so often, a few at a time.
+// inParallel calls do n times, a few at a time.
 func inParallel(t *testing.T, n int, do func(t *testing.T)) {
 	const atOnce = 4
 	var group sync.WaitGroup

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// FuzzSwiftWrite holds the short way of reading a write against encoding/json,
-// and the short way of answering it too.
+// FuzzSwiftWrite compares the short way of reading a write with encoding/json, and the
+// short way of answering it too.
 func FuzzSwiftWrite(f *testing.F) {
 	for _, w := range []Write{
 		{ID: "a", Kind: WriteKeys, Data: []byte("x")},
-		{ID: "0b7c-1", Kind: WriteReply, SeenOffset: 1 << 40, OnlyIfEnd: true, Until: 1 << 41, UntilBoot: 1 << 42, Data: bytes.Repeat([]byte{0xff}, 100)},
+		{ID: "0b7c-1", Kind: WriteReply, SeenOffset: 1 << 40, OnlyIfEnd: true, Until: 1 << 41, UntilBoot: 1 << 42,
+			Data: bytes.Repeat([]byte{0xff}, 100)},
 		{ID: `q"\`, Kind: "other", SeenOffset: -1},
 	} {
 		raw, err := json.Marshal(request{Op: askWrite, Write: &w})
@@ -54,8 +55,8 @@ func FuzzSwiftWrite(f *testing.F) {
 	})
 }
 
-// FuzzProtocol sends a holder anything behind a hello, and wants it to be there
-// afterwards, or to have left word that its program ended.
+// FuzzProtocol sends a holder any bytes after a hello. Afterwards the holder must still
+// be there, or have recorded that its program ended.
 func FuzzProtocol(f *testing.F) {
 	frame := func(v any) []byte {
 		var b bytes.Buffer
@@ -65,8 +66,10 @@ func FuzzProtocol(f *testing.F) {
 		return b.Bytes()
 	}
 	for _, q := range []request{
-		{Op: askStatus}, {Op: askStream, From: -5}, {Op: askStream, From: 1 << 50, Host: true}, {Op: askWrite}, {Op: askResize, Cols: -1, Rows: 1 << 30},
-		{Op: askSignal, Signal: 99}, {Op: askCovered, From: -1}, {Op: askPace, Rate: -1}, {Op: askPace, Rate: 1}, {Op: askStop, Grace: -1}, {Op: "later"}, {Op: askHello, Version: 2},
+		{Op: askStatus}, {Op: askStream, From: -5}, {Op: askStream, From: 1 << 50, Host: true}, {Op: askWrite},
+		{Op: askResize, Cols: -1, Rows: 1 << 30},
+		{Op: askSignal, Signal: 99}, {Op: askCovered, From: -1}, {Op: askPace, Rate: -1}, {Op: askPace, Rate: 1},
+		{Op: askStop, Grace: -1}, {Op: "later"}, {Op: askHello, Version: 2},
 		{Op: askWrite, Write: &Write{ID: "a", Kind: WriteKeys, Data: []byte("x")}},
 	} {
 		f.Add(frame(q))
@@ -76,8 +79,10 @@ func FuzzProtocol(f *testing.F) {
 	var l Launch
 	begin := func(t *testing.T) {
 		l = Launch{
-			Arm: "fuzz-" + strconv.Itoa(os.Getpid()) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n", Workdir: "/",
-			Dir: filepath.Join(os.TempDir(), "coleo-fuzz-"+strconv.Itoa(os.Getpid())), Argv: []string{"/bin/sh", "-c", "stty raw -echo; exec sleep 1000"},
+			Arm: "fuzz-" + strconv.Itoa(os.Getpid()) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1,
+			Nonce: "n", Workdir: "/",
+			Dir:  filepath.Join(os.TempDir(), "coleo-fuzz-"+strconv.Itoa(os.Getpid())),
+			Argv: []string{"/bin/sh", "-c", "stty raw -echo; exec sleep 1000"},
 		}
 		if _, err := Start(t.Context(), holdCommand(), l); err != nil {
 			t.Fatal(err)
@@ -93,8 +98,8 @@ func FuzzProtocol(f *testing.F) {
 			_ = os.RemoveAll(l.Dir)
 		}
 	})
-	// renew has another holder when the last one was told to end, and fails
-	// when it ended without that.
+	// renew starts another holder when the last one was told to end, and fails when it
+	// ended without that.
 	renew := func(t *testing.T, why error) {
 		if l.Dir != "" {
 			if err := Settle(l.Dir); err != nil {
@@ -115,8 +120,8 @@ func FuzzProtocol(f *testing.F) {
 			}
 		}
 		_, _ = conn.Write(raw)
-		// What it says to that, if it waits for no more, and then whether it
-		// still answers others.
+		// Read its answer, if it does not wait for more bytes. Then check that it still
+		// answers others.
 		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Millisecond))
 		_, _ = io.Copy(io.Discard, conn)
 		conn.Close()
@@ -131,8 +136,8 @@ func FuzzProtocol(f *testing.F) {
 	})
 }
 
-// FuzzJournal has any bytes stand in the index and the segments: what is there
-// is read or refused, what is written behind it is read again.
+// FuzzJournal puts any bytes into the index and the segments. They must be read or
+// refused, and output written after them must be read back.
 func FuzzJournal(f *testing.F) {
 	mark := Mark{Time: time.UnixMilli(5), Offset: 3, Kind: MarkResize, Cols: 80, Rows: 24}
 	f.Add(mark.encode(), []byte("output"), int64(0))
@@ -159,7 +164,8 @@ func FuzzJournal(f *testing.F) {
 		}
 		marks, err := Marks(dir)
 		end := start + int64(len(output))
-		if err != nil || len(marks) < len(before)+1 || marks[len(before)].Kind != MarkExit || marks[len(before)].Offset != end {
+		if err != nil || len(marks) < len(before)+1 || marks[len(before)].Kind != MarkExit ||
+			marks[len(before)].Offset != end {
 			t.Fatalf("marks = %+v (%v), want the %d before and the end at %d", marks, err, len(before), end)
 		}
 		got, err := io.ReadAll(NewReader(dir, start))

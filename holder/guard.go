@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// A guard is a second process that holds what must not die with the holder:
-// the PTY's master, the pipe through which output goes, and the folder's lock.
-// It sleeps until its lifeline says that the holder has ended in order, or
-// breaks. Then it becomes a program that ends the arm's tree and brings in
-// what was still under way: see guarding.go. While it sleeps it is a shell in
-// a read, which is the smallest process that every system has.
+// A guard is a second process that holds what must not die with the holder. That is the
+// master of the pseudo-terminal, the pipe through which output goes, and the folder's
+// lock. It sleeps until its lifeline breaks, or until a line on it says that the holder
+// has ended in order. When the lifeline breaks, the guard becomes a program that ends the
+// arm's tree and journals the output still on its way: see guarding.go. While it sleeps
+// it is a shell in a read, the smallest process that every system has.
 
 const (
 	shell = "/bin/sh"
-	// guardScript ends when a line comes and runs its arguments when the
-	// lifeline breaks. What it ignores stays ignored in what it runs.
+	// guardScript ends when a line comes, and runs its arguments when the lifeline
+	// breaks. Signals that it ignores stay ignored in the program that it runs.
 	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
 )
 
-// The guard's descriptors. Standard input is its order, in JSON.
+// The guard's descriptors. Its standard input is its order, in JSON.
 const (
 	guardLifeline = 3
 	guardMaster   = 4
@@ -30,24 +30,26 @@ const (
 	guardPipe     = 6 // where the system has an intake with a pipe
 )
 
-// restartGuard is between two tries to have a guard, when one ends early.
+// restartGuard is the time between two attempts to start a guard, when one ends early.
 const restartGuard = time.Second
 
 // guardOrder is what a guard must know.
 type guardOrder struct {
-	Arm   string `json:"arm"`
-	Dir   string `json:"dir"`
-	Nonce string `json:"nonce,omitempty"` // of the start; "" from a holder that does not name it: any start
+	Arm string `json:"arm"`
+	Dir string `json:"dir"`
+	// Nonce is that of the start. It is "" from a holder that does not send it; then any
+	// start counts.
+	Nonce string `json:"nonce,omitempty"`
 }
 
-// guard is the holder's side of it.
+// guard is the holder's end of its guard.
 type guard struct {
 	process  *os.Process
 	lifeline *os.File
 }
 
-// keepGuard has a guard, and another one whenever it ends, until the arm ends.
-// It returns when the first one is there.
+// keepGuard starts a guard, and another one whenever it ends, until the arm ends. It
+// returns once the first one has started.
 func (s *server) keepGuard() error {
 	if len(s.launch.Self) == 0 {
 		return nil
@@ -83,7 +85,7 @@ func (s *server) renewGuard() {
 	}
 }
 
-// startGuard starts a guard with copies of what it shall keep.
+// startGuard starts a guard with copies of the descriptors that it must keep.
 func (s *server) startGuard() error {
 	s.guardMu.Lock()
 	defer s.guardMu.Unlock()
@@ -135,8 +137,8 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: near}, err
 }
 
-// forkGuard runs command as a guard: by the shell, or by itself where there is
-// no shell.
+// forkGuard runs command as a guard: through the shell, or directly where there is no
+// shell.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")
@@ -148,9 +150,10 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 	return pid, err
 }
 
-// ownEnv is the environment of holder and guard: nothing of the arm's, or a
-// sweep would take the guard for a part of it. One thread for Go code is enough
-// for who waits and hands on, and saves a fifth of the memory.
+// ownEnv returns the environment of holder and guard. It holds nothing of the arm's:
+// otherwise a sweep would take the guard for one of the arm's processes. One thread for
+// Go code is enough for processes that wait and pass data on, and saves a fifth of the
+// memory.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
 // guardInput returns a pipe from which the order can be read.
@@ -171,8 +174,8 @@ func guardInput(o guardOrder) (*os.File, error) {
 	return r, nil
 }
 
-// dismissGuard tells the guard that the arm has ended in order, and returns
-// when it has gone.
+// dismissGuard tells the guard that the arm has ended in order, and returns when the
+// guard has gone.
 func (s *server) dismissGuard() {
 	s.guardMu.Lock()
 	close(s.dismissed)

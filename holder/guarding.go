@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// guardGrace is between hang-up and KILL for the tree of an arm whose
-	// holder has died: agent CLIs save what they have within a second.
+	// guardGrace is the time between HUP and KILL for the tree of an arm whose holder has
+	// died. Agent CLIs save their state within a second.
 	guardGrace = 2 * time.Second
 	// guardFull bounds how long a guard waits for room on a full disk.
 	guardFull = 5 * time.Second
 )
 
-// holderDied is what an Exit says that a guard has written.
+// holderDied is the Reason of an Exit that a guard has written.
 const holderDied = "its holder has died"
 
-// guardArm is a guard that has work to do once its lifeline is broken: it ends
-// the arm's tree, journals what its processes wrote before they ended, and
-// leaves word of the end. It has the folder's lock until it ends itself.
+// guardArm is the program of a guard. Once the lifeline is broken, it ends the arm's
+// tree, journals what the processes wrote before they ended, and records the end. It
+// holds the folder's lock until it ends itself.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if inOrder(os.NewFile(guardLifeline, "lifeline")) {
@@ -47,23 +47,23 @@ func guardArm(o guardOrder) error {
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-// inOrder waits for the holder's word that the arm has ended; without one, the
-// holder has died.
+// inOrder waits for the holder's message that the arm has ended, and reports whether it
+// came. Without it, the holder has died.
 func inOrder(lifeline io.Reader) bool {
 	n, _ := lifeline.Read(make([]byte, 1))
 	return n > 0
 }
 
-// wake is what a guard does when the holder has died.
+// wake is the work of a guard whose holder has died.
 type wake struct {
 	journal *Journal
 	intake  *intake
-	over    bool // the terminal has nothing more to give
+	over    bool // the terminal has no more output
 }
 
-// endTree ends what carries the mark of the arm's start or is in its group, as
-// politely as a stop does, and reads meanwhile what it still says: a process that waits for its terminal
-// could not end. It returns the pids that are left.
+// endTree ends the processes that carry the mark of the arm's start or are in its group.
+// It is as polite as a stop. It reads their output meanwhile, because a process that
+// waits for its terminal could not end. It returns the pids that are left.
 func (w *wake) endTree(o guardOrder, g group) []int {
 	polite := false
 	start := time.Now()
@@ -85,7 +85,7 @@ func (w *wake) endTree(o guardOrder, g group) []int {
 	}
 }
 
-// drain journals what can be had now.
+// drain journals the output that is available now.
 func (w *wake) drain() error {
 	for {
 		if err := w.intake.flush(w.journal, time.Now()); err != nil {
@@ -99,7 +99,7 @@ func (w *wake) drain() error {
 	}
 }
 
-// bringIn journals all that is left, and waits for room on a full disk.
+// bringIn journals all remaining output, and waits for room on a full disk.
 func (w *wake) bringIn(deadline time.Time) error {
 	for {
 		err := w.drain()
@@ -110,7 +110,7 @@ func (w *wake) bringIn(deadline time.Time) error {
 	}
 }
 
-// record leaves word of the end, unless the holder has done so before it died.
+// record records the end, unless the holder did so before it died.
 func (w *wake) record(dir string, left []int, lost error) error {
 	if known, err := ReadExit(dir); err == nil && known != nil {
 		return nil

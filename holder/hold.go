@@ -12,9 +12,11 @@ import (
 	"coleo.dev"
 )
 
-// Hold keeps any program in a folder, for a person: with the environment and
-// the work folder of this process. self is as in Launch. It returns when the
-// program has ended, with its exit status as a shell gives it.
+// Hold runs any program under a holder in a folder, for a person. The program gets
+// environ and the work folder of this process. self is the command of Launch.Self. Hold
+// returns when the program has ended, with its exit status in the shell's form. The error
+// is EInvalid without a folder or program, and ENotInstalled when the program is not
+// found.
 func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
 		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
@@ -53,7 +55,7 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 	return exit.status(), nil
 }
 
-// status is the end as a shell tells it.
+// status returns the exit status in the shell's form.
 func (e Exit) status() int {
 	if e.Signal != 0 {
 		return 128 + e.Signal
@@ -61,8 +63,8 @@ func (e Exit) status() int {
 	return max(e.Code, 0)
 }
 
-// randomWord returns 128 random bits in hex, from the system itself: package
-// crypto/rand brings more along than a small program should carry.
+// randomWord returns 128 random bits in hex, read from the system: package crypto/rand
+// would make a small program too large.
 func randomWord() (string, error) {
 	f, err := os.Open("/dev/urandom")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// holdVerb makes the test binary a holder, by the command line of a real one.
+// holdVerb makes the test binary a holder, with the command line of a real one.
 const holdVerb = "hold"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds every wait of these tests; they end when the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
 const patience = 20 * time.Second
 
 func start(t *testing.T, script string) (Status, Launch) {
@@ -52,8 +52,8 @@ func startProgram(t *testing.T, argv ...string) (Status, Launch) {
 	return startLaunch(t, nil, argv...)
 }
 
-// holderBinary is the lean program, when the tests shall judge that instead of
-// their own binary.
+// holderBinary is the lean program, when the tests should run it instead of their own
+// binary.
 var holderBinary = flag.String("holder", "", "the program to start as holder, instead of the tests' own binary")
 
 func holdCommand() []string {
@@ -110,7 +110,7 @@ func dial(t *testing.T, l Launch) *Client {
 	return c
 }
 
-// output reads a stream until it holds want, and fails when it ends before.
+// output reads a stream until it holds want, and fails when the stream ends first.
 func output(t *testing.T, c *Client, from int64, want string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -189,17 +189,18 @@ func TestAConditionalWriteIsRefusedWhenThereIsNewerOutput(t *testing.T) {
 	}
 }
 
-// Whose order came too late hears the same as when nobody answers: not in time.
+// A write that comes too late gets the same error as one without an answer: ETimeout.
 func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "stty -echo; echo ready; read x; echo got-$x; read y")
 	c := dial(t, l)
 	output(t, c, 0, "ready")
 	for name, late := range map[string]Write{
-		"whatever comes":               {UntilBoot: (boottime.Now() - time.Second).Milliseconds()},
-		"at a picture":                 {UntilBoot: (boottime.Now() - time.Second).Milliseconds(), OnlyIfEnd: true},
-		"by an older host agent":       {Until: time.Now().Add(-time.Second).UnixMilli()},
-		"after the clock was set back": {UntilBoot: (boottime.Now() - time.Second).Milliseconds(), Until: time.Now().Add(time.Hour).UnixMilli()},
+		"whatever comes":         {UntilBoot: (boottime.Now() - time.Second).Milliseconds()},
+		"at a picture":           {UntilBoot: (boottime.Now() - time.Second).Milliseconds(), OnlyIfEnd: true},
+		"by an older host agent": {Until: time.Now().Add(-time.Second).UnixMilli()},
+		"after the clock was set back": {UntilBoot: (boottime.Now() - time.Second).Milliseconds(),
+			Until: time.Now().Add(time.Hour).UnixMilli()},
 	} {
 		late.ID, late.Kind, late.Data = "late", WriteKeys, []byte("no\r")
 		_, err := c.ask(request{Op: askWrite, Write: &late}, answerTimeout)

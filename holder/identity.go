@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// Identify returns what tells the live process with that pid from any other,
-// before or after it, on this machine. A process that is not there is an
+// Identify returns the identity of the live process with that pid. No other process on
+// this machine has the same identity, earlier or later. A process that is not there is an
 // error.
 func Identify(pid int) (coleo.Identity, error) {
 	id, err := identify(pid)
@@ -17,9 +17,8 @@ func Identify(pid int) (coleo.Identity, error) {
 	return id, nil
 }
 
-// SameProcess tells whether the process that id names is alive and still the
-// same one. pid and start time alone can collide, so callers ask the holder
-// for its nonce as well.
+// SameProcess reports whether the process that id names is alive and still the same one.
+// pid and start time alone can collide, so callers also ask the holder for its nonce.
 func SameProcess(id coleo.Identity) bool {
 	if id.PID <= 0 {
 		return false

@@ -12,18 +12,18 @@ import (
 	"coleo.dev"
 )
 
-// pidfsMagic is the file system of pidfds since Linux 6.9, where a pidfd's
-// inode number is unique per process until the next boot.
+// pidfsMagic is the file system of pidfds since Linux 6.9. The inode number of a pidfd
+// there is unique per process until the next boot.
 const pidfsMagic = 0x50494446
 
-// Positions in /proc/PID/stat, counted from the field behind the name.
+// Positions in /proc/PID/stat, counted from the field after the name.
 const (
 	statState     = 0
 	statParent    = 1
 	statStartTime = 19
 )
 
-// bootID is read once: it stays the same as long as this process lives.
+// bootID is read once: it cannot change while this process lives.
 var bootID = sync.OnceValues(func() (string, error) {
 	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(raw)), err
@@ -50,7 +50,7 @@ func identify(pid int) (coleo.Identity, error) {
 	}, nil
 }
 
-// pidfdInode returns 0 where the kernel gives no unique inode.
+// pidfdInode returns 0 where the kernel has no unique inode.
 func pidfdInode(pid int) uint64 {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -68,8 +68,8 @@ func pidfdInode(pid int) uint64 {
 	return st.Ino
 }
 
-// statFields returns the fields of /proc/PID/stat behind the command's name,
-// which may itself hold blanks and brackets.
+// statFields returns the fields of /proc/PID/stat after the command's name, which may
+// itself hold blanks and brackets.
 func statFields(pid int) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -82,7 +82,7 @@ func statFields(pid int) ([]string, error) {
 	return strings.Fields(string(raw[end+1:])), nil
 }
 
-// stopped tells whether a process is stopped by a signal or a tracer.
+// stopped reports whether a process is stopped by a signal or a tracer.
 func stopped(pid int) bool {
 	fields, err := statFields(pid)
 	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
@@ -100,7 +100,7 @@ func glance(id coleo.Identity) Liveness {
 	return livenessOf(fields[statState][0])
 }
 
-// livenessOf reads the state in /proc/PID/stat.
+// livenessOf returns the Liveness of a state in /proc/PID/stat.
 func livenessOf(state byte) Liveness {
 	switch state {
 	case 'Z', 'X':

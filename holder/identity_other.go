@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Here only the pid and its being alive are known; the holder's nonce has to
-// carry the proof.
+// This system shows only the pid and whether it is alive. The holder's nonce has to be
+// the proof.
 func identify(pid int) (coleo.Identity, error) {
 	if err := syscall.Kill(pid, 0); err != nil {
 		return coleo.Identity{}, err
@@ -17,7 +17,7 @@ func identify(pid int) (coleo.Identity, error) {
 	return coleo.Identity{PID: pid}, nil
 }
 
-// stopped cannot be told here.
+// stopped always returns false: this system does not show it.
 func stopped(int) bool { return false }
 
 func glance(id coleo.Identity) Liveness { return Look(id) }

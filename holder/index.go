@@ -10,14 +10,15 @@ import (
 	"sort"
 )
 
-// Index reads the marks of a journal in their order, without holding them all:
-// a busy week makes millions.
+// Index reads the marks of a journal in order without holding them all, because a busy
+// week makes millions.
 type Index struct {
 	file *os.File
 	n    int
 }
 
-// OpenIndex opens the index of the journal in dir.
+// OpenIndex opens the index of the journal in dir. The error says that the index cannot
+// be read.
 func OpenIndex(dir string) (*Index, error) {
 	f, err := os.Open(indexPath(dir))
 	if err != nil {
@@ -30,22 +31,21 @@ func OpenIndex(dir string) (*Index, error) {
 	return &Index{file: f, n: int(info.Size() / markSize)}, nil
 }
 
-// Find returns the number of the first mark for which after holds, and Len when
-// there is none. As in sort.Search, it must hold for all behind it.
+// Find returns the number of the first mark for which after returns true, or Len when
+// there is none. As in sort.Search, after must be true for all marks after that one.
 func (x *Index) Find(after func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
-		for m := range x.From(i) { // the first from i on that is sound
+		for m := range x.From(i) { // the first sound mark from i on
 			return after(m)
 		}
 		return true
 	})
 }
 
-// Len returns how many marks there are.
+// Len returns the number of marks.
 func (x *Index) Len() int { return x.n }
 
-// From yields the marks from a number on; those whose checksum does not hold
-// are left out.
+// From yields the marks from a number on. It skips marks with a wrong checksum.
 func (x *Index) From(i int) iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {
 		in := bufio.NewReader(io.NewSectionReader(x.file, int64(i)*markSize, int64(max(0, x.n-i))*markSize))

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A program can type into its own terminal by the ioctl TIOCSTI: an agent CLI
-// could answer its own dialogs. A seccomp filter takes that one request away
-// from the program and all it starts.
+// A program can type into its own terminal with the ioctl TIOCSTI. An agent CLI could
+// answer its own dialogs that way. A seccomp filter refuses that one request to the
+// program and all its children.
 
-// ioctls are the numbers of the system call ioctl, for each architecture and
-// its older 32-bit modes. Elsewhere nothing is filtered.
+// ioctls are the numbers of the system call ioctl, for each architecture and its older
+// 32-bit modes. On other architectures nothing is filtered.
 var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 16},
 	{unix.AUDIT_ARCH_X86_64, 0x40000000 + 514}, // x32
@@ -24,15 +24,16 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// Where the filter finds a system call's number, architecture and the low half
-// of its second argument, in bytes. From linux/seccomp.h, little-endian.
+// Where the filter finds a system call's number, architecture and the low half of its
+// second argument, in bytes. From linux/seccomp.h, little-endian.
 const (
 	callNumber = 0
 	callArch   = 4
 	callArg1   = 16 + 8
 )
 
-// injectionFilter answers EPERM to TIOCSTI and lets everything else pass.
+// injectionFilter returns a filter that answers TIOCSTI with EPERM and allows everything
+// else.
 func injectionFilter() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -54,12 +55,12 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// startWithoutInjection calls start on a thread whose children cannot use
-// TIOCSTI. The thread ends afterwards, so the holder itself is not filtered.
+// startWithoutInjection calls start on a thread whose children cannot use TIOCSTI. The
+// thread ends afterwards, so the holder itself is not filtered.
 //
-// A filter needs root, or no_new_privs, which takes sudo and its like away from
-// the program. With allowSudo, and where the kernel refuses TIOCSTI by itself
-// (dev.tty.legacy_tiocsti=0), only root sets one.
+// A filter needs root or no_new_privs. With no_new_privs the program cannot use sudo and
+// the like. So no_new_privs is not set with allowSudo, nor where the kernel refuses
+// TIOCSTI by itself (dev.tty.legacy_tiocsti=0). Only root then sets a filter.
 func startWithoutInjection(allowSudo bool, start func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -70,8 +71,8 @@ func startWithoutInjection(allowSudo bool, start func() error) error {
 	return <-done
 }
 
-// forbidInjection sets the filter for this thread and what it starts. A kernel
-// without seccomp is left as it is.
+// forbidInjection sets the filter for this thread and its children. It does nothing on a
+// kernel without seccomp.
 func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
@@ -90,7 +91,7 @@ func forbidInjection(giveUpPrivileges bool) {
 	runtime.KeepAlive(filter)
 }
 
-// injectionRefused tells whether the kernel refuses TIOCSTI to all but root.
+// injectionRefused reports whether the kernel refuses TIOCSTI to all but root.
 func injectionRefused() bool {
 	raw, err := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
 	return err == nil && string(bytes.TrimSpace(raw)) == "0"

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// injector types a letter into its own terminal and prints what came of it.
+// injector types a letter into its own terminal and prints the result.
 const injector = `import fcntl, sys, termios
 try:
     fcntl.ioctl(0, termios.TIOCSTI, b"x")
@@ -20,11 +20,10 @@ except OSError as e:
     print("errno", e.errno)
 `
 
-// strangers are the parts that another user plays in these tests.
+// strangers are the roles of another user in these tests.
 var strangers = map[string]func(args []string) int{"injector": playInjector}
 
-// playInjector runs the injector on a terminal, with the rights that args[0]
-// names.
+// playInjector runs the injector on a terminal, with the rights that args[0] names.
 func playInjector(args []string) int {
 	said, err := injects(args[0] == "sudo")
 	if err != nil {
@@ -35,7 +34,7 @@ func playInjector(args []string) int {
 	return 0
 }
 
-// injects returns what the injector said, and whether it could gain rights.
+// injects returns the injector's output, and whether it could gain rights.
 func injects(allowSudo bool) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// spliceSize is how much is asked of the PTY at once, in bytes: it never
-	// gives more, and the kernel sets aside pages for all that is asked.
+	// spliceSize is how much is requested from the pseudo-terminal at once, in bytes. It
+	// never returns more, and the kernel reserves pages for all that is requested.
 	spliceSize = 4096
-	// takeMost bounds one step from the PTY to the journal, in bytes: the
+	// takeMost bounds one step from the pseudo-terminal to the journal, in bytes. The
 	// pipe has 16 pages.
 	takeMost = 16 * spliceSize
 )
 
-// intake moves output from the PTY to the journal within the kernel: into a
-// pipe, and from there into the file. At no moment is a byte in this process
-// alone. The guard holds the pipe too, so what is in it survives a kill -9.
+// intake moves output from the pseudo-terminal to the journal within the kernel: into a
+// pipe, and from there into the file. No byte is ever in this process alone. The guard
+// holds the pipe too, so its content survives a kill -9.
 //
-// Where the kernel does not splice a PTY (before 5.11) or the journal's file
-// system cannot be spliced to, bytes are read and written, and a kill between
-// the two loses what was read: at most 4095 bytes, a PTY gives no more at once.
+// The kernel may not splice from a pseudo-terminal (before Linux 5.11) or to the
+// journal's file system. Then bytes are read and written. A kill between the two loses
+// what was read: at most 4095 bytes, because a pseudo-terminal returns no more at once.
 type intake struct {
 	read, write int // the pipe's ends
 	inside      int // bytes in the pipe
 	plain       bool
-	rest        []byte // plain: read and not yet written
+	rest        []byte // with plain: read and not yet written
 }
 
 // newIntake makes an intake with a pipe that no child inherits.
@@ -41,8 +41,7 @@ func newIntake() (*intake, error) {
 	return &intake{read: ends[0], write: ends[1]}, nil
 }
 
-// inheritIntake makes an intake that begins with what is left in another
-// one's pipe.
+// inheritIntake makes an intake that begins with the bytes in another intake's pipe.
 func inheritIntake(pipe int) (*intake, error) {
 	inside, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
 	if err != nil {
@@ -55,15 +54,17 @@ func inheritIntake(pipe int) (*intake, error) {
 	return &intake{read: pipe, write: write, inside: inside}, nil
 }
 
-// parked returns the descriptor that keeps what is inside alive in another
+// parked returns the descriptor that keeps the bytes in the pipe alive in another
 // process.
 func (in *intake) parked() int { return in.read }
 
-// held returns how many bytes have left the PTY and are not yet in the journal.
+// held returns how many bytes have left the pseudo-terminal and are not yet in the
+// journal.
 func (in *intake) held() int { return in.inside + len(in.rest) }
 
-// take moves what the PTY has into the pipe. It returns EAGAIN when that is
-// nothing, and EIO when the program and all who shared its terminal are gone.
+// take moves the available output into the pipe and returns the number of bytes. It
+// returns EAGAIN when there is none, and EIO when the program and all other processes on
+// the terminal are gone.
 func (in *intake) take(master int) (int, error) {
 	if in.plain {
 		return in.takePlain(master)
@@ -99,7 +100,7 @@ func (in *intake) takePlain(master int) (int, error) {
 	return max(n, 0), err
 }
 
-// flush moves what is held into the journal. On an error the rest stays held.
+// flush moves the held bytes into the journal. After an error the rest stays held.
 func (in *intake) flush(j *Journal, now time.Time) error {
 	for in.inside > 0 {
 		n, err := j.extend(now, func(f *os.File, most int) (int, error) {
@@ -121,7 +122,7 @@ func (in *intake) flush(j *Journal, now time.Time) error {
 	return err
 }
 
-// unpipe gives up splicing: the journal's file system cannot.
+// unpipe stops splicing, because the journal's file system does not support it.
 func (in *intake) unpipe() error {
 	in.plain = true
 	buf := make([]byte, in.inside)
@@ -143,5 +144,5 @@ func splice(from, to, most int) (int, error) {
 	return max(int(n), 0), err
 }
 
-// yield lets others run first.
+// yield lets other threads run first.
 func yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

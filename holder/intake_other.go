@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readSize is how much is taken from the PTY at once, in bytes: more than a
-// PTY ever holds.
+// readSize is how much is read from the pseudo-terminal at once, in bytes. It is more
+// than a pseudo-terminal ever holds.
 const readSize = 64 << 10
 
-// intake reads output and then writes it to the journal. A kill -9 between the
-// two loses what was read: at most 64 KiB.
+// intake reads output and then writes it to the journal. A kill -9 between the two loses
+// what was read: at most 64 KiB.
 type intake struct {
 	buf  []byte
 	rest []byte // read and not yet written
@@ -24,10 +24,11 @@ func newIntake() (*intake, error) { return &intake{buf: make([]byte, readSize)},
 
 func inheritIntake(int) (*intake, error) { return newIntake() }
 
-// parked returns nothing that could be kept elsewhere.
+// parked returns -1: no descriptor keeps the held bytes.
 func (in *intake) parked() int { return -1 }
 
-// held returns how many bytes have left the PTY and are not yet in the journal.
+// held returns how many bytes have left the pseudo-terminal and are not yet in the
+// journal.
 func (in *intake) held() int { return len(in.rest) }
 
 func (in *intake) take(master int) (int, error) {
@@ -46,5 +47,5 @@ func (in *intake) flush(j *Journal, now time.Time) error {
 
 func (in *intake) close() {}
 
-// yield lets others run first.
+// yield lets other goroutines run first.
 func yield() { runtime.Gosched() }

@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// SegmentSize is where a journal file ends and the next begins, in bytes: files
-// begin at its multiples.
+// SegmentSize is the size of a journal file in bytes. Files begin at its multiples.
 const SegmentSize = 4 << 20
 
-// markEvery bounds how many time marks a busy terminal leaves in the index.
+// markEvery is the shortest time between two time marks of a busy terminal in the index.
 const markEvery = 50 * time.Millisecond
 
-// MarkKind says what a mark in the index stands for.
+// MarkKind is the meaning of a mark in the index.
 type MarkKind uint8
 
 // The kinds of mark. They are on disk and never change.
@@ -37,18 +36,20 @@ type Mark struct {
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // with MarkResize
-	Lost       int // with MarkGap: bytes, where Cols and Rows stand on disk
+	Lost       int // with MarkGap: number of bytes, in the place of Cols and Rows on disk
 }
 
-// markSize is a mark on disk: 8 bytes of Unix milliseconds, 8 of offset, 1 of
-// kind, 3 zero, 2 of columns, 2 of rows, 4 of crc32c over all before.
+// markSize is the size of a mark on disk, in bytes. A mark has 8 bytes of Unix
+// milliseconds, 8 of offset, 1 of kind, and 3 zero. Then come 2 of columns, 2 of rows,
+// and 4 of crc32c over all before.
 const markSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Journal is an arm's output on disk: segments of raw bytes, named by their
-// first offset, and an index of marks. The files' lengths are the truth; a
-// torn record at the end of the index is cut off when it is opened to write.
+// Journal is an arm's output on disk: segments of raw bytes, named by their first offset,
+// and an index of marks. The lengths of the files are the truth. A torn record at the end
+// of the index is cut off when the journal is opened to write. Its methods may be called
+// from several goroutines.
 type Journal struct {
 	dir string
 
@@ -59,11 +60,12 @@ type Journal struct {
 	start    int64 // first offset of the open segment
 	end      int64
 	lastMark time.Time
-	watchers []chan struct{} // told of each growth
+	watchers []chan struct{} // notified of each growth
 	syncing  syncing
 }
 
-// CreateJournal opens the journal in dir to append, and makes it if missing.
+// CreateJournal opens the journal in dir to append, and makes it if it is missing. The
+// error says which file of the journal cannot be opened or repaired.
 func CreateJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
@@ -89,7 +91,7 @@ func CreateJournal(dir string) (*Journal, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	// Not O_APPEND: the kernel splices into no file that is opened so.
+	// Not O_APPEND: the kernel does not splice into a file that is opened with it.
 	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekEnd)
@@ -116,8 +118,8 @@ func openIndex(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Append writes output to the journal. On an error it tells how much of p is
-// on disk; the rest may be tried again.
+// Append writes output to the journal and returns how many bytes of p are on disk. After
+// an error the rest may be tried again.
 func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -130,8 +132,8 @@ func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// extend lets write put output into the open segment, at most so many bytes,
-// and counts what it says it has written.
+// extend calls write with the open segment and the room in it, and counts the bytes that
+// write returns.
 func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -168,8 +170,8 @@ func (j *Journal) roll() error {
 	return nil
 }
 
-// Mark adds a mark at the present end. Marks are a convenience: one that
-// cannot be written is left out, because the bytes are the truth.
+// Mark adds a mark at the present end. It drops a mark that cannot be written: the bytes
+// are the truth, and marks only a convenience.
 func (j *Journal) Mark(m Mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -195,23 +197,23 @@ func (m Mark) encode() []byte {
 	return b
 }
 
-// End returns the offset behind the newest byte.
+// End returns the offset after the newest byte.
 func (j *Journal) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end
 }
 
-// span returns the offsets of the oldest byte held and behind the newest.
+// span returns the offsets of the oldest byte held and after the newest.
 func (j *Journal) span() (first, end int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.first, j.end
 }
 
-// Watch returns a channel on which something comes when the journal has grown
-// since something last came, until it is given to Unwatch. It is made once for
-// all: a busy holder would otherwise make garbage of every wake.
+// Watch returns a channel that receives a value when the journal has grown since the last
+// value, until Unwatch is called with it. One channel serves all values, because a new
+// one for each would be garbage in a busy holder.
 func (j *Journal) Watch() chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -231,12 +233,13 @@ func (j *Journal) tell() {
 	for _, c := range j.watchers {
 		select {
 		case c <- struct{}{}:
-		default: // it has not yet looked at what came before
+		default: // the watcher has not yet read the value before
 		}
 	}
 }
 
-// Close closes the files, and returns when all is on the disk.
+// Close closes the files, and returns when all output is on the disk. It returns the
+// errors of all files, joined.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

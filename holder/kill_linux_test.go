@@ -22,7 +22,7 @@ var killCount = flag.Int("kills", 6, "how often a holder under load is killed, f
 // writerArg makes the test binary a program that writes without end.
 const writerArg = "COLEO_TEST_WRITE"
 
-// playProgram makes the test binary a program of these tests, if args say so.
+// playProgram makes the test binary a program of these tests, if args ask for one.
 func playProgram(args []string) bool {
 	var err error
 	switch args[0] {
@@ -39,8 +39,8 @@ func playProgram(args []string) bool {
 	return true
 }
 
-// playWriter writes to its terminal, which it makes raw, the output of that
-// kind, and notes in a mapped file how much of it the kernel has taken.
+// playWriter writes output of a kind to its terminal, which it makes raw. It records in a
+// mapped file how much of it the kernel has taken.
 func playWriter(args []string) error {
 	if err := makeRaw(1); err != nil {
 		return err
@@ -82,7 +82,7 @@ func mapSaid(path string) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, 8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// outputFrom returns n bytes of an endless output of that kind.
+// outputFrom returns n bytes, from an offset on, of the endless output of a kind.
 func outputFrom(kind string, at, n int) []byte {
 	out := make([]byte, 0, n+64)
 	if kind == "text" {
@@ -115,8 +115,8 @@ func TestNoByteIsLostWhenTheHolderIsKilled(t *testing.T) {
 	}
 }
 
-// killUnderLoad kills a holder once its program has written so much, and
-// compares what the program says it had written with the journal.
+// killUnderLoad kills a holder once its program has written a number of bytes. It
+// compares the program's own count with the journal.
 func killUnderLoad(t *testing.T, kind string, after int) {
 	t.Helper()
 	s, l, now := load(t, kind, nil)
@@ -161,7 +161,7 @@ func firstDifference(a, b []byte) int {
 	return min(len(a), len(b))
 }
 
-// children returns the live processes right below one.
+// children returns the live child processes of a process.
 func children(pid int) []int {
 	var out []int
 	for _, p := range processes() {
@@ -212,11 +212,13 @@ func TestTheProgramInheritsNothingOfTheHolder(t *testing.T) {
 	}
 	list := output(t, c, 0, "end-of-list")
 	for line := range strings.Lines(list) {
-		name, target, ok := strings.Cut(line[strings.LastIndexByte(line[:max(0, strings.Index(line, " -> "))], ' ')+1:], " -> ")
+		name, target, ok := strings.Cut(line[strings.LastIndexByte(line[:max(0, strings.Index(line, " -> "))], ' ')+1:],
+			" -> ")
 		if !ok {
 			continue
 		}
-		if fd, err := strconv.Atoi(name); err != nil || fd > 2 && !strings.Contains(target, "/proc/") || strings.Contains(target, "ptmx") {
+		if fd, err := strconv.Atoi(name); err != nil || fd > 2 && !strings.Contains(target, "/proc/") ||
+			strings.Contains(target, "ptmx") {
 			t.Errorf("the program has descriptor %s", strings.TrimSpace(line))
 		}
 	}

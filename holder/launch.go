@@ -18,56 +18,55 @@ import (
 	"coleo.dev"
 )
 
-// startTimeout bounds how long a new holder may take until it reports: it only
-// has to open two files and fork, but a loaded machine may take seconds.
+// startTimeout bounds how long a new holder may take until it reports. It only has to
+// open two files and fork, but a loaded machine may take seconds.
 const startTimeout = 20 * time.Second
 
-// The size of a terminal whose launch has none, in cells, as package pty has it.
+// The size of a terminal whose launch has none, in cells, the same as in package pty.
 const defaultCols, defaultRows = 120, 40
 
-// EnvArm marks every process of an arm's tree. A sweep finds them by it when
-// the holder has died first.
+// EnvArm is the environment variable that marks every process of an arm's tree. A sweep
+// finds the processes by it when the holder has died first.
 const EnvArm = "COLEO_ARM"
 
-// envAlone says, beside EnvArm, that a person runs the holder: what is below it
-// is no arm.
+// envAlone, beside EnvArm, says that a person runs the holder: the processes below it
+// belong to no arm.
 const envAlone = "COLEO_ALONE"
 
-// Launch is what a holder shall run. It is handed over on standard input, so
-// that the environment, which may hold keys, is never on disk or in argv.
+// Launch is what a holder runs. It is passed on standard input, so that the environment,
+// which may hold keys, is never on disk or in argv.
 type Launch struct {
 	Arm        string   `json:"arm"`
 	Generation int      `json:"generation"`
 	Nonce      string   `json:"nonce"`
-	Dir        string   `json:"dir"` // made if missing, 0700
+	Dir        string   `json:"dir"` // made if missing, with mode 0700
 	Argv       []string `json:"argv"`
 	Env        []string `json:"env"`
 	Workdir    string   `json:"workdir"`
 	Cols       int      `json:"cols"`
 	Rows       int      `json:"rows"`
 
-	// Keep bounds the journal, in bytes; 0 means DefaultKeep. Only what the host
-	// agent has said to be covered is deleted.
+	// Keep bounds the journal, in bytes; 0 means DefaultKeep. Only output that the host
+	// agent has reported as covered is deleted.
 	Keep int64 `json:"keep,omitempty"`
-	// Alone says that no host agent reads this holder's output: it is drained
-	// however much is unread.
+	// Alone says that no host agent reads this holder's output. The holder then drains
+	// the terminal however much is unread.
 	Alone bool `json:"alone,omitempty"`
 
-	// AllowSudo lets the program gain rights, by sudo for example. On some
-	// kernels it can then type into its own terminal: see docs/security.md.
+	// AllowSudo lets the program gain rights, with sudo for example. On some kernels it
+	// can then type into its own terminal: see docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
-	// NeedsPermit makes the holder refuse keys unless Client.Permit has allowed
-	// them. Answers to the program's own queries need no permit.
+	// NeedsPermit makes the holder refuse keys unless Client.Permit has allowed them.
+	// Answers to the program's own queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
-	// Self is the command that calls Serve on its standard input, with which
-	// the holder starts its guard. Start sets it; without it there is no guard.
+	// Self is the command with which the holder starts its guard. It calls Serve on its
+	// standard input. Start sets it; without it there is no guard.
 	Self []string `json:"self,omitempty"`
 }
 
-// launchDocument is what comes on the standard input of Serve: a launch, or
-// an order for a guard.
+// launchDocument is the standard input of Serve: a launch, or an order for a guard.
 type launchDocument struct {
 	Launch
 	Guard *guardOrder `json:"guard,omitempty"`
@@ -78,15 +77,16 @@ func (l Launch) Mark() string {
 	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/" + StartID(l.Nonce)
 }
 
-// StartID names the start that a nonce belongs to, and does not give the nonce
-// away: the arm's program can read it, and must not learn what proves its holder.
+// StartID names the start that a nonce belongs to without revealing the nonce. The arm's
+// program can read the start's id, and must not learn the nonce, which proves its holder.
 func StartID(nonce string) string {
 	sum := sha256.Sum256([]byte("coleo start " + nonce))
 	return hex.EncodeToString(sum[:8])
 }
 
-// OfStart picks the start that a nonce belongs to, for SweepStarts; without a
-// nonce, every start. Holders of earlier versions named the nonce itself.
+// OfStart returns a function for SweepStarts that selects the start of a nonce. Without a
+// nonce it selects every start. It also accepts the nonce itself, which holders of
+// earlier versions put into the mark.
 func OfStart(nonce string) func(generation int, start string) bool {
 	if nonce == "" {
 		return anyStart
@@ -95,10 +95,11 @@ func OfStart(nonce string) func(generation int, start string) bool {
 	return func(_ int, start string) bool { return start == id || start == nonce }
 }
 
-// Start runs command, which must be `coleo hold --stdin` or a program that
-// calls Serve like it, as a process of its own that outlives the caller, and
-// returns when the program in the arm runs. Errors: what the holder says, for
-// example that the program is not there; ETimeout.
+// Start runs command as a process of its own that outlives the caller, and returns when
+// the program in the arm runs. command must be `coleo hold --stdin`, or a program that
+// calls Serve in the same way. The error is the one that the holder reports, for example
+// that the program is not there. It is ETimeout when the holder is not ready in time or
+// ctx is cancelled; Start then kills the holder.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return Status{}, fmt.Errorf("make the holder's folder: %w", err)
@@ -108,7 +109,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		return Status{}, fmt.Errorf("open the holder's log: %w", err)
 	}
 	defer log.Close()
-	// The arm's name in argv is for people who read a list of processes, and for ArmAbove.
+	// The arm's name in argv is for people who read a list of processes, and for
+	// ArmAbove.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
@@ -139,7 +141,8 @@ func readReady(r *bufio.Reader) response {
 	line, err := r.ReadBytes('\n')
 	var out response
 	if err != nil || json.Unmarshal(line, &out) != nil {
-		return response{Error: coleo.Errorf(coleo.EInternal, "the holder ended before it was ready; see hold.log in its folder")}
+		return response{Error: coleo.Errorf(coleo.EInternal,
+			"the holder ended before it was ready; see hold.log in its folder")}
 	}
 	return out
 }
@@ -159,17 +162,17 @@ func awaitReady(ctx context.Context, ready <-chan response, p *os.Process) (Stat
 	}
 }
 
-// SocketPath returns where the holder of that folder listens.
+// SocketPath returns the path of the socket on which the holder of a folder listens.
 func SocketPath(dir string) string { return filepath.Join(dir, "hold.sock") }
 
-// JournalDir returns where the holder of that folder keeps its journal.
+// JournalDir returns the folder in which the holder of a folder keeps its journal.
 func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 
-// exitPath is where a holder leaves word of the program's end.
+// exitPath returns the file in which a holder records the program's end.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
-// ReadExit returns how the program of that folder ended, as its holder left it
-// on disk; nil when it has not, or when the holder died before it.
+// ReadExit returns how the program of a folder ended, as its holder recorded it on disk.
+// It returns nil when the program has not ended, or when the holder died first.
 func ReadExit(dir string) (*Exit, error) {
 	raw, err := os.ReadFile(exitPath(dir))
 	if os.IsNotExist(err) {
@@ -185,7 +188,7 @@ func ReadExit(dir string) (*Exit, error) {
 	return &e, nil
 }
 
-// writeExit leaves word of the program's end, whole or not at all.
+// writeExit records the program's end, whole or not at all.
 func writeExit(dir string, e Exit) error {
 	raw, err := json.Marshal(e)
 	if err != nil {

@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	// lockTimeout bounds how long a new holder waits for the guard of the
-	// last one, which is ending what that left: guardGrace, killTimeout, and
-	// some air.
+	// lockTimeout bounds how long a new holder waits for the last holder's guard, which
+	// ends what that holder left. It is guardGrace and killTimeout, with some margin.
 	lockTimeout = 12 * time.Second
-	// lockLook is how often the lock is tried again.
+	// lockLook is the interval at which the lock is tried again.
 	lockLook = 2 * time.Millisecond
 )
 
-// lockFolder takes the folder's lock. It is held by the holder and its guard
-// alike, through one open file: as long as either lives, no other holder
-// begins in that folder. Nobody else holds it, so it goes with them.
+// lockFolder takes the folder's lock. The holder and its guard both hold it through one
+// open file, so no other holder starts in that folder while either lives. No other
+// process holds the lock, so it is released when both have ended.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "hold.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -46,8 +45,8 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 }
 
-// Occupied tells whether a holder or its guard lives in that folder, or whether
-// that cannot be told.
+// Occupied reports whether a holder or its guard lives in a folder. It also returns true
+// when that cannot be determined.
 func Occupied(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if err != nil {
@@ -57,9 +56,10 @@ func Occupied(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// Settle returns when nobody writes to the journal of that folder any more, or
-// a live holder does. When a holder has just been killed, its guard still
-// brings in what the terminal held. It waits at most as long as that may take.
+// Settle returns when no guard writes to the journal of a folder any more, or when a live
+// holder does. The guard of a holder that was just killed still journals what the
+// terminal held. The error is ETimeout when the guard has not ended within the 12 s that
+// this may take.
 func Settle(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

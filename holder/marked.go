@@ -1,11 +1,11 @@
 package holder
 
-// Marked returns the processes that carry an arm's mark in their environment,
-// of whatever generation, and those below them: what is left of it. Where other
-// processes cannot be read it finds none.
+// Marked returns the pids of what is left of an arm. These are the processes that carry
+// its mark in their environment, of any generation, and those below them. It finds none
+// where other processes cannot be read.
 func Marked(arm string) []int { return pidsOf(markedTree(group{}, arm, anyStart)) }
 
-// MarkedFrom returns those of a generation and of newer ones.
+// MarkedFrom is Marked for the generations from oldest on.
 func MarkedFrom(arm string, oldest int) []int {
 	return pidsOf(markedTree(group{}, arm, func(generation int, _ string) bool { return generation >= oldest }))
 }

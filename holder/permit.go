@@ -7,13 +7,12 @@ import (
 	"coleo.dev/boottime"
 )
 
-// A launch with NeedsPermit makes its holder refuse keys unless a permit holds.
-// The host agent extends the permit for as long as serve says that this start of
-// the arm is the only one that may be typed into. A holder that is cut off from
-// serve refuses keys once its permit has lapsed, so that two starts of one arm
-// are never both typed into.
+// With NeedsPermit a holder refuses keys unless a permit holds. The host agent extends
+// the permit while serve confirms that this start of the arm is the only one that may be
+// typed into. A holder that is cut off from serve refuses keys once its permit has
+// lapsed. So two starts of one arm are never both typed into.
 
-// maxPermit bounds a permit. Serve gives seconds; a longer one is a mistake.
+// maxPermit bounds a permit. Serve gives permits for seconds; a longer one is a mistake.
 const maxPermit = time.Minute
 
 // permit extends the permit to a time on package boottime's clock.
@@ -27,7 +26,7 @@ func (s *server) permit(until time.Duration) response {
 	return response{}
 }
 
-// permitLeft returns for how long keys may still be typed. It refuses when the
+// permitLeft returns for how long keys may still be typed. It returns an error when the
 // permit has lapsed. The caller holds mu.
 func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if !s.launch.NeedsPermit {
@@ -36,12 +35,13 @@ func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if left := boottime.Until(s.permitted); left > 0 {
 		return left, nil
 	}
-	return 0, coleo.Errorf(coleo.EUnproven, "nothing was typed: arm %s is frozen until serve confirms that no other start of it may run", s.launch.Arm)
+	return 0, coleo.Errorf(coleo.EUnproven,
+		"nothing was typed: arm %s is frozen until serve confirms that no other start of it may run", s.launch.Arm)
 }
 
-// Permit lets keys be typed until a time on package boottime's clock. It matters only to
-// a launch with NeedsPermit. Errors: EUnsupported from a holder that is older than
-// this request.
+// Permit allows keys until a time on package boottime's clock. It only matters to a
+// launch with NeedsPermit. The error is EInvalid for a permit longer than a minute, and
+// EUnsupported from a holder that is older than this request.
 func (c *Client) Permit(until time.Duration) error {
 	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
 	return err

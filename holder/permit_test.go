@@ -11,11 +11,13 @@ import (
 	"coleo.dev/boottime"
 )
 
-// TestKeysNeedAPermitThatHolds types at a program that writes down what it reads,
-// before, under and after a permit.
+// TestKeysNeedAPermitThatHolds types at a program that records what it reads, before,
+// under and after a permit.
 func TestKeysNeedAPermitThatHolds(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "typed")
-	_, l := startLaunch(t, func(l *Launch) { l.NeedsPermit = true }, "/bin/sh", "-c", "stty raw -echo; echo ready; exec cat > "+got)
+	_, l := startLaunch(t, func(l *Launch) {
+		l.NeedsPermit = true
+	}, "/bin/sh", "-c", "stty raw -echo; echo ready; exec cat > "+got)
 	c := dial(t, l)
 	output(t, c, 0, "ready")
 	n := 0
@@ -67,10 +69,12 @@ func TestKeysNeedAPermitThatHolds(t *testing.T) {
 	}
 }
 
-// TestAPasteIsCutOffWhenThePermitLapses types more than a program takes that does
-// not read.
+// TestAPasteIsCutOffWhenThePermitLapses types more than a program takes that does not
+// read.
 func TestAPasteIsCutOffWhenThePermitLapses(t *testing.T) {
-	_, l := startLaunch(t, func(l *Launch) { l.NeedsPermit = true }, "/bin/sh", "-c", "stty raw -echo; echo ready; exec sleep 1000")
+	_, l := startLaunch(t, func(l *Launch) {
+		l.NeedsPermit = true
+	}, "/bin/sh", "-c", "stty raw -echo; echo ready; exec sleep 1000")
 	c := dial(t, l)
 	output(t, c, 0, "ready")
 	permit(t, c, 100*time.Millisecond)

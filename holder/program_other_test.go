@@ -2,8 +2,8 @@
 
 package holder
 
-// playProgram knows no program here.
+// playProgram has no programs on this system.
 func playProgram([]string) bool { return false }
 
-// strangers is empty: no part is played here.
+// strangers is empty on this system.
 var strangers = map[string]func(args []string) int{}

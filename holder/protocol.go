@@ -11,13 +11,13 @@ import (
 	"coleo.dev/boottime"
 )
 
-// Version of the protocol. It is frozen: a later version adds requests, and a
-// holder answers those that it does not know with an error.
+// Version is the version of the protocol. It is frozen: later versions add requests, and
+// a holder answers a request that it does not know with an error.
 const Version = 1
 
-// A frame is one byte of type, four bytes of length, big-endian, and as many
-// bytes of payload: JSON, except that a frameData carries eight bytes of
-// journal offset and then raw output.
+// A frame is one byte of type, four bytes of length, big-endian, and as many bytes of
+// payload. The payload is JSON. A frameData instead carries eight bytes of journal offset
+// and then raw output.
 const (
 	frameRequest  byte = 'q'
 	frameResponse byte = 'r'
@@ -25,8 +25,8 @@ const (
 	frameExit     byte = 'x'
 )
 
-// maxFrame bounds a frame's payload, in bytes. A prompt of 100 kB as base64
-// fits many times; a length beyond it is not ours.
+// maxFrame bounds a frame's payload, in bytes. A prompt of 100 kB as base64 fits many
+// times. A larger length does not come from this protocol.
 const maxFrame = 8 << 20
 
 // Names of requests.
@@ -52,17 +52,17 @@ type request struct {
 	Nonce   string        `json:"nonce,omitempty"`   // hello
 	From    int64         `json:"from,omitempty"`    // stream, covered
 	Host    bool          `json:"host,omitempty"`    // stream: its position holds back the drain
-	Ahead   int64         `json:"ahead,omitempty"`   // stream of the host agent: by how many bytes; 0: unreadLimit
+	Ahead   int64         `json:"ahead,omitempty"`   // stream of the host agent: bytes that may be unread; 0: unreadLimit
 	Write   *Write        `json:"write,omitempty"`
 	Cols    int           `json:"cols,omitempty"`
 	Rows    int           `json:"rows,omitempty"`
 	Signal  int           `json:"signal,omitempty"`
-	Rate    int64         `json:"rate,omitempty"`   // pace: bytes a second
-	Grace   time.Duration `json:"grace,omitempty"`  // stop: between TERM and KILL
-	Permit  time.Duration `json:"permit,omitempty"` // permit: until when, on package boottime's clock
+	Rate    int64         `json:"rate,omitempty"`   // pace: bytes per second
+	Grace   time.Duration `json:"grace,omitempty"`  // stop: time between TERM and KILL
+	Permit  time.Duration `json:"permit,omitempty"` // permit: its end on package boottime's clock
 }
 
-// response answers a request. Error is set, or what the Op asked for.
+// response answers a request. Either Error is set, or the field of the Op.
 type response struct {
 	Error  *coleo.Error `json:"error,omitempty"`
 	Status *Status      `json:"status,omitempty"`
@@ -70,13 +70,13 @@ type response struct {
 	Left   []int        `json:"left,omitempty"` // stop: pids of the arm that could not be ended
 }
 
-// WriteKind says why bytes are typed.
+// WriteKind is the reason why bytes are typed.
 type WriteKind string
 
 // The kinds of write.
 const (
 	WriteReply WriteKind = "reply" // the terminal's answer to a query of the program
-	WriteKeys  WriteKind = "keys"  // what a person, or Coleo for one, types
+	WriteKeys  WriteKind = "keys"  // keys of a person, or of Coleo in a person's place
 )
 
 // Write is bytes for the program. ID makes a repeated request harmless.
@@ -85,20 +85,22 @@ type Write struct {
 	Kind       WriteKind `json:"kind"`
 	SeenOffset int64     `json:"seen_offset"`              // end of the output that the writer had seen
 	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse when there is output past SeenOffset
-	Until      int64     `json:"until,omitempty"`          // not typed after that time, in Unix milliseconds; 0: whenever
-	UntilBoot  int64     `json:"until_boot,omitempty"`     // the same on package boottime's clock, which goes first: a holder may not know it yet
-	Data       []byte    `json:"data"`
+	Until      int64     `json:"until,omitempty"`          // last time for typing, in Unix milliseconds; 0: any time
+	// UntilBoot is Until on package boottime's clock. It takes precedence; an old holder
+	// does not know it.
+	UntilBoot int64  `json:"until_boot,omitempty"`
+	Data      []byte `json:"data"`
 }
 
-// TypeWithin has the holder refuse the write after so much time, or sooner if it
-// was to before.
+// TypeWithin makes the holder refuse the write after left, or at an earlier time that was
+// set before.
 func (w *Write) TypeWithin(left time.Duration) {
 	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
 		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
 	}
 }
 
-// late returns by how much a write comes too late, 0 when it does not.
+// late returns by how much a write comes too late, 0 when it is in time.
 func (w *Write) late() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
@@ -109,23 +111,23 @@ func (w *Write) late() time.Duration {
 	return 0
 }
 
-// Wrote says what became of a Write.
+// Wrote is the outcome of a Write.
 type Wrote struct {
 	Applied   bool  `json:"applied"`
 	Duplicate bool  `json:"duplicate,omitempty"` // the ID was applied before
 	End       int64 `json:"end"`                 // of the journal at the time
 }
 
-// Exit says how the program ended.
+// Exit describes how the program ended.
 type Exit struct {
 	Code   int       `json:"code"` // -1 when a signal ended it
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
-	Offset int64     `json:"offset"`           // of the last byte it wrote
-	Reason string    `json:"reason,omitempty"` // when it is not known how the program ended
+	Offset int64     `json:"offset"`           // offset after the last byte that it wrote
+	Reason string    `json:"reason,omitempty"` // set when it is not known how the program ended
 }
 
-// String says it in words.
+// String describes the end in words.
 func (e Exit) String() string {
 	if e.Reason != "" {
 		return e.Reason
@@ -136,7 +138,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// Status is a holder's account of itself.
+// Status is a holder's report on itself.
 type Status struct {
 	Version    int            `json:"version"`
 	Arm        string         `json:"arm"`
@@ -147,14 +149,13 @@ type Status struct {
 	Cols       int            `json:"cols"`
 	Rows       int            `json:"rows"`
 	Start      int64          `json:"start"`    // offset of the oldest byte held
-	End        int64          `json:"end"`      // offset behind the newest byte
-	Answered   int64          `json:"answered"` // end of the output whose queries have been replied to
+	End        int64          `json:"end"`      // offset after the newest byte
+	Answered   int64          `json:"answered"` // end of the output whose queries have been answered
 	Blocked    string         `json:"blocked,omitempty"`
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
-// dataHead is what stands before the output in a frameData: type, length and
-// offset.
+// dataHead is the length of the head of a frameData: type, length and offset.
 const dataHead = 1 + 4 + 8
 
 // dataFrame fills in the head of a frame that holds output from an offset on.
@@ -195,7 +196,7 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns how long the payload behind a frame's head is.
+// frameLength returns the length of the payload after a frame's head.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

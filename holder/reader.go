@@ -49,8 +49,9 @@ func listSegments(dir string) ([]segment, error) {
 	return out, nil
 }
 
-// Span returns the offsets of the oldest byte in the journal in dir and behind
-// its newest. A journal that is not there is empty.
+// Span returns the offset of the oldest byte in the journal in dir and the offset after
+// its newest byte. A journal that is not there is empty. The error says that its folder
+// cannot be read.
 func Span(dir string) (start, end int64, err error) {
 	segments, err := listSegments(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(segments) == 0 {
@@ -62,8 +63,8 @@ func Span(dir string) (start, end int64, err error) {
 	return segments[0].start, segments[len(segments)-1].end, nil
 }
 
-// Reader reads a journal's bytes, also while a holder appends to it. At the
-// end it returns io.EOF and may be asked again later.
+// Reader reads a journal's bytes, also while a holder appends to it. At the end it
+// returns io.EOF and may be read again later.
 type Reader struct {
 	dir    string
 	offset int64
@@ -71,13 +72,14 @@ type Reader struct {
 	start  int64 // first offset of file
 }
 
-// NewReader reads the journal in dir from an offset on.
+// NewReader returns a Reader of the journal in dir from an offset on. It opens the first
+// file at the first Read.
 func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
 
-// Offset returns where the next byte stands.
+// Offset returns the offset of the next byte.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Read fills p. An offset older than the oldest byte held is an error that
+// Read implements io.Reader. An offset older than the oldest byte held is an error that
 // names the oldest one.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.file != nil {
@@ -103,8 +105,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.Read(p)
 }
 
-// open takes the segment that holds the offset, and tells whether that is
-// another one than before.
+// open opens the segment that holds the offset. It returns false when no segment does.
 func (r *Reader) open() (bool, error) {
 	segments, err := listSegments(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +133,7 @@ func (r *Reader) open() (bool, error) {
 	return true, nil
 }
 
-// Close closes the file that is open.
+// Close closes the open file.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
@@ -142,8 +143,8 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Marks returns the index of the journal in dir, in order; records whose
-// checksum does not hold are left out.
+// Marks returns the index of the journal in dir, in order. It skips records with a wrong
+// checksum. The error says that the index cannot be read.
 func Marks(dir string) ([]Mark, error) {
 	raw, err := os.ReadFile(indexPath(dir))
 	if err != nil {

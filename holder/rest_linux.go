@@ -12,29 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restAfter is between something that happened and the next rest. Pages come
-// back in some 60 µs altogether, so that this may be often.
+// restAfter is the time between an activity and the next rest. The pages come back in
+// some 60 µs altogether, so rests may be frequent.
 const restAfter = 500 * time.Millisecond
 
-// around is how much of the program's file is mapped where some of it is
-// touched, in bytes, instead of 64 KiB. Smaller ones save little more and make
-// many mappings.
+// around is how many bytes of the program's file are mapped around a touched page,
+// instead of 64 KiB. Smaller values save little more and make many mappings.
 const around = 16 << 10
 
-// resting gives back, after each spell of activity, the pages of the program's
-// own file: the kernel maps 16 of them around each that is touched, so that a
-// holder would soon hold all of its program, of which it uses little. They
-// stay in the page cache, where they cost nothing of their own.
+// resting returns the pages of the program's own file to the kernel after each spell of
+// activity. The kernel maps 16 pages around each touched page. A holder would soon have
+// its whole program mapped, of which it uses little. The pages stay in the page cache,
+// where they cost nothing extra.
 type resting struct {
 	pending atomic.Bool
 	once    sync.Once
 	timer   *time.Timer
-	pages   []pages // what is mapped of the program's file; nil: not yet looked
+	pages   []pages // mapped pages of the program's file; nil: not yet determined
 }
 
 type pages struct{ start, size uintptr }
 
-// after has a rest begin so much later, unless one is to come anyway.
+// after starts a rest after d, unless one is already due.
 func (r *resting) after(d time.Duration) {
 	if !r.pending.CompareAndSwap(false, true) {
 		return
@@ -57,8 +56,9 @@ func (r *resting) now() {
 	}
 }
 
-// narrow has the kernel map less around each page that is touched: it goes no
-// further than a mapping does, and two that are read in different ways are two.
+// narrow makes the kernel map less around each touched page. The kernel maps around a
+// page only within one mapping, and areas with different read advice are different
+// mappings.
 func narrow(all []pages) {
 	for _, p := range all {
 		for at := uintptr(0); at < p.size; at += 2 * around {
@@ -67,9 +67,9 @@ func narrow(all []pages) {
 	}
 }
 
-// programPages returns what is mapped of this program's file as it is there,
-// nothing when that cannot be told: it is only memory. What the loader has
-// written to before it was made read-only is not in the file and stays.
+// programPages returns the pages that are mapped of this program's file unchanged. It
+// returns none when they cannot be determined: only memory is at stake. Pages that the
+// loader wrote to before they became read-only differ from the file and stay.
 func programPages() []pages {
 	out := []pages{}
 	self, err := os.Readlink("/proc/self/exe")

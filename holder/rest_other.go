@@ -4,10 +4,10 @@ package holder
 
 import "time"
 
-// restAfter is of no use here.
+// restAfter is not used on this system.
 const restAfter = 0
 
-// resting gives nothing back here.
+// resting does nothing on this system.
 type resting struct{}
 
 func (*resting) after(time.Duration) {}

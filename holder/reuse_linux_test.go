@@ -15,8 +15,8 @@ import (
 
 var reuseCount = flag.Int("reuses", 20, "how often a process gets the pid of one that has ended")
 
-// reuserArg makes the test binary the first process of a namespace of pids, in
-// which it has processes take each other's pid.
+// reuserArg makes the test binary the first process of a pid namespace, in which it makes
+// processes take each other's pid.
 const reuserArg = "COLEO_TEST_REUSE"
 
 func TestAnotherProcessWithTheSamePidIsNeitherTakenNorSignalled(t *testing.T) {
@@ -32,8 +32,8 @@ func TestAnotherProcessWithTheSamePidIsNeitherTakenNorSignalled(t *testing.T) {
 	}
 }
 
-// playReuser prints how many pids were used again, how many of the new
-// processes were taken for the old ones, and how many got their signal.
+// playReuser prints how many pids were used again. It also prints how many of the new
+// processes were taken for the old ones, and how many got the old one's signal.
 func playReuser(count string) error {
 	n, err := strconv.Atoi(count)
 	if err == nil {
@@ -43,7 +43,7 @@ func playReuser(count string) error {
 		err = syscall.Mount("proc", "/proc", "proc", 0, "")
 	}
 	if err != nil {
-		return nil // says nothing: the test is skipped
+		return nil // prints nothing: the test is skipped
 	}
 	reused, taken, signalled := 0, 0, 0
 	for reused < n {
@@ -59,8 +59,8 @@ func playReuser(count string) error {
 	return nil
 }
 
-// reuse has one process take the pid of another, and tries what the holder
-// would do to the first on the second.
+// reuse makes one process take the pid of another, and tries on the second what the
+// holder would do to the first.
 func reuse() (again, same, hit int, err error) {
 	first := exec.Command("/bin/sleep", "1000")
 	first.Env = []string{EnvArm + "=reuse/1/n"}
@@ -85,7 +85,7 @@ func reuse() (again, same, hit int, err error) {
 	}
 	defer func() { _ = second.Process.Kill(); _ = second.Wait() }()
 	if second.Process.Pid != pid {
-		return 0, 0, 0, nil // a thread of ours was faster
+		return 0, 0, 0, nil // a thread of this process was faster
 	}
 	if SameProcess(id) || Look(id) != Dead {
 		same = 1
@@ -94,7 +94,7 @@ func reuse() (again, same, hit int, err error) {
 	if left := Sweep("reuse"); len(left) > 0 {
 		return 1, same, 1, nil
 	}
-	// What was signalled ends at once; what was not goes on after a signal 0.
+	// A signalled process ends at once. Another one survives a signal 0.
 	var info unix.Siginfo
 	for range 3 {
 		time.Sleep(time.Millisecond)
@@ -105,8 +105,8 @@ func reuse() (again, same, hit int, err error) {
 	return 1, same, hit, nil
 }
 
-// awaitMarked returns the tree of the arm once the process has its mark: until
-// it has executed its program it has ours.
+// awaitMarked returns the tree of the arm once the process has its mark. Until it has
+// executed its program it has this process's mark.
 func awaitMarked(pid int) []process {
 	for {
 		for _, p := range markedTree(group{}, "reuse", anyStart) {

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// unreadLimit is how much output the host agent may leave unread, in
-	// bytes, before the holder stops to drain and the kernel blocks the writer.
+	// unreadLimit is how much output the host agent may leave unread, in bytes. Beyond it
+	// the holder stops draining and the kernel blocks the writer.
 	unreadLimit = 64 << 20
-	// linger bounds how long a holder waits, after the program has ended, for
-	// who is connected to hear of it and go. Later ones read exit.json.
+	// linger bounds how long a holder waits, after the program has ended, for connected
+	// clients to learn of it and disconnect. Later ones read exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites bounds the write ids that are known to be done: who is
-	// not sure of a write asks again before it writes anything else.
+	// rememberedWrites bounds the known ids of writes that are done. A client that is
+	// unsure about a write asks again before it writes anything else.
 	rememberedWrites = 256
-	// termGrace is between TERM and KILL when the holder itself is told to end.
+	// termGrace is the time between TERM and KILL when the holder itself is told to end.
 	termGrace = 2 * time.Second
 )
 
@@ -42,44 +42,45 @@ type server struct {
 	holder  coleo.Identity
 	process coleo.Identity
 
-	typing sync.Mutex // of who types; taken before mu
+	typing sync.Mutex // one writer at a time; taken before mu
 
-	mu        sync.Mutex // held while output goes from the PTY to the journal, and while a write is decided
+	mu        sync.Mutex // held while output goes from the pseudo-terminal to the journal, and while a write is decided
 	cols      int
 	rows      int
 	answered  int64
 	read      int64         // how far the host agent has read
-	ahead     int64         // by how much the drain may be ahead of it; 0: unreadLimit
-	advanced  chan struct{} // closed when it has read more; nil: nobody waits
+	ahead     int64         // how far the drain may be ahead of the host agent; 0: unreadLimit
+	advanced  chan struct{} // closed when the host agent has read more; nil: nobody waits
 	done      map[string]bool
 	order     []string
 	blocked   string
-	permitted time.Duration // until when keys may be typed, on package boottime's clock; with NeedsPermit
-	covered   int64         // what a snapshot of the host agent makes good for
+	permitted time.Duration // end of the permit for keys, on package boottime's clock; with NeedsPermit
+	covered   int64         // end of the output that a snapshot of the host agent replaces
 	lost      int           // bytes that were given up on a full disk
 	exit      *Exit
 	exited    chan struct{}
 	stopping  chan struct{} // closed when somebody ends the arm
 	stopOnce  sync.Once
-	met       bool          // somebody has been connected
-	talks     int           // connections that are open
+	met       bool          // some client has connected
+	talks     int           // open connections
 	left      chan struct{} // closed and replaced when one ends
 
-	empty     atomic.Bool  // nothing of the arm lives, and so nothing of it ever will
-	pace      atomic.Int64 // bytes taken in a second at most; 0: whatever comes
+	empty     atomic.Bool  // no process of the arm lives, so none ever will
+	pace      atomic.Int64 // most bytes per second that are taken in; 0: no bound
 	rest      resting
 	guardMu   sync.Mutex
-	guard     *guard        // nil: there is none
+	guard     *guard        // nil without a guard
 	dismissed chan struct{} // closed when the arm has ended in order
 	unguarded chan struct{} // closed when the last guard is gone
 }
 
-// Serve runs a holder in this process until its program has ended. It reads
-// the Launch from in and reports on out, in one line of JSON each, then lets
-// both go. The process must do nothing else: its children are the arm's.
+// Serve runs a holder in this process until its program has ended. It reads the Launch
+// from in and reports on out, in one line of JSON each. Then it closes out. The process
+// must do nothing else: its children are the arm's.
 //
-// A holder starts its guard by the same command: then the order for it comes
-// on in, and Serve is the guard.
+// A holder starts its guard with the same command. Then in holds the order for a guard,
+// and Serve runs the guard. An error in starting the program is also reported on out.
+// Later errors say what could not be closed or removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {
@@ -149,9 +150,9 @@ func open(l Launch) (*server, *listener, error) {
 	return s, at, nil
 }
 
-// enter takes the folder, ends what a holder and its guard left of the arm
-// when both died in it, and clears away what they left there: a socket at
-// which nobody answers, and word of another generation's end.
+// enter takes the folder. If an earlier holder and its guard both died in it, enter ends
+// what they left of the arm. It removes their files: a socket that nobody answers, and
+// the exit record of another generation.
 func enter(l Launch) (*os.File, error) {
 	if answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
@@ -166,7 +167,8 @@ func enter(l Launch) (*os.File, error) {
 	}
 	if left := sweepFolder(l); len(left) > 0 {
 		lock.Close()
-		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended", left, l.Arm)
+		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended",
+			left, l.Arm)
 	}
 	for _, path := range []string{SocketPath(l.Dir), exitPath(l.Dir)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -177,8 +179,8 @@ func enter(l Launch) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepFolder sweeps when the folder had a holder that left no word of the end. A
-// newer start of the arm, which has another folder, is left alone.
+// sweepFolder sweeps when the folder had a holder that recorded no end. It leaves a newer
+// start of the arm alone, which has another folder.
 func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
 		return nil
@@ -189,8 +191,8 @@ func sweepFolder(l Launch) []int {
 	return SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
-// start opens journal and terminal and runs the program, with a guard from
-// before its first byte.
+// start opens journal and terminal and runs the program. The guard starts before the
+// program's first byte.
 func (s *server) start() error {
 	var err error
 	if s.journal, err = CreateJournal(JournalDir(s.launch.Dir)); err != nil {
@@ -224,7 +226,7 @@ func (s *server) start() error {
 	return nil
 }
 
-// close lets go of what start has opened.
+// close closes what start has opened.
 func (s *server) close() error {
 	var err error
 	if s.term != nil {
@@ -239,7 +241,7 @@ func (s *server) close() error {
 	return errors.Join(err, s.group.end(s.launch.Dir), s.lock.Close())
 }
 
-// run serves until the program has ended and everybody has heard of it.
+// run serves until the program has ended and all clients have learned of it.
 func (s *server) run(at *listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -259,8 +261,8 @@ func (s *server) run(at *listener) error {
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitFarewell returns when somebody has been connected, or nobody is to come,
-// and nobody is any more, or linger is over.
+// awaitFarewell returns when no client is connected any more. At least one must have
+// been, unless the holder runs for a person. It also returns after linger.
 func (s *server) awaitFarewell() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -279,7 +281,7 @@ func (s *server) awaitFarewell() {
 	}
 }
 
-// talk keeps count of who is connected.
+// talk serves a connection and counts it as open.
 func (s *server) talk(conn io.ReadWriteCloser) {
 	s.count(1)
 	defer s.count(-1)
@@ -297,8 +299,8 @@ func (s *server) count(n int) {
 	}
 }
 
-// stopOnTerm ends the arm when this process is told to end, as a machine does
-// when it shuts down.
+// stopOnTerm ends the arm when this process is told to end, as a machine does when it
+// shuts down.
 func (s *server) stopOnTerm(ctx context.Context) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)

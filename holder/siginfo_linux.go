@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the beginning of siginfo_t for a child that has ended. The kernel
-// aligns what is behind the code like a pointer.
+// childInfo is the beginning of siginfo_t for a child that has ended. The kernel aligns
+// the fields after the code like a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr

@@ -12,18 +12,17 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// A socket's path has room for 107 bytes; the folder is opened first and the
-// socket reached through it, so that the folder's own path may be of any
-// length.
+// A socket's path has room for 107 bytes. So the folder is opened first and the socket
+// reached through it, and the folder's own path may have any length.
 
-// The holder's own end of the socket is made by hand: package net doubles what
-// one holder takes in memory.
+// The holder's end of the socket is made with system calls: package net would double the
+// memory of a holder.
 
-// listener is a socket that takes connections.
+// listener is a socket that accepts connections.
 type listener struct{ file *os.File }
 
-// listenBacklog is how many connections wait to be taken: host agent, viewers
-// and a few of the command line.
+// listenBacklog is how many connections wait to be accepted: the host agent, viewers and
+// a few commands.
 const listenBacklog = 64
 
 func listenUnix(path string) (*listener, error) {
@@ -67,7 +66,7 @@ func (l *listener) Accept() (io.ReadWriteCloser, error) {
 
 func (l *listener) Close() error { return l.file.Close() }
 
-// answers tells whether somebody listens at a socket.
+// answers reports whether a process listens on a socket.
 func answers(path string) bool {
 	short, done, err := shortPath(path)
 	if err != nil {
@@ -82,8 +81,8 @@ func answers(path string) bool {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
-// admit refuses a connection of another user, and one from inside an arm: an arm
-// must not type into itself or into another arm.
+// admit refuses a connection of another user, and one from inside an arm. An arm must not
+// type into itself or into another arm.
 func admit(conn io.ReadWriteCloser) error {
 	raw, err := conn.(*os.File).SyscallConn()
 	if err != nil {

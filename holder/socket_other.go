@@ -10,7 +10,7 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// Here the whole path must fit into a socket's address (104 bytes on macOS).
+// On this system the whole path must fit into a socket's address (104 bytes on macOS).
 
 type listener struct{ net.Listener }
 
@@ -26,7 +26,7 @@ func listenUnix(path string) (*listener, error) {
 // Accept waits for the next connection.
 func (l *listener) Accept() (io.ReadWriteCloser, error) { return l.Listener.Accept() }
 
-// answers tells whether somebody listens at a socket.
+// answers reports whether a process listens on a socket.
 func answers(path string) bool {
 	conn, err := localsocket.Dial(path)
 	if err == nil {
@@ -35,5 +35,5 @@ func answers(path string) bool {
 	return err == nil
 }
 
-// admit lets everybody in who can open the socket (0600).
+// admit admits every process that can open the socket (mode 0600).
 func admit(io.ReadWriteCloser) error { return nil }

@@ -41,7 +41,7 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	}
 }
 
-// standsStill tells whether each thread of a process is stopped.
+// standsStill reports whether each thread of a process is stopped.
 func standsStill(t *testing.T, pid int) bool {
 	t.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

@@ -36,8 +36,8 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	})
 }
 
-// TestTheEndOfOneStartLeavesANewerOneAlone: whether its holder is ended in order
-// or dies, and its guard or a sweep ends the rest.
+// TestTheEndOfOneStartLeavesANewerOneAlone covers a holder that is ended in order, and
+// one that dies while its guard or a sweep ends the rest.
 func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(t *testing.T, older Status, l Launch){
@@ -48,7 +48,9 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 			if err := Settle(l.Dir); err != nil { // the guard has done its work
 				t.Fatal(err)
 			}
-			if left := SweepStarts(l.Arm, func(generation int, _ string) bool { return generation == l.Generation }); len(left) != 0 {
+			if left := SweepStarts(l.Arm, func(generation int, _ string) bool {
+				return generation == l.Generation
+			}); len(left) != 0 {
 				t.Errorf("sweep left %v", left)
 			}
 		},
@@ -87,8 +89,8 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForTheAnswerToAStop: who follows the arm lets go of it when its
-// program has ended, and the holder says later what became of the rest.
+// TestCloseWaitsForTheAnswerToAStop: the session closes when the arm's program has ended,
+// and the holder reports the rest of the tree later.
 func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 	t.Parallel()
 	s, l := start(t, "setsid sh -c 'trap \"\" HUP TERM; echo up; sleep 1000' & wait")
@@ -96,7 +98,7 @@ func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 	output(t, c, 0, "up")
 	stopped := make(chan error, 1)
 	go func() {
-		left, err := c.Stop(time.Second) // which the program's child waits for
+		left, err := c.Stop(time.Second) // the program's child waits for it
 		if len(left) > 0 {
 			err = errors.Join(err, fmt.Errorf("processes %v are left", left))
 		}
@@ -116,8 +118,8 @@ func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 	}
 }
 
-// TestTheListsOfChildrenNameTheWholeTree: also what has left the session, and what
-// became this process's own child when its parent ended.
+// TestTheListsOfChildrenNameTheWholeTree includes processes that left the session, and
+// those that became children of this process when their parent ended.
 func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 	t.Parallel()
 	if !listsChildren() {

@@ -9,15 +9,12 @@ import (
 	"strconv"
 )
 
-// A write is the one request that an arm sees thousands of. Through
-// encoding/json each leaves a kilobyte of garbage behind, and a heap that is
-// collected never is as small again as one that was not. So the exact bytes
-// that this package's own client sends are taken apart here; whatever differs
-// in any way goes through encoding/json. A fuzz test holds the two against each
-// other.
+// A write is the one request that an arm sees thousands of times. With encoding/json each
+// leaves a kilobyte of garbage, and a heap that was collected never becomes as small as
+// one that was not. So this file parses the exact bytes that this package's client sends.
+// Anything else goes through encoding/json. A fuzz test compares the two.
 
-// keptFrame is the largest frame whose buffer is kept for the next one, in
-// bytes.
+// keptFrame is the largest frame whose buffer is kept for the next one, in bytes.
 const keptFrame = 4 << 10
 
 // frames reads and writes a connection's frames in buffers that are used again.
@@ -35,7 +32,7 @@ func newFrames(conn io.ReadWriter) *frames {
 	return &frames{conn: conn, from: bufio.NewReaderSize(conn, keptFrame)}
 }
 
-// next returns the next frame; its payload is good until the one after.
+// next returns the next frame. Its payload is valid until the following call.
 func (f *frames) next() (byte, []byte, error) {
 	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
 		return 0, nil, err
@@ -56,8 +53,8 @@ func (f *frames) next() (byte, []byte, error) {
 	return f.head[0], f.in[:n], err
 }
 
-// swiftWrite returns the write that a request is, nil when it must be read by
-// encoding/json. It is good until the next frame.
+// swiftWrite returns the write in a request, or nil when encoding/json must read it. The
+// write is valid until the next frame.
 func (f *frames) swiftWrite(p []byte) *Write {
 	w := &f.write
 	*w = Write{}
@@ -127,8 +124,8 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// plainUntil splits p behind end; what is before must be a string that JSON
-// writes as it is.
+// plainUntil splits p at end. The part before it must be a string that JSON writes
+// unchanged.
 func plainUntil(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {
@@ -142,8 +139,7 @@ func plainUntil(p []byte, end string) (before, after []byte, ok bool) {
 	return p[:i], p[i+len(end):], true
 }
 
-// digits splits a whole number of at most 18 digits off p, without a leading
-// zero.
+// digits splits a whole number of at most 18 digits, without a leading zero, off p.
 func digits(p []byte) (number, rest []byte, ok bool) {
 	n := 0
 	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
@@ -152,8 +148,7 @@ func digits(p []byte) (number, rest []byte, ok bool) {
 	return p[:n], p[n:], n > 0 && n <= 18 && (n == 1 || p[0] != '0')
 }
 
-// answerWrite sends what became of a write, in the bytes that encoding/json
-// would send.
+// answerWrite sends the outcome of a write, in the bytes that encoding/json would send.
 func (f *frames) answerWrite(w *Wrote) error {
 	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)
 	out = append(out, `{"wrote":{"applied":`...)

@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// syncEvery is how long output may be in the kernel's memory alone, where the
-// end of power takes it: some seconds, as databases do for what is not an
-// intent. A kill -9 takes nothing of it.
+// syncEvery is how long output may be in the kernel's memory alone, where a loss of power
+// destroys it. Some seconds are what databases allow for data without a commit. A kill -9
+// destroys none of it.
 const syncEvery = 5 * time.Second
 
-// syncing is how far a journal is on the disk. Its fields are under the
-// journal's lock, the writing is not: whoever drains does not wait for it.
+// syncing is how much of a journal is on the disk. Its fields are guarded by the
+// journal's lock. The writing happens without the lock, so the draining goroutine does
+// not wait for it.
 type syncing struct {
 	timer   *time.Timer
 	due     bool  // the timer runs
 	running bool  // one at a time
-	done    int64 // all before it is on the disk
+	done    int64 // all before this offset is on the disk
 }
 
-// soon has what is written brought to the disk in that time, or earlier if that
-// is to be. The caller holds mu.
+// soon writes the journal to the disk within d, or at an earlier time that was set
+// before. The caller holds mu.
 func (j *Journal) soon(d time.Duration) {
 	s := &j.syncing
 	switch {
@@ -35,12 +36,12 @@ func (j *Journal) soon(d time.Duration) {
 	s.due = true
 }
 
-// sync brings what is written by now to the disk. What cannot be is tried again
-// when there is more.
+// sync writes the present output to the disk. After an error it tries again when there is
+// more output.
 func (j *Journal) sync() {
 	j.mu.Lock()
 	s := &j.syncing
-	if s.running { // slower than the output: then so is the next one
+	if s.running { // the disk is slower than the output, so the next sync waits
 		s.timer.Reset(syncEvery)
 		j.mu.Unlock()
 		return
@@ -56,8 +57,8 @@ func (j *Journal) sync() {
 	}
 }
 
-// syncSegments brings the segments with output between two offsets to the disk,
-// and the index. What is deleted meanwhile is of no account.
+// syncSegments writes the segments with output between two offsets to the disk, and the
+// index. Segments that are deleted meanwhile are skipped.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {
@@ -66,7 +67,7 @@ func syncSegments(dir string, from, end int64) error {
 	return errors.Join(failed, syncFile(indexPath(dir)))
 }
 
-// syncFile opens a file for itself, so that it can be closed elsewhere.
+// syncFile opens the file by itself, so that it may be closed elsewhere meanwhile.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

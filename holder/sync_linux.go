@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncData brings a file's data to the disk, and of the rest what finds it.
+// syncData writes a file's data to the disk, and the metadata that is needed to read it.
 func syncData(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }

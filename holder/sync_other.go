@@ -4,5 +4,5 @@ package holder
 
 import "os"
 
-// syncData brings a file to the disk.
+// syncData writes a file to the disk.
 func syncData(f *os.File) error { return f.Sync() }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestOutputIsBroughtToTheDisk: what is full at once, what is not within some
-// seconds, and the rest at the end.
+// TestOutputIsBroughtToTheDisk: a full segment is written at once, other output within
+// some seconds, and the rest at the end.
 func TestOutputIsBroughtToTheDisk(t *testing.T) {
 	t.Parallel()
 	j, err := CreateJournal(JournalDir(t.TempDir()))

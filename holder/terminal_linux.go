@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The holder opens its pseudo-terminal by itself: package pty brings the
-// emulators along, which one small process per arm should not have to carry.
-// A test keeps what the program sees the same.
+// The holder opens its pseudo-terminal itself. Package pty would add its emulators to
+// each arm's holder, which must be a small process. A test checks that the program sees
+// the same terminal either way.
 
-// Sizes in cells that are used when a launch has none, and their bounds; one
-// cell in pixels. All as package pty has them.
+// Bounds of sizes in cells, and the size of one cell in pixels, the same as in package
+// pty.
 const (
 	minCols, minRows      = 2, 1
 	maxSize               = 1000
@@ -27,12 +27,12 @@ const (
 // terminal is the master of a pseudo-terminal and the program on it.
 type terminal struct {
 	master  *os.File
-	slave   *os.File // until the program has been started
+	slave   *os.File // open until the program has been started
 	process *os.Process
 }
 
-// openTerminal makes a pseudo-terminal of that size with nothing on it. No
-// child inherits its master.
+// openTerminal makes a pseudo-terminal of cols by rows cells without a program. No child
+// inherits its master.
 func openTerminal(cols, rows int) (*terminal, error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -59,7 +59,7 @@ func openSlave(master int) (*os.File, error) {
 		return nil, err
 	}
 	path := fmt.Sprintf("/dev/pts/%d", n)
-	// By the master first: another mount of /dev/pts may hide the path.
+	// Through the master first, because another mount of /dev/pts may hide the path.
 	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	if fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags)); errno == 0 {
 		return os.NewFile(fd, path), nil
@@ -80,8 +80,8 @@ func winsize(cols, rows int) *unix.Winsize {
 	}
 }
 
-// start runs a program, as leader of its own session with the terminal as its
-// controlling one, in a control group if there is one.
+// start runs a program as leader of its own session, with the terminal as its controlling
+// one, in a control group if there is one.
 func (t *terminal) start(argv, env []string, dir string, in group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
@@ -98,28 +98,28 @@ func (t *terminal) start(argv, env []string, dir string, in group) error {
 		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
 			return nil
 		}
-		attr.Sys.UseCgroupFD = false // not in there, then
+		attr.Sys.UseCgroupFD = false // try without the group
 	}
 	t.process, err = os.StartProcess(argv[0], argv, attr)
 	return err
 }
 
-// Resize gives the terminal another size.
+// Resize sets the size of the terminal in cells.
 func (t *terminal) Resize(cols, rows int) error {
 	var failed error
 	err := t.control(func(fd int) { failed = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(cols, rows)) })
 	return errors.Join(err, failed)
 }
 
-// Readable tells whether the program has written something that has not been
-// read yet. It does not wait.
+// Readable reports whether the program has written output that has not been read yet. It
+// does not wait.
 func (t *terminal) Readable() bool {
 	ready := false
 	err := t.control(func(fd int) { ready = readable(fd, 0) })
 	return err == nil && ready
 }
 
-// readable waits for something to read, so long at most.
+// readable waits for output, at most limit, and reports whether there is any.
 func readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))
@@ -142,7 +142,7 @@ func (t *terminal) Pid() int                              { return t.process.Pid
 func (t *terminal) Signal(sig os.Signal) error            { return t.process.Signal(sig) }
 func (t *terminal) Wait() (*os.ProcessState, error)       { return t.process.Wait() }
 
-// Close closes the master. When nobody else holds it the program is hung up.
+// Close closes the master. When no other process holds it, the program receives HUP.
 func (t *terminal) Close() error {
 	if t.slave != nil {
 		t.slave.Close()

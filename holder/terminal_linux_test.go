@@ -9,14 +9,15 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestTheProgramSeesWhatPackagePTYWouldShow keeps the holder's own terminal
-// like that of package pty, which it does without.
+// TestTheProgramSeesWhatPackagePTYWouldShow compares the holder's own terminal with that
+// of package pty, which the holder does not use.
 func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	t.Parallel()
 	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | sort -u | wc -l; python3 -c 'import fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
 	for _, size := range [][2]int{{0, 0}, {100, 30}, {1, 5000}} {
 		ours := saidBy(t, script, size)
-		theirs, err := pty.Start(pty.Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}, Cols: size[0], Rows: size[1]})
+		theirs, err := pty.Start(pty.Command{Path: "/bin/sh", Args: []string{"-c", script},
+			Env: []string{"PATH=" + os.Getenv("PATH")}, Cols: size[0], Rows: size[1]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,8 @@ func saidBy(t *testing.T, script string, size [2]int) string {
 		t.Fatal(err)
 	}
 	defer term.Close()
-	if err := term.start([]string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}, "", group{}); err != nil {
+	if err := term.start([]string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}, "",
+		group{}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := io.ReadAll(term.master) // EIO at the end
@@ -50,7 +52,7 @@ func saidBy(t *testing.T, script string, size [2]int) string {
 	return string(raw)
 }
 
-// withoutTTY leaves out the terminal's own name.
+// withoutTTY removes the terminal's own name.
 func withoutTTY(s string) string {
 	var out []string
 	for line := range strings.Lines(s) {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// terminal is a pseudo-terminal of package pty, which opens one and starts the
-// program in one step.
+// terminal is a pseudo-terminal of package pty, which opens one and starts the program in
+// one step.
 type terminal struct {
 	*pty.Terminal
 	cols, rows int
@@ -46,7 +46,7 @@ func (t *terminal) control(f func(fd int)) error {
 	return raw.Control(func(fd uintptr) { f(int(fd)) })
 }
 
-// readable waits for something to read, so long at most.
+// readable waits for output, at most limit, and reports whether there is any.
 func readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces returns which generations of which arms have left their mark in a
-// process's environment, by the arm's id. It looks at each process of the machine
-// once. Environments of other users' processes cannot be read; they are not ours.
-// An arm without a trace has no process to sweep: who is below a process with the
-// mark is found with that process, and without one there is no tree.
+// Traces returns the generations of each arm whose mark is in some process's environment,
+// by the arm's id. It looks at each process of the machine once. The environments of
+// other users' processes cannot be read; those processes do not belong to Coleo. An arm
+// without a trace has no process to sweep: a process below one with the mark is found
+// through that one.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -36,12 +36,11 @@ func Traces() map[string][]int {
 	return out
 }
 
-// environRoom is how much of an environment is read at once, in bytes: most are
-// smaller.
+// environRoom is how much of an environment is read at once, in bytes. Most are smaller.
 const environRoom = 16 << 10
 
-// environOf reads the environment of a process by a buffer, which may grow. It
-// returns none of a process that is gone or another user's.
+// environOf reads the environment of a process into a buffer, which may grow. It returns
+// nil for a process that is gone or belongs to another user.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -66,7 +65,7 @@ func environOf(pid string, buf []byte) (env, grown []byte) {
 	}
 }
 
-// addTraces notes the marks in an environment.
+// addTraces adds the marks in an environment.
 func addTraces(out map[string][]int, env []byte) {
 	name := []byte(EnvArm + "=")
 	for bytes.Contains(env, name) {

@@ -2,5 +2,5 @@
 
 package holder
 
-// Traces finds nothing here: another process's environment cannot be read.
+// Traces returns nil on this system: another process's environment cannot be read.
 func Traces() map[string][]int { return nil }

@@ -20,18 +20,17 @@ import (
 )
 
 const (
-	// killTimeout bounds how long processes may take to vanish after KILL; a
-	// process in an uninterruptible wait may take longer and is reported.
+	// killTimeout bounds how long processes may take to vanish after KILL. A process in
+	// an uninterruptible wait may take longer and is reported.
 	killTimeout = 5 * time.Second
-	// treePoll is the shortest time between two looks at a tree that was told to
-	// end, and treeLook the longest: one of its processes may have started another
-	// one meanwhile.
+	// treePoll is the shortest time between two looks at a tree that was told to end, and
+	// treeLook the longest. One of its processes may have started another one meanwhile.
 	treePoll = 5 * time.Millisecond
 	treeLook = 100 * time.Millisecond
 )
 
-// becomeReaper makes this process the parent of every orphan below it, so that
-// no child can leave the tree by setsid or a double fork.
+// becomeReaper makes this process the parent of every orphan below it, so that no child
+// can leave the tree with setsid or a double fork.
 func becomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of the arm's processes: %w", err)
@@ -39,13 +38,13 @@ func becomeReaper() error {
 	return nil
 }
 
-// keepDescriptors has no child inherit what this process itself has inherited
-// by somebody's mistake. Before Linux 5.11 that cannot be had in one step, and
-// is left.
+// keepDescriptors keeps children from inheriting descriptors that this process inherited
+// by somebody's mistake. Before Linux 5.11 no single call can do that, and
+// keepDescriptors does nothing.
 func keepDescriptors() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }
 
-// reapOthers collects the orphans that became our children. The program itself
-// is collected by who waits for it.
+// reapOthers collects the orphans that became children of this process. The program
+// itself is collected by the goroutine that waits for it.
 func (s *server) reapOthers(ctx context.Context) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
@@ -60,8 +59,8 @@ func (s *server) reapOthers(ctx context.Context) {
 	}
 }
 
-// reap collects the orphans that have ended. The kernel names one child that has;
-// only when that one is for somebody else to collect are all children listed.
+// reap collects the orphans that have ended. The kernel names one child that has ended.
+// All children are listed only when another goroutine must collect that one.
 func (s *server) reap() {
 	for {
 		pid, err := endedChild()
@@ -86,13 +85,13 @@ func (s *server) reapAll() {
 	}
 	for _, pid := range children() {
 		if pid != s.term.Pid() && pid != s.guardPid() {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // of nobody else's child it is refused
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // refused for a process that is not a child of this one
 		}
 	}
 }
 
-// endedChild returns the pid of a child that has ended and was not collected, 0
-// when there is none.
+// endedChild returns the pid of a child that has ended and was not collected, 0 when
+// there is none.
 func endedChild() (int, error) {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -102,8 +101,8 @@ func endedChild() (int, error) {
 	return childOf(&info), nil
 }
 
-// endTree ends every process below this one: hang-up and TERM first, KILL
-// after grace. It returns the pids of those that are still there.
+// endTree ends every process below this one: with HUP and TERM first, with KILL after
+// grace. It returns the pids of those that are still there.
 func (s *server) endTree(grace time.Duration) []int {
 	if s.empty.Load() {
 		return nil
@@ -120,8 +119,8 @@ func (s *server) endTree(grace time.Duration) []int {
 	})
 }
 
-// tree returns the arm's live processes: all below this one but the guard, and
-// all in the arm's control group.
+// tree returns the arm's live processes: all below this one except the guard, and all in
+// the arm's control group.
 func (s *server) tree() []process {
 	if listsChildren() {
 		return s.descendants()
@@ -129,23 +128,24 @@ func (s *server) tree() []process {
 	return s.treeAmong(processes())
 }
 
-// treeAmong is tree among processes that were looked at.
+// treeAmong is tree restricted to processes that were already looked at.
 func (s *server) treeAmong(all []process) []process {
 	guard := s.guardPid()
 	return treeOf(all, s.group, func(p process) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf returns those live ones of all processes that are in a group, for which
-// root holds, or that are below such a one.
+// treeOf returns the live processes among all that are in a group, for which root returns
+// true, or that are below one of these.
 func treeOf(all []process, g group, root func(process) bool) []process {
 	in := g.pids()
 	listed := func(p process) bool { return root(p) || in[p.pid] }
 	return below(all, listed, func(p process) bool { return root(p) || g.pids()[p.pid] })
 }
 
-// awaitGone waits until nothing of the arm is there, calling again with what
-// is left, and returns the rest when the time is over. Between two looks at all
-// processes it waits for those that it saw to end: with many arms a look is dear.
+// awaitGone waits until no process of the arm is left. It calls again with those that are
+// left, and returns their pids when the time is over. Between two looks it waits until
+// the processes that it saw have ended, because a look at all processes is expensive with
+// many arms.
 func (s *server) awaitGone(limit time.Duration, again func([]process)) []int {
 	deadline := time.Now().Add(limit)
 	for {
@@ -162,7 +162,7 @@ func (s *server) awaitGone(limit time.Duration, again func([]process)) []int {
 			again(left)
 		}
 		if len(left) == 0 {
-			time.Sleep(treePoll) // what is in groups below the arm's own
+			time.Sleep(treePoll) // the rest is in groups below the arm's own
 			continue
 		}
 		awaitEnd(left, min(treeLook, time.Until(deadline)))
@@ -193,11 +193,11 @@ func awaitEnd(list []process, limit time.Duration) {
 	}
 }
 
-// process is one that /proc lists.
+// process is an entry of /proc.
 type process struct {
 	pid, parent int
 	zombie      bool
-	own         func() bool // tells anew that what has this pid belongs to the arm
+	own         func() bool // checks again that the process with this pid belongs to the arm
 }
 
 func processes() []process {
@@ -214,7 +214,7 @@ func processes() []process {
 	return lookAtAll(pids)
 }
 
-// lookAtAll looks at processes; those that are gone are left out.
+// lookAtAll looks at processes. It leaves out those that are gone.
 func lookAtAll(pids []int) []process {
 	out := make([]process, 0, len(pids))
 	var buf [statRoom]byte
@@ -231,13 +231,13 @@ func lookAt(pid int) (process, error) {
 	return lookAtBy(pid, buf[:])
 }
 
-// statRoom is how much of /proc/PID/stat is read, in bytes: the name has at most
-// 64, and state and parent stand right behind it.
+// statRoom is how much of /proc/PID/stat is read, in bytes. The name has at most 64, and
+// state and parent follow it.
 const statRoom = 256
 
-// lookAtBy reads a process's state and parent by a buffer of the caller's. A
-// machine with 500 arms has thousands of processes, and each end of an arm looks
-// at all of them.
+// lookAtBy reads a process's state and parent with a buffer of the caller's. A machine
+// with 500 arms has thousands of processes. Where the kernel lists no children, each end
+// of an arm looks at all of them.
 func lookAtBy(pid int, buf []byte) (process, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -255,8 +255,9 @@ func lookAtBy(pid int, buf []byte) (process, error) {
 	return process{pid: pid, parent: parent, zombie: state == 'Z'}, err
 }
 
-// below returns the live processes of those for which root holds and of all
-// below them, parents first. still is root again, when one is to be signalled.
+// below returns the live processes for which root returns true and all below them,
+// parents first. still takes the place of root when a process is checked again before a
+// signal.
 func below(all []process, root, still func(process) bool) []process {
 	in := map[int]bool{}
 	var out []process
@@ -293,10 +294,10 @@ func pidsOf(list []process) []int {
 	return out
 }
 
-// signalAll sends signals to processes of an arm, and to nothing that got one
-// of their pids since: each is held by a descriptor, then shown anew to be the
-// arm's, and only then is any signalled, because a process whose parent has
-// ended may not be known again.
+// signalAll sends signals to processes of an arm, and never to another process that got
+// one of their pids since. It first opens a descriptor for each process and checks again
+// that the process is the arm's. It signals only after all checks: a process whose parent
+// has ended may not be recognised any more.
 func signalAll(list []process, signals ...syscall.Signal) {
 	var fds []int
 	for _, p := range list {
@@ -327,10 +328,9 @@ func signalOne(id coleo.Identity, signals ...syscall.Signal) {
 	signalAll([]process{{pid: id.PID, own: func() bool { return SameProcess(id) }}}, signals...)
 }
 
-// SweepStarts ends every process that holders of an arm's starts left behind when
-// they died first: those that carry the mark of such a start in their
-// environment, and all below them. Starts for which which is false are left
-// alone. It returns the pids that are still there after the time-out.
+// SweepStarts ends every process that an arm's holders left behind when they died first.
+// These are the processes whose environment carries the mark of a start for which which
+// returns true, and all below them. It returns the pids that are still there after 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(killTimeout)
 	for {
@@ -343,9 +343,10 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 	}
 }
 
-// markedTree returns the live processes in a group, those whose environment at
-// their start named such a start of the arm, and those below them. Environments
-// of other users' processes cannot be read; they are not ours.
+// markedTree returns three kinds of live processes. These are the processes in a group,
+// those whose initial environment named a matching start of the arm, and all below them.
+// The environments of other users' processes cannot be read; those processes do not
+// belong to Coleo.
 func markedTree(g group, arm string, which func(generation int, start string) bool) []process {
 	return treeOf(processes(), g, func(p process) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")

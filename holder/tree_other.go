@@ -10,15 +10,14 @@ import (
 	"coleo.dev"
 )
 
-// treePoll is how often a tree that was told to end is looked at again.
+// treePoll is the interval at which a tree that was told to end is looked at again.
 const treePoll = 5 * time.Millisecond
 
 // killTimeout bounds how long processes may take to vanish after KILL.
 const killTimeout = 5 * time.Second
 
-// Without a subreaper a child that made a session of its own leaves the tree,
-// and cannot be found again: this fallback reaches the program's own session
-// only.
+// Without a subreaper a child that made a session of its own leaves the tree and cannot
+// be found again. This fallback reaches only the program's own session.
 
 func becomeReaper() error { return nil }
 
@@ -40,10 +39,10 @@ func (s *server) endTree(grace time.Duration) []int {
 	return nil
 }
 
-// SweepStarts finds nothing here: another process's environment cannot be read.
+// SweepStarts returns nil on this system: another process's environment cannot be read.
 func SweepStarts(string, func(int, string) bool) []int { return nil }
 
-// process is one of an arm. None is known here but the program itself.
+// process is a process of an arm. On this system only the program itself is known.
 type process struct{ pid int }
 
 func markedTree(group, string, func(int, string) bool) []process { return nil }

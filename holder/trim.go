@@ -7,14 +7,14 @@ import (
 	"coleo.dev"
 )
 
-// DefaultKeep is how much of an arm's output is kept when its launch does not
-// say, in bytes: some days of a busy agent CLI.
+// DefaultKeep is how much of an arm's output is kept when its launch sets no bound, in
+// bytes: some days of a busy agent CLI.
 const DefaultKeep = 256 << 20
 
-// trim deletes the oldest segments as long as more than keep bytes are left, so
-// that there are never more than keep and one segment, and only those that end before covered: what a snapshot of the screen
-// makes good. The open segment stays. Marks before the new beginning go too,
-// but for the last size.
+// trim deletes the oldest segments while more than keep bytes would be left, so that
+// never more than keep and one segment remain. It deletes only segments that end before
+// covered, which a snapshot of the screen replaces. The open segment stays. Marks before
+// the new beginning are deleted too, except for the last size.
 func (j *Journal) trim(keep, covered int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -41,8 +41,7 @@ func (j *Journal) trim(keep, covered int64) error {
 	return j.trimIndex()
 }
 
-// trimIndex writes the index anew without what stands before the journal's
-// beginning.
+// trimIndex writes the index again without the marks before the journal's beginning.
 func (j *Journal) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))
 	if err != nil {
@@ -78,8 +77,8 @@ func (j *Journal) trimIndex() error {
 	return err
 }
 
-// cover notes up to where the host agent can do without the output, and
-// deletes what is over the bound.
+// cover records the end of the output that the host agent no longer needs, and deletes
+// what is over the bound.
 func (s *server) cover(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
@@ -102,7 +101,7 @@ func (s *server) trim() error {
 		keep = DefaultKeep
 	}
 	err := s.journal.trim(keep, covered)
-	if err != nil { // not again before the host agent says so
+	if err != nil { // not again before the next report of the host agent
 		s.mu.Lock()
 		s.covered = 0
 		s.mu.Unlock()

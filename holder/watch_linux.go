@@ -10,23 +10,24 @@ import (
 	"coleo.dev"
 )
 
-// Watch looks at one process again and again, for the price of one read each time.
-// It keeps the process's stat file open. The kernel binds that file to the process:
-// it never shows another one that gets the pid.
+// Watch looks at one process repeatedly, at the cost of one read each time. It keeps the
+// process's stat file open. The kernel binds that file to the process: it never shows
+// another process that gets the same pid.
 type Watch struct {
 	ID   coleo.Identity
 	stat *os.File
 }
 
-// NewWatch watches the process that id names. The error is unix.ESRCH when that
-// process has ended.
+// NewWatch watches the process that id names. The error is unix.ESRCH when that process
+// has ended.
 func NewWatch(id coleo.Identity) (*Watch, error) {
 	f, err := os.Open("/proc/" + strconv.Itoa(id.PID) + "/stat")
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{ID: id, stat: f}
-	// The file may be of a process that has the pid now: then what id names is gone.
+	// The file may be of another process that has the pid now. Then the process that id
+	// names is gone.
 	if !SameProcess(id) || w.Look() == Dead {
 		f.Close()
 		return nil, unix.ESRCH
@@ -34,7 +35,7 @@ func NewWatch(id coleo.Identity) (*Watch, error) {
 	return w, nil
 }
 
-// Look tells how the process is.
+// Look returns the Liveness of the process.
 func (w *Watch) Look() Liveness {
 	var buf [statRoom]byte
 	n, err := w.stat.ReadAt(buf[:], 0)

@@ -40,7 +40,7 @@ func TestAWatchSeesHowAProcessIs(t *testing.T) {
 	_ = cmd.Process.Signal(unix.SIGCONT)
 	sees(Alive)
 	_ = cmd.Process.Kill()
-	sees(Dead) // nobody has collected it yet
+	sees(Dead) // not collected yet
 	_ = cmd.Wait()
 	sees(Dead)
 	if again, err := NewWatch(id); err == nil {

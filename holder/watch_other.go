@@ -4,13 +4,13 @@ package holder
 
 import "coleo.dev"
 
-// Watch looks at one process again and again.
+// Watch looks at one process repeatedly.
 type Watch struct{ ID coleo.Identity }
 
-// NewWatch watches the process that id names.
+// NewWatch watches the process that id names. It never returns an error on this system.
 func NewWatch(id coleo.Identity) (*Watch, error) { return &Watch{ID: id}, nil }
 
-// Look tells how the process is.
+// Look returns the Liveness of the process.
 func (w *Watch) Look() Liveness { return Glance(w.ID) }
 
 // Close ends the watch.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// agentTraffic is the output of all recordings, one after the other.
+// agentTraffic returns the output of all recordings, one after the other.
 func agentTraffic(b *testing.B) [][]byte {
 	b.Helper()
 	var out [][]byte
@@ -43,7 +43,7 @@ func BenchmarkAgentTraffic(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size(writes)), "ns/byte")
 }
 
-// BenchmarkReading adds what a watcher does after every write.
+// BenchmarkReading adds the work of a reader after every write.
 func BenchmarkReading(b *testing.B) {
 	writes := agentTraffic(b)
 	c := New(DefaultCols, DefaultRows)
@@ -83,8 +83,8 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports the heap of a screen: with every cell written, on
-// its alternate screen too, and with 10,000 lines of history.
+// BenchmarkMemory reports the heap of a screen: with every cell written, with its
+// alternate screen also full, and with 10,000 lines of history.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		drawn, alt, full := memory()
@@ -94,11 +94,11 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// memory is what a screen of 120x40 takes, in MB: with every cell written, with
-// its alternate screen full too, and with 10,000 lines that all differ.
+// memory returns the memory of a screen of 120x40, in MB. It measures it with every cell
+// written, with its alternate screen also full, and with 10,000 lines that all differ.
 func memory() (drawn, alt, full float64) {
 	const screens = 20
-	New(DefaultCols, DefaultRows) // the width table
+	New(DefaultCols, DefaultRows) // loads the width table
 	all := make([]*Core, screens)
 	before := liveHeap()
 	each := func(f func(c *Core)) float64 {
@@ -126,7 +126,7 @@ func memory() (drawn, alt, full float64) {
 	return drawn, alt, full
 }
 
-// TestMemoryIsWithinItsBars holds the figures that docs/screen.md promises.
+// TestMemoryIsWithinItsBars checks the figures that docs/screen.md promises.
 func TestMemoryIsWithinItsBars(t *testing.T) {
 	drawn, alt, full := memory()
 	if drawn > 0.3 || alt > 0.3 || full > 2.5 {
@@ -135,8 +135,8 @@ func TestMemoryIsWithinItsBars(t *testing.T) {
 	t.Logf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines", drawn, alt, full)
 }
 
-// BenchmarkHostile reports the dearest of the hostile pieces of output, in ms
-// for a MiB, and fails above 200.
+// BenchmarkHostile reports the slowest of the hostile pieces of output, in ms for a MiB,
+// and fails above 200.
 func BenchmarkHostile(b *testing.B) {
 	for _, size := range [][2]int{{1, 1}, {5, 3}, {DefaultCols, DefaultRows}, {500, 300}} {
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
@@ -154,7 +154,7 @@ func BenchmarkHostile(b *testing.B) {
 }
 
 func dearest(cols, rows int) (worst float64, which string) {
-	const most = 5 // times each is measured; the least counts
+	const most = 5 // how often each is measured; the shortest time counts
 	for _, in := range hostile() {
 		data := append([]byte("\x1b#8"), bytes.Repeat([]byte(in), (512<<10)/len(in))...)
 		took := perByte(data, cols, rows)

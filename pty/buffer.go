@@ -6,17 +6,17 @@ type buffer struct {
 	x, y        int // x is the number of columns while a wrap is pending
 	top, bottom int // scroll region, both inclusive
 	saved       saved
-	keyboard    []uint8 // kitty keyboard flags, the last in force
+	keyboard    []uint8 // kitty keyboard flags; the last ones are in force
 
-	// Rows that a smaller size hides, to come back with a larger one. What is
-	// above the normal screen goes to the history instead.
+	// Rows that a smaller size hides, to come back with a larger one. On the normal
+	// screen the rows above go to the history instead.
 	above, below []*row
 
-	moved [2]int // rows that the next Changed looks at besides those written to: from, to before
-	turn  []*row // room for the rows that turn over when others shift
+	moved [2]int // rows [from, to) that the next Changed compares besides those written to
+	turn  []*row // room for the rows that move to the other end in a shift
 }
 
-// saved is what DECSC keeps.
+// saved is what DECSC saves.
 type saved struct {
 	x, y    int
 	pen     style
@@ -35,15 +35,16 @@ func newBuffer(cols, rows int) buffer {
 	return b
 }
 
-// start makes b as it is at first; its rows are kept.
+// start resets b to its first state, except for its rows, which are blanked.
 func (b *buffer) start() {
 	for _, r := range b.rows {
 		r.clear(cell{})
 	}
-	*b = buffer{rows: b.rows, bottom: len(b.rows) - 1, saved: saved{charset: 'B'}, moved: [2]int{0, len(b.rows)}, turn: b.turn}
+	*b = buffer{rows: b.rows, bottom: len(b.rows) - 1, saved: saved{charset: 'B'}, moved: [2]int{0, len(b.rows)},
+		turn: b.turn}
 }
 
-// touch has the rows from y to before end looked at by the next Changed.
+// touch marks the rows [y, end) for the next Changed.
 func (b *buffer) touch(y, end int) {
 	if b.moved[0] == b.moved[1] {
 		b.moved = [2]int{y, end}
@@ -51,7 +52,7 @@ func (b *buffer) touch(y, end int) {
 	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
-// shiftUp moves the rows of top..bottom up by n and blanks those below.
+// shiftUp moves the rows of top..bottom up by n and blanks the rows below them.
 func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
@@ -63,7 +64,7 @@ func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	b.touch(top, bottom+1)
 }
 
-// shiftDown moves the rows of top..bottom down by n and blanks those above.
+// shiftDown moves the rows of top..bottom down by n and blanks the rows above them.
 func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
@@ -75,8 +76,8 @@ func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	b.touch(top, bottom+1)
 }
 
-// scrollUp moves the scroll region up by n; what leaves the top of the normal
-// screen becomes history.
+// scrollUp moves the scroll region up by n. Rows that leave the top of the normal screen
+// become history.
 func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
@@ -86,12 +87,12 @@ func (c *Core) scrollUp(n int) {
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
 
-// keepsHistory tells whether rows that the region scrolls off become history.
+// keepsHistory reports whether rows that scroll off the region become history.
 func (c *Core) keepsHistory() bool {
 	return c.buf.top == 0 && c.buf == &c.main
 }
 
-// keep makes rows history.
+// keep appends rows to the history.
 func (c *Core) keep(rows []*row) {
 	for i := 0; i < len(rows); {
 		first, times := rows[i], 1
@@ -107,7 +108,7 @@ func (c *Core) keep(rows []*row) {
 	}
 }
 
-// index moves the cursor down a row, scrolling at the bottom of the region.
+// index moves the cursor down a row, and scrolls at the bottom of the region.
 func (c *Core) index() {
 	b := c.buf
 	switch {
@@ -118,7 +119,7 @@ func (c *Core) index() {
 	}
 }
 
-// reverseIndex moves the cursor up a row, scrolling at the top of the region.
+// reverseIndex moves the cursor up a row, and scrolls at the top of the region.
 func (c *Core) reverseIndex() {
 	b := c.buf
 	c.settle()
@@ -142,7 +143,7 @@ func (c *Core) lineFeed() {
 	c.settle()
 }
 
-// settle takes the cursor out of a pending wrap.
+// settle ends a pending wrap: it puts the cursor into the last column.
 func (c *Core) settle() {
 	c.buf.x = min(c.buf.x, c.cols-1)
 }
@@ -180,7 +181,8 @@ func (c *Core) moveDown(n int) {
 	c.place(c.buf.x, min(c.buf.y+n, limit))
 }
 
-// backspace moves left; with reverse wrap also onto the row this one continues.
+// backspace moves left. With reverse wrap it also moves onto the row that this one
+// continues.
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {
@@ -239,7 +241,7 @@ func (c *Core) showAlt() {
 	c.modes |= modeAltScreen
 }
 
-// showMain switches back to the normal screen and forgets the other.
+// showMain switches back to the normal screen and forgets the alternate one.
 func (c *Core) showMain() {
 	if c.buf == &c.main {
 		return

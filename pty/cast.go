@@ -15,20 +15,20 @@ import (
 
 // Cast is a recording of a terminal.
 type Cast struct {
-	Cols, Rows int // cells, at the start
+	Cols, Rows int // in cells, at the start
 	Events     []CastEvent
 }
 
-// CastEvent is one thing that happened in a recording.
+// CastEvent is one event of a recording.
 type CastEvent struct {
-	At   time.Duration // since the start
+	At   time.Duration // time since the start
 	Kind CastKind
 	Data string // output or input as bytes; "COLSxROWS"; a mark's label
 
-	Cols, Rows int // of a resize, in cells
+	Cols, Rows int // size of a resize, in cells
 }
 
-// CastKind is what sort of event it is, by asciicast's code.
+// CastKind is the kind of an event, by asciicast's code.
 type CastKind string
 
 // The kinds of event.
@@ -39,10 +39,10 @@ const (
 	CastMark   CastKind = "m"
 )
 
-// ReadCast reads a recording. It knows asciicast 2 and 3 by their first line,
-// and takes anything else as raw output: one event, at the default size. A byte
-// order mark, CR LF, blank lines and comments (#) are of no account. Events of
-// other kinds than CastKind names are left out. Errors name the line.
+// ReadCast reads a recording. It recognises asciicast 2 and 3 by their first line, and
+// takes anything else as raw output: one event, at the default size. It ignores a byte
+// order mark, CR LF, blank lines, comments (#), and events of kinds without a constant
+// here. Errors name the line.
 func ReadCast(r io.Reader) (*Cast, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
@@ -80,8 +80,8 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of asciicast 2 (width, height) and 3 (term). Some
-// recorders write whole numbers as 80.0.
+// header is the first line of asciicast 2 (width, height) and 3 (term). Some recorders
+// write whole numbers as 80.0.
 type header struct {
 	Version float64   `json:"version"`
 	Width   castCells `json:"width"`
@@ -94,8 +94,8 @@ type castTerm struct {
 	Rows castCells `json:"rows"`
 }
 
-// UnmarshalJSON leaves a term that is no object, as in some recordings of
-// version 2, empty.
+// UnmarshalJSON leaves t empty when term is not an object, as in some recordings of
+// version 2.
 func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	type plain castTerm
 	var p plain
@@ -105,10 +105,10 @@ func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castCells is a number of cells; 0 if it is written in no sound way.
+// castCells is a number of cells; 0 if it is not a valid number.
 type castCells int
 
-// UnmarshalJSON takes a number.
+// UnmarshalJSON reads a number. It leaves 0 for anything else and never returns an error.
 func (n *castCells) UnmarshalJSON(raw []byte) error {
 	var f float64
 	if json.Unmarshal(raw, &f) == nil && f >= 1 && f <= math.MaxInt32 {
@@ -126,8 +126,8 @@ func castHeader(line []byte) (header, bool) {
 	return h, h.Version > 0
 }
 
-// readEvents reads what follows the header; relative times count from the
-// event before.
+// readEvents reads the lines after the header. Relative times count from the previous
+// event.
 func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
@@ -155,11 +155,11 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	}
 }
 
-// maxCastSeconds is 24 days: longer times are mistakes, and far longer ones do
-// not fit a time.Duration.
+// maxCastSeconds is 24 days. Longer times are mistakes, and far longer ones do not fit
+// into a time.Duration.
 const maxCastSeconds = 1 << 21
 
-// CastTime is a time of a recording, rounded to what At counts in.
+// CastTime converts seconds in a recording to a duration, rounded to nanoseconds.
 func CastTime(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
@@ -187,7 +187,7 @@ func castEvent(line []byte) (CastEvent, error) {
 	switch e.Kind {
 	case CastOutput, CastInput, CastResize, CastMark:
 	default:
-		return e, nil // whatever it says
+		return e, nil // its data does not matter
 	}
 	if err := json.Unmarshal(fields[2], &e.Data); err != nil {
 		return CastEvent{}, fmt.Errorf("data of a %q event is not a string", e.Kind)

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A cell is 16 bytes: what stands in it and how it looks.
+// A cell is 16 bytes: its content and its style.
 type cell struct {
 	ch uint32 // a character, or the index of a cluster, and the bits below; 0: blank
 	style
@@ -18,7 +18,7 @@ const (
 	charMask = 1<<21 - 1
 )
 
-// A style is how a cell looks. Colours are 0 for the default, else a kind in
+// A style is how a cell looks. A colour is 0 for the default; otherwise it has a kind in
 // the top byte and an index or RGB value below.
 type style struct {
 	fg, bg uint32
@@ -44,12 +44,12 @@ const (
 	attrProtected // DECSCA
 )
 
-// blankIn is a blank cell with the background of s, as erasing leaves it.
+// blankIn returns a blank cell with the background of s, as erasing leaves it.
 func blankIn(s style) cell {
 	return cell{style: style{bg: s.bg}}
 }
 
-// appendRow appends the text of r, trailing blanks cut.
+// appendRow appends the text of r without trailing blanks.
 func (c *Core) appendRow(dst []byte, r *row) []byte {
 	start := len(dst)
 	end := len(r.cells)
@@ -78,7 +78,7 @@ func (c *Core) appendRow(dst []byte, r *row) []byte {
 			dst = c.appendCell(dst, ch)
 		}
 	}
-	for len(dst) > start && dst[len(dst)-1] == ' ' { // some characters take in a space after them
+	for len(dst) > start && dst[len(dst)-1] == ' ' { // some clusters end with a space
 		dst = dst[:len(dst)-1]
 	}
 	return dst
@@ -102,8 +102,8 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 	return utf8.AppendRune(dst, rune(ch&charMask))
 }
 
-// hash is a value of all that Changed compares: characters, and attributes
-// other than colours, so that a shimmering row stays the same row.
+// hash returns a hash of everything that Changed compares: characters, and attributes
+// other than colours. So a row whose colours shimmer stays the same row.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {
@@ -114,7 +114,7 @@ func (c *Core) hash(r *row) uint64 {
 		}
 		if ch == 0 && in.attr == 0 {
 			if blanks++; x >= len(r.cells) {
-				break // and so is all that follows
+				break // all cells after are blank too
 			}
 			continue
 		}

@@ -65,7 +65,7 @@ func TestChangedMissesNothing(t *testing.T) {
 					strings.Join(lines, "\n"), strings.Join(c.View().Lines, "\n"))
 			}
 			if i%32 == 0 {
-				checkBounds(t, c) // the texts that are kept among them
+				checkBounds(t, c) // includes the kept texts of rows
 			}
 		}
 	}
@@ -112,7 +112,8 @@ func TestModesByName(t *testing.T) {
 			t.Errorf("Mode(%s) = %v", m.name, c.Mode(m.name))
 		}
 	}
-	for _, m := range []Mode{ModeBracketedPaste, ModeFocus, ModeAppCursor, ModeGraphemes, ModeColourScheme, ModeMouseDrag, ModeMouseSGR} {
+	for _, m := range []Mode{ModeBracketedPaste, ModeFocus, ModeAppCursor, ModeGraphemes, ModeColourScheme,
+		ModeMouseDrag, ModeMouseSGR} {
 		number := 0
 		for _, row := range modeTable {
 			if row.name == m {
@@ -129,7 +130,8 @@ func TestModesByName(t *testing.T) {
 		}
 	}
 	_, _ = c.Write([]byte("\x1b[?1000h\x1b[?1003h\x1b[>1u\x1b="))
-	if c.Mode(ModeMouseClick) || !c.Mode(ModeMouseMotion) || !c.Mode(ModeKittyKeyboard) || !c.Mode(ModeAppKeypad) || c.Mode("nonsense") {
+	if c.Mode(ModeMouseClick) || !c.Mode(ModeMouseMotion) || !c.Mode(ModeKittyKeyboard) || !c.Mode(ModeAppKeypad) ||
+		c.Mode("nonsense") {
 		t.Errorf("modes %v", c.View().Modes)
 	}
 }

@@ -1,7 +1,7 @@
 package pty
 
-// RGB returns a colour's parts, those of the palette as xterm has it by default.
-// It is false for the terminal's default colour, which nobody here knows.
+// RGB returns a colour's red, green and blue parts. Palette colours are xterm's defaults.
+// It returns false for the terminal's default colour, which is not known here.
 func (c Colour) RGB() (parts [3]uint8, ok bool) {
 	value := int(c & 0xffffff)
 	switch c &^ 0xffffff {

@@ -7,9 +7,9 @@ import (
 	"coleo.dev"
 )
 
-// Core is the emulator that coleo reads screens with: xterm's behaviour, as
-// @xterm/headless 6 shows it with its grapheme addon, without drawing. It
-// satisfies Screen.
+// Core is the emulator with which Coleo reads screens. It behaves like xterm as
+// implemented by @xterm/headless 6 with its grapheme addon, without drawing. It
+// implements Screen.
 type Core struct {
 	parser
 
@@ -21,9 +21,9 @@ type Core struct {
 
 	pen      style
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
-	gl       int     // which of them is in use
+	gl       int     // index of the charset in use
 	modes    modeSet
-	tabs     []bool    // by column; nil: as at the start
+	tabs     []bool    // by column; nil: the stops of the start
 	before   joinState // of the character just printed
 
 	title    string
@@ -31,26 +31,26 @@ type Core struct {
 	clusters internTable
 	links    internTable
 
-	clusterLimit int // how many to have before unused ones are forgotten
-	linkPatience int // how many links to refuse before unused ones are looked for again
+	clusterLimit int // number of clusters at which unused ones are dropped
+	linkPatience int // number of links to refuse before unused ones are searched again
 
-	line    []byte // room for the text of a row
+	line    []byte // buffer for the text of a row
 	replies []byte
 	notices []Notice
 	frames  uint64
-	ended   bool // the byte just taken ended a frame
+	ended   bool // the last byte ended a frame
 
-	taken   int // bytes of output, since New or Restore
-	earned  int // taken when spare was last added to
-	resetAt int // taken after the last RIS
-	spare   int // cells that costly sequences may touch
+	taken   int // bytes of output since New or Restore
+	earned  int // value of taken when spare last grew
+	resetAt int // value of taken after the last RIS
+	spare   int // cells that expensive sequences may touch
 
 	seen seen
 }
 
 var _ Screen = (*Core)(nil)
 
-// seen is what the last Changed compared with.
+// seen is the state with which the next Changed compares.
 type seen struct {
 	rows   []uint64
 	x, y   int
@@ -60,19 +60,18 @@ type seen struct {
 	primed bool
 }
 
-// New returns an empty screen of the given size in cells, clamped to 2x1 ..
-// 1000x1000.
+// New returns an empty screen of the given size in cells, clamped to 2x1 .. 1000x1000.
 func New(cols, rows int) *Core {
 	cols, rows = clampSize(cols, rows)
 	c := &Core{cols: cols, rows: rows, props: loadProperties(), spare: mostSpare}
 	c.buf = &c.main
 	c.reset()
-	c.resetAt = 0 // it was no RIS
+	c.resetAt = 0 // this was not a RIS
 	return c
 }
 
-// reset is RIS: everything but the title, the frame count, and what has not
-// been fetched yet.
+// reset is RIS. It resets everything but the title, the frame count, and the replies and
+// notices not fetched yet.
 func (c *Core) reset() {
 	again := c.resetAt > 0 && c.taken == c.resetAt+1 // only ESC came since the last one
 	if c.resetAt = c.taken + 1; again {
@@ -104,7 +103,7 @@ func (c *Core) softReset() {
 	c.buf.keyboard = nil
 }
 
-// Write takes a program's output, all of it, and never fails.
+// Write takes a program's output. It takes all of it and returns no error.
 func (c *Core) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[c.Feed(rest):]
@@ -112,18 +111,18 @@ func (c *Core) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Size is in cells.
+// Size returns the size in cells.
 func (c *Core) Size() (cols, rows int) {
 	return c.cols, c.rows
 }
 
-// Cursor is 0-based; x is cols while a wrap is pending.
+// Cursor returns the 0-based position of the cursor; x is cols while a wrap is pending.
 func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
-// Row is the text of row y, trailing blanks cut. A row that was not written to
-// since, or only with what it showed already, costs next to nothing.
+// Row returns the text of row y without trailing blanks, "" if there is no such row.
+// Another call costs next to nothing until the row shows something else.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
@@ -139,7 +138,7 @@ func (c *Core) Row(y int) string {
 	return r.text
 }
 
-// Cell is the cell at x, y; blank if there is none.
+// Cell returns the cell at x, y; blank if there is none.
 func (c *Core) Cell(x, y int) Cell {
 	if y < 0 || y >= c.rows || x < 0 || x >= c.cols {
 		return Cell{Width: 1}
@@ -169,7 +168,7 @@ func (c *Core) Cell(x, y int) Cell {
 	return out
 }
 
-// View is a copy of the whole screen.
+// View returns a copy of the whole screen.
 func (c *Core) View() coleo.Screen {
 	v := coleo.Screen{
 		Cols: c.cols, Rows: c.rows,
@@ -187,13 +186,13 @@ func (c *Core) View() coleo.Screen {
 	return v
 }
 
-// History is the last n lines scrolled off the top, oldest first. 10,000 lines
+// History returns the last n lines that scrolled off the top, oldest first. 10,000 lines
 // or 8 MiB of text are kept.
 func (c *Core) History(n int) []string {
 	return c.history.last(n)
 }
 
-// Changed is what became different since the last call; at first everything.
+// Changed returns the differences since the last call; the first call returns everything.
 func (c *Core) Changed() Change {
 	var out Change
 	if len(c.seen.rows) != c.rows {
@@ -219,7 +218,7 @@ func (c *Core) Changed() Change {
 	return out
 }
 
-// Frame says where in a synchronized update the output is.
+// Frame returns the state of synchronized updates.
 func (c *Core) Frame() Frame {
 	return Frame{Open: c.modes&modeSynchronized != 0, Count: c.frames}
 }
@@ -232,28 +231,28 @@ func (c *Core) endFrame() {
 	}
 }
 
-// Replies is what to answer since the last call.
+// Replies returns the answers to queries since the last call, nil if there are none.
 func (c *Core) Replies() []byte {
 	r := c.replies
 	c.replies = nil
 	return r
 }
 
-// Bounds of what waits to be fetched, and of a notice and a title in bytes.
+// Bounds of the notices that wait to be fetched, and of a notice and a title in bytes.
 const (
 	maxNotices    = 256
 	maxNoticeText = 4096
 	maxTitle      = 1024
 )
 
-// Notices are the things said beside the screen since the last call.
+// Notices returns the notices since the last call.
 func (c *Core) Notices() []Notice {
 	n := c.notices
 	c.notices = nil
 	return n
 }
 
-// notice keeps n unless it only repeats the one before it.
+// notice keeps a notice, unless it only repeats the one before it.
 func (c *Core) notice(kind NoticeKind, text string) {
 	n := Notice{Kind: kind, Text: clean(text, maxNoticeText)}
 	if k := len(c.notices); k > 0 && c.notices[k-1] == n {
@@ -265,7 +264,7 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean drops control characters and what is not UTF-8, and cuts at limit bytes.
+// clean drops control characters and invalid UTF-8, and cuts at limit bytes.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// draw returns a screen of the given size that was sent s.
+// draw returns a screen of the given size to which s was written.
 func draw(cols, rows int, s string) *Core {
 	c := New(cols, rows)
 	_, _ = c.Write([]byte(s))
 	return c
 }
 
-// text is the screen's rows, with blank ones at the end cut.
+// text returns the screen's rows without blank ones at the end.
 func text(s Screen) string {
 	return strings.TrimRight(strings.Join(s.View().Lines, "\n"), "\n")
 }

@@ -15,11 +15,11 @@ import (
 	"coleo.dev"
 )
 
-// casts is a folder of recordings (NAME.cast, or NAME.cast.gz) with what
-// xterm.js showed of them (NAME.json, or NAME.json.gz) by oracle/index.mjs.
+// casts is a folder of recordings (NAME.cast, or NAME.cast.gz), with the screens that
+// oracle/index.mjs took of them in xterm.js (NAME.json, or NAME.json.gz).
 var casts = flag.String("casts", "testdata/casts", "folder of recordings and their screens")
 
-// A shot is what xterm.js showed after the event of that number.
+// A shot is the screen of xterm.js after the event with that number.
 type shot struct {
 	Event   int
 	Cols    int
@@ -70,7 +70,7 @@ func readCast(t testing.TB, path string) *Cast {
 	return cast
 }
 
-// shotsOf are the screens that belong to the recording at path.
+// shotsOf returns the shots of the recording at path.
 func shotsOf(t testing.TB, path string) []shot {
 	t.Helper()
 	name, _, _ := strings.Cut(path, ".cast")
@@ -125,7 +125,7 @@ func TestRecordingsLookAsInXterm(t *testing.T) {
 	}
 }
 
-// compare says what differs between a screen and what xterm.js showed.
+// compare describes the differences between a screen and that of xterm.js.
 func compare(got coleo.Screen, want shot) string {
 	var out []string
 	for y, line := range want.Lines {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime is the processor time that this thread has used. The goroutine
-// stays on it from the first call on: other programs then do not count.
+// threadTime returns the processor time that this thread has used. The goroutine stays on
+// the thread from the first call on, so that other programs do not count.
 func threadTime() time.Duration {
 	runtime.LockOSThread()
 	var u unix.Rusage

@@ -4,7 +4,7 @@ package pty
 
 import "time"
 
-// threadTime is the time of day: what else the machine does counts too.
+// threadTime returns the time of day, so that other work of the machine counts too.
 func threadTime() time.Duration {
 	return time.Duration(time.Now().UnixNano())
 }

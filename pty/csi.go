@@ -76,7 +76,7 @@ func (c *Core) designate(kind, b byte) {
 		if set != 0 {
 			c.charsets[kind-'-'+1] = set
 		}
-	case '%': // UTF-8 or not: always UTF-8 here
+	case '%': // switches UTF-8 on or off; here it is always on
 		c.gl, c.charsets[0] = 0, 'B'
 	case '#':
 		if b == '8' {
@@ -88,8 +88,8 @@ func (c *Core) designate(kind, b byte) {
 	}
 }
 
-// charset is the set that b designates; 0 if there is none. National sets are
-// shown as ASCII: no program seen uses them.
+// charset returns the set that b designates; 0 if there is none. National sets are shown
+// as ASCII, because no program seen uses them.
 func charset(b byte) byte {
 	switch b {
 	case '0', 'A':
@@ -284,7 +284,7 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay is ED or, if it leaves what is protected, DECSED.
+// eraseDisplay is ED, or DECSED if selective, which leaves protected cells.
 func (c *Core) eraseDisplay(what int, selective bool) {
 	b := c.buf
 	switch what {
@@ -316,7 +316,7 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 		switch {
 		case !selective:
 			r.clear(blank)
-		case len(r.cells) == 0 && r.rest == blank: // is so already
+		case len(r.cells) == 0 && r.rest == blank: // already blank
 			r.full = nil
 		case !c.afford(len(r.cells) * eraseCells):
 			return
@@ -327,7 +327,7 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine is EL or, if it leaves what is protected, DECSEL.
+// eraseLine is EL, or DECSEL if selective, which leaves protected cells.
 func (c *Core) eraseLine(what int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill
@@ -358,7 +358,7 @@ func (c *Core) setRegion(top, bottom int) {
 	c.moveTo(0, 0)
 }
 
-// verticalMove is VPR, which the scroll region does not stop but in origin mode.
+// verticalMove is VPR. The scroll region stops it only in origin mode.
 func (c *Core) verticalMove(n int) {
 	y := c.buf.y + n
 	if c.modes&modeOrigin != 0 {

@@ -1,7 +1,7 @@
-// Package pty is one program on one pseudo-terminal: it starts the program,
-// carries its bytes, draws the screen those bytes describe, answers what the
-// program asks its terminal, and knows the keys it can be sent.
+// Package pty runs one program on one pseudo-terminal. It starts the program, carries its
+// bytes, and draws the screen that those bytes describe. It also answers the program's
+// queries to its terminal, and encodes the keys that it can be sent.
 //
-// It does not say what a screen means, does not outlive its process and does
-// not decide when to type: harnesses/terminal and holder do.
+// The package does not interpret a screen, outlive its process, or decide when to type.
+// Packages harnesses/terminal and holder do.
 package pty

@@ -1,8 +1,8 @@
 package pty
 
-// edgeMisses are the edge cases that Core shows otherwise than xterm.js, and
-// why. One that is not here fails TestEdges, and one that is here and passes
-// does too.
+// edgeMisses are the edge cases that Core shows differently from xterm.js, with the
+// reasons. TestEdges fails for a difference that is not listed, and for a listed case
+// without a difference.
 func edgeMisses() map[string]string {
 	const (
 		origin = "xterm.js counts the region twice in relative moves, and neither keeps origin mode in DECSC nor reports from the region: DEC, xterm and tmux do"

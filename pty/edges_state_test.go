@@ -2,8 +2,8 @@ package pty
 
 import "strings"
 
-// stateEdges are about modes, the two screens, sizes, colours, and sequences
-// that are odd, cut or never end.
+// stateEdges are about modes, the two screens, sizes, colours, and sequences that are
+// odd, cut or never end.
 func stateEdges() []edge {
 	return []edge{
 		{"alt/1049", "saves the cursor, clears, and comes back", "8x3", "main\x1b[?1049halt\x1b[?1049lX"},
@@ -11,8 +11,10 @@ func stateEdges() []edge {
 		{"alt/47", "keeps the cursor as it is", "8x3", "main\x1b[?47hX\x1b[?47lY"},
 		{"alt/1047", "keeps the cursor as it is", "8x3", "main\x1b[?1047hX\x1b[?1047lY"},
 		{"alt/1048", "only the cursor", "8x3", "ab\x1b[?1048hcd\x1b[?1048lX"},
-		{"alt/1049 twice", "a second switch saves the cursor again and clears nothing", "8x3", "ab\x1b[?1049hcd\x1b[?1049hef\x1b[?1049lX"},
-		{"alt/leaving the normal screen", "1049 l on the normal screen only restores the cursor", "8x3", "ab\x1b7cd\x1b[?1049lX"},
+		{"alt/1049 twice", "a second switch saves the cursor again and clears nothing", "8x3",
+			"ab\x1b[?1049hcd\x1b[?1049hef\x1b[?1049lX"},
+		{"alt/leaving the normal screen", "1049 l on the normal screen only restores the cursor", "8x3",
+			"ab\x1b7cd\x1b[?1049lX"},
 		{"alt/fresh each time", "the alternate screen forgets", "8x3", "\x1b[?1049hold\x1b[?1049l\x1b[?1049hX"},
 		{"alt/coloured", "it is cleared with the background", "6x2", "\x1b[44m\x1b[?1049h"},
 		{"alt/margins of its own", "the region belongs to the screen", "6x4", "\x1b[2;3r\x1b[?1049h\x1b[4H\nX\x1b[?1049l"},
@@ -31,7 +33,8 @@ func stateEdges() []edge {
 		{"modes/2026 closed", "and stays when it closes", "8x2", "\x1b[?2026habc\x1b[?2026l"},
 		{"modes/2026 and clear", "the frame as agent CLIs draw it", "8x2", "old\x1b[?2026h\x1b[2J\x1b[Hnew\x1b[?2026l"},
 		{"modes/ANSI and private apart", "CSI 4 h is insert mode, CSI ? 4 h is not", "8x2", "ab\r\x1b[?4hX"},
-		{"DECSTR/modes", "a soft reset: margins, origin, insert, colours; the text stays", "8x4", "abc\x1b[2;3r\x1b[?6h\x1b[4h\x1b[1m\x1b[!pX"},
+		{"DECSTR/modes", "a soft reset: margins, origin, insert, colours; the text stays", "8x4",
+			"abc\x1b[2;3r\x1b[?6h\x1b[4h\x1b[1m\x1b[!pX"},
 		{"DECSTR/cursor shown", "it shows the cursor", "8x2", "\x1b[?25l\x1b[!p"},
 		{"DECSTR/saved cursor", "the saved cursor is home again", "8x3", "ab\x1b[3;3H\x1b7\x1b[!p\x1b8X"},
 		{"RIS/everything", "a full reset", "8x3", "ab\x1b[?2004h\x1b[?1h\x1b[4h\x1b[2;3r\x1b[31m\x1bcX"},
@@ -63,11 +66,14 @@ func stateEdges() []edge {
 		{"resize/both", "and text after it", "8x4", "abcdefgh\r\nijkl⟦4x3⟧X"},
 		{"resize/alt is cut", "the alternate screen does not wrap anew", "10x3", "\x1b[?1049habcdefghij\r\nk⟦5x3⟧X"},
 		{"resize/alt, then back", "the normal screen wrapped meanwhile", "10x3", "abcdefghij\x1b[?1049halt⟦5x3⟧\x1b[?1049l"},
-		{"resize/after DECALN", "what was erased of a filled row is no text", "8x3", "\x1b#8\x1b[1;3H\x1b[K\x1b[2;1H\x1b[4'}\x1b[3;1H\x1b[2P\x1b[2J⟦5x4⟧"},
+		{"resize/after DECALN", "what was erased of a filled row is no text", "8x3",
+			"\x1b#8\x1b[1;3H\x1b[K\x1b[2;1H\x1b[4'}\x1b[3;1H\x1b[2P\x1b[2J⟦5x4⟧"},
 		{"resize/margins", "a resize forgets the region", "8x4", "\x1b[2;3r⟦8x5⟧\x1b[5H\nX"},
 		{"resize/mid sequence", "a sequence goes on after it", "8x3", "ab\x1b[3⟦9x3⟧;4HX"},
-		{"SGR/all attributes", "each of them", "20x2", "\x1b[1ma\x1b[0;2mb\x1b[0;3mc\x1b[0;4md\x1b[0;5me\x1b[0;7mf\x1b[0;8mg\x1b[0;9mh\x1b[0;53mi"},
-		{"SGR/off one by one", "and off again", "20x2", "\x1b[1;2;3;4;5;7;8;9;53ma\x1b[22mb\x1b[23mc\x1b[24md\x1b[25me\x1b[27mf\x1b[28mg\x1b[29mh\x1b[55mi"},
+		{"SGR/all attributes", "each of them", "20x2",
+			"\x1b[1ma\x1b[0;2mb\x1b[0;3mc\x1b[0;4md\x1b[0;5me\x1b[0;7mf\x1b[0;8mg\x1b[0;9mh\x1b[0;53mi"},
+		{"SGR/off one by one", "and off again", "20x2",
+			"\x1b[1;2;3;4;5;7;8;9;53ma\x1b[22mb\x1b[23mc\x1b[24md\x1b[25me\x1b[27mf\x1b[28mg\x1b[29mh\x1b[55mi"},
 		{"SGR/16 colours", "both sets of eight", "20x2", "\x1b[31;44ma\x1b[95;106mb\x1b[39;49mc"},
 		{"SGR/256 semicolons", "38;5;n", "20x2", "\x1b[38;5;123;48;5;200ma"},
 		{"SGR/RGB semicolons", "38;2;r;g;b", "20x2", "\x1b[38;2;1;2;3;48;2;4;5;6ma"},
@@ -119,7 +125,8 @@ func stateEdges() []edge {
 		{"C1/OSC and ST", "U+009D and U+009C", "8x2", "\u009d0;t\u009cX"},
 		{"C1/raw byte", "0x9B alone is no CSI in UTF-8", "8x2", "a\x9b2CX"},
 		{"reply/DA1 and DSR", "answered in order", "8x2", "ab\x1b[c\x1b[5n\x1b[6n\x1b[>c"},
-		{"reply/DECRQM", "of modes set, reset and unknown", "8x2", "\x1b[?2004h\x1b[?2004$p\x1b[?7$p\x1b[?1000$p\x1b[4$p\x1b[?3133$p"},
+		{"reply/DECRQM", "of modes set, reset and unknown", "8x2",
+			"\x1b[?2004h\x1b[?2004$p\x1b[?7$p\x1b[?1000$p\x1b[4$p\x1b[?3133$p"},
 		{"reply/DECRQSS", "margins", "8x4", "\x1b[2;3r\x1bP$qr\x1b\\"},
 	}
 }

@@ -16,16 +16,16 @@ var (
 	edgeCells = flag.Bool("edge-diff", false, "print what differs in the listed misses too")
 )
 
-// An edge is one case that emulators get wrong: in is what a program writes,
-// with ⟦COLSxROWS⟧ where the terminal is resized.
+// An edge is one case that emulators get wrong. in is the output of a program, with
+// ⟦COLSxROWS⟧ where the terminal is resized.
 type edge struct {
 	name, why string
 	size      string // COLSxROWS at the start
 	in        string
 }
 
-// edges are all of them. What xterm.js makes of each is in
-// testdata/edges.json.gz, remade by `make screens`.
+// edges returns all edge cases. The results of xterm.js are in testdata/edges.json.gz,
+// which `make screens` writes.
 func edges() []edge {
 	return slices.Concat(textEdges(), screenEdges(), stateEdges())
 }
@@ -58,7 +58,7 @@ func cells(s string) []int {
 	return []int{cols, rows}
 }
 
-// A golden is what xterm.js made of an edge.
+// A golden is the result of xterm.js for an edge.
 type golden struct {
 	shot
 	Name  string
@@ -108,9 +108,10 @@ func TestEdges(t *testing.T) {
 	for name := range misses {
 		t.Errorf("%s is listed as a miss, and no edge case", name)
 	}
-	const least, most = 150, 3 // cases; per cent of misses
+	const least, most = 150, 3 // cases; per cent of differences
 	if len(all) < least || missed*100 > len(all)*most {
-		t.Errorf("%d of %d edge cases look different, want at least %d cases and at most %d %%", missed, len(all), least, most)
+		t.Errorf("%d of %d edge cases look different, want at least %d cases and at most %d %%", missed, len(all), least,
+			most)
 	}
 	t.Logf("%d of %d edge cases as in xterm.js", len(all)-missed, len(all))
 }
@@ -126,7 +127,7 @@ func TestEdgesAreNamedOnce(t *testing.T) {
 	}
 }
 
-// draw shows e to a Core, chunk bytes at a time.
+// draw writes e to a Core, in pieces of at most chunk bytes.
 func (e edge) draw(chunk int) *Core {
 	size := cells(e.size)
 	c := New(size[0], size[1])
@@ -141,10 +142,9 @@ func (e edge) draw(chunk int) *Core {
 	return c
 }
 
-// compare says what Core shows of e otherwise than xterm.js. Replies are
-// compared where they are what the case is about: xterm.js does not know all
-// queries. The history is compared where nothing was resized: xterm.js wraps it
-// anew.
+// compare describes how Core shows e differently from xterm.js. It compares replies only
+// where the case is about them, because xterm.js does not know all queries. It compares
+// the history only where nothing was resized, because xterm.js wraps the history anew.
 func (g golden) compare(e edge, chunk int) string {
 	c := e.draw(chunk)
 	g.Modes = map[string]bool{}
@@ -165,7 +165,8 @@ func (g golden) compare(e edge, chunk int) string {
 }
 
 func comparedModes() []string {
-	return []string{"application_cursor", "application_keypad", "bracketed_paste", "insert", "origin", "reverse_wrap", "focus", "synchronized",
+	return []string{"application_cursor", "application_keypad", "bracketed_paste", "insert", "origin", "reverse_wrap",
+		"focus", "synchronized",
 		"wrap", "mouse_x10", "mouse_click", "mouse_drag", "mouse_motion", "cursor_visible"}
 }
 
@@ -179,8 +180,8 @@ func (g golden) looks() []string {
 	return out
 }
 
-// looks is each row that does not look plain, as runs of cells: their number,
-// foreground, background and attributes, as oracle/index.mjs writes them.
+// looks returns each row that does not look plain, as runs of cells: their number,
+// foreground, background and attributes, in the form of oracle/index.mjs.
 func (c *Core) looks() []string {
 	var out []string
 	for y := range c.buf.rows {
@@ -228,8 +229,10 @@ func writeEdges(t *testing.T, all []edge) {
 	type edgeJob struct {
 		Name       string `json:"name"`
 		Cols, Rows int
-		Plain      bool   // xterm.js without its grapheme addon, for characters that this package measures as it does
-		Steps      []step `json:"steps"`
+		// Plain selects xterm.js without its grapheme addon, for characters that this
+		// package measures in the same way.
+		Plain bool
+		Steps []step `json:"steps"`
 	}
 	var jobs []edgeJob
 	for _, e := range all {

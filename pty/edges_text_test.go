@@ -1,7 +1,7 @@
 package pty
 
-// textEdges are about what is printed: wrapping, widths, clusters, charsets
-// and the end of a row.
+// textEdges are about printed text: wrapping, widths, clusters, charsets and the end of a
+// row.
 func textEdges() []edge {
 	return []edge{
 		{"wrap/full row waits", "a full row does not scroll before more text comes", "10x3", "abcdefghij"},
@@ -72,7 +72,8 @@ func textEdges() []edge {
 		{"emoji/flag", "two regional indicators are one flag", "12x2", "🇩🇪x"},
 		{"emoji/three indicators", "the third begins another flag", "12x2", "🇩🇪🇫x"},
 		{"emoji/flag at the edge", "a flag wraps as one", "5x3", "abcd🇩🇪X"},
-		{"emoji/tag sequence", "the flag of England is one emoji with tags", "12x2", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007fx"},
+		{"emoji/tag sequence", "the flag of England is one emoji with tags", "12x2",
+			"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007fx"},
 		{"emoji/family at the edge", "a joined emoji wraps as one", "5x3", "abcd👨\u200d👩\u200d👧X"},
 		{"cluster/indic", "a spacing vowel sign joins its letter", "10x2", "निx"},
 		{"cluster/hangul jamo", "leading, vowel and trailing jamo are one syllable", "10x2", "각x"},
@@ -91,14 +92,16 @@ func textEdges() []edge {
 		{"REP/wraps", "repetitions wrap as text does", "5x3", "a\x1b[7bX"},
 		{"REP/wide", "a wide character is repeated whole", "7x3", "漢\x1b[3bX"},
 		{"REP/cluster", "a letter with its marks is repeated", "10x2", "e\u0301\x1b[2bx"},
-		{"REP/inserting a cluster", "in insert mode a keycap shifts by its digit", "12x2", "abcdef\r\x1b[4h1\ufe0f\u20e3\x1b[2b"},
+		{"REP/inserting a cluster", "in insert mode a keycap shifts by its digit", "12x2",
+			"abcdef\r\x1b[4h1\ufe0f\u20e3\x1b[2b"},
 		{"REP/inserting a wide one", "in insert mode a wide character shifts by two", "12x2", "abcdef\r\x1b[4h漢\x1b[2b"},
 		{"REP/without auto wrap", "repetitions stay in the last column", "5x3", "\x1b[?7lab\x1b[9bX"},
 		{"REP/wide without auto wrap", "they stay in front of it", "5x3", "\x1b[?7l漢\x1b[9b"},
 		{"REP/many rows", "repetitions scroll", "5x3", "a\x1b[37bX"},
 		{"REP/in a region", "and scroll a region alone", "5x5", "1\r\n2\x1b[5;1H5\x1b[2;4r\x1b[3Ha\x1b[33bX"},
 		{"REP/flags", "a flag is repeated whole", "9x3", "🇩🇪\x1b[5bX"},
-		{"REP/an emoji joined to a letter", "what a joiner joins to a letter is repeated with it", "9x3", "e\u0301\u200d💻\x1b[5bX"},
+		{"REP/an emoji joined to a letter", "what a joiner joins to a letter is repeated with it", "9x3",
+			"e\u0301\u200d💻\x1b[5bX"},
 		{"REP/after a move", "nothing to repeat after a move", "10x2", "a\x1b[2C\x1b[3bX"},
 		{"REP/twice", "a second repetition repeats nothing", "10x2", "a\x1b[2b\x1b[2bX"},
 		{"REP/zero is one", "no count means one", "10x2", "a\x1b[0b\x1b[bX"},
@@ -115,7 +118,8 @@ func textEdges() []edge {
 		{"charset/an unknown set is ASCII", "an unknown designator", "10x2", "\x1b(0\x1b(zq"},
 		{"charset/RIS", "a reset brings ASCII back", "10x2", "\x1b(0q\x1bcq"},
 		{"charset/DECSTR", "a soft reset too", "10x2", "\x1b(0q\x1b[!pq"},
-		{"reverse wrap/at the margin", "mode 45: backspace at the left goes up a wrapped row", "5x3", "\x1b[?45habcdefg\b\b\b\bX"},
+		{"reverse wrap/at the margin", "mode 45: backspace at the left goes up a wrapped row", "5x3",
+			"\x1b[?45habcdefg\b\b\b\bX"},
 		{"reverse wrap/not over a line end", "but not onto a row that ended by itself", "5x3", "\x1b[?45hab\r\nc\b\b\bX"},
 		{"backspace/at the left edge", "a backspace in the first column stays", "5x3", "\b\bX"},
 		{"C0/NUL and DEL", "NUL and DEL show nothing", "10x2", "a\x00b\x7fc"},

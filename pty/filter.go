@@ -7,24 +7,25 @@ import (
 )
 
 const (
-	// mostNumber is what larger parameters count as: vt10x loops over some.
+	// mostNumber is the largest parameter passed on, because vt10x loops over some
+	// parameters.
 	mostNumber = 9999
 	// mostSequence bounds a CSI sequence, in bytes; longer ones are dropped.
 	mostSequence = 256
 )
 
-// filter keeps from vt10x what it misreads or never ends with: strings (OSC,
-// DCS, APC, PM, SOS), private CSI u, huge numbers, REP, and characters and
+// filter removes from output what vt10x misreads or never finishes: strings (OSC, DCS,
+// APC, PM, SOS), private CSI u, huge numbers, and REP. It also holds back characters and
 // sequences that are cut between two writes.
 type filter struct {
-	held   []byte // the beginning of something that is not whole yet
+	held   []byte // the beginning of an incomplete character or sequence
 	inText bool   // within a string
 	esc    bool   // the string's last byte was ESC
-	last   rune   // printed last, for REP
-	cells  int    // of the screen: more repetitions change nothing
+	last   rune   // the last printed character, for REP
+	cells  int    // number of cells on the screen: more repetitions change nothing
 }
 
-// pass returns what vt10x may see of p.
+// pass returns the part of p that vt10x may see.
 func (f *filter) pass(p []byte) []byte {
 	p = append(f.held, p...)
 	f.held = nil
@@ -40,8 +41,8 @@ func (f *filter) pass(p []byte) []byte {
 	return out
 }
 
-// one takes the first character, control or sequence of p and returns its
-// length, 0 when it is not whole.
+// one processes the first character, control or sequence of p. It returns its length, or
+// 0 when it is incomplete.
 func (f *filter) one(p []byte, out *[]byte) int {
 	switch {
 	case f.inText:
@@ -94,7 +95,7 @@ func (f *filter) sequence(p []byte, out *[]byte) int {
 		return n
 	case n == len(p):
 		return 0
-	case p[n] < ' ' || p[n] >= 0x7f: // no sequence has it: it begins something else
+	case p[n] < ' ' || p[n] >= 0x7f: // this byte is in no sequence: it begins something else
 		return n
 	}
 	*out = append(*out, p[:n+1]...)
@@ -111,7 +112,7 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 		return 0
 	case end == len(p) || end >= mostSequence:
 		return end
-	case p[end] < ' ': // a control within; the sequence is given up
+	case p[end] < ' ': // a control inside: the sequence is dropped
 		return end
 	}
 	body, final := string(p[2:end]), p[end]
@@ -126,7 +127,7 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 	return end + 1
 }
 
-// repeat writes the last character again, as REP asks.
+// repeat writes the last character again, for REP.
 func (f *filter) repeat(body string, out *[]byte) {
 	n, err := strconv.Atoi(body)
 	if err != nil || n < 1 {
@@ -137,8 +138,8 @@ func (f *filter) repeat(body string, out *[]byte) {
 	}
 }
 
-// clampNumbers bounds the parameters of a CSI sequence and drops those behind
-// a colon, which vt10x takes for an error.
+// clampNumbers bounds the parameters of a CSI sequence. It drops subparameters after a
+// colon, which vt10x rejects.
 func clampNumbers(body string) string {
 	fields := strings.Split(body, ";")
 	for i, field := range fields {

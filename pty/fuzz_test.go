@@ -10,17 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// everything is all that a Screen shows.
+// everything returns all that a Screen shows.
 func everything(c *Core) []any {
-	return []any{c.View(), c.History(1 << 20), string(c.replies), c.notices, c.Frame(), c.pen, c.state, c.buf.saved, c.buf.keyboardFlags()}
+	return []any{c.View(), c.History(1 << 20), string(c.replies), c.notices, c.Frame(), c.pen, c.state, c.buf.saved,
+		c.buf.keyboardFlags()}
 }
 
-// brief is the beginning of everything.
+// brief returns the beginning of everything.
 func brief(c *Core) string {
 	return fmt.Sprintf("%.3000s", fmt.Sprint(everything(c)))
 }
 
-// bounds of what any bytes may make a screen keep.
+// checkBounds checks the bounds of what a screen may keep, whatever was written to it.
 func checkBounds(t *testing.T, c *Core) {
 	t.Helper()
 	b := c.buf
@@ -30,8 +31,10 @@ func checkBounds(t *testing.T, c *Core) {
 	if len(b.rows) != c.rows || c.tabs != nil && len(c.tabs) < c.cols {
 		t.Fatalf("%d rows, %d tabs on %dx%d", len(b.rows), len(c.tabs), c.cols, c.rows)
 	}
-	if len(c.replies) > maxReplies || len(c.notices) > maxNotices || len(c.str) > maxString || c.history.bytes > historyBytes+historyChunk+4*maxSize*maxCluster || c.history.lines > historyLines+chunkLines {
-		t.Fatalf("%d bytes of replies, %d notices, %d bytes of string, %d of history", len(c.replies), len(c.notices), len(c.str), c.history.bytes)
+	if len(c.replies) > maxReplies || len(c.notices) > maxNotices || len(c.str) > maxString ||
+		c.history.bytes > historyBytes+historyChunk+4*maxSize*maxCluster || c.history.lines > historyLines+chunkLines {
+		t.Fatalf("%d bytes of replies, %d notices, %d bytes of string, %d of history", len(c.replies), len(c.notices),
+			len(c.str), c.history.bytes)
 	}
 	for y := range b.rows {
 		r := b.rows[y]
@@ -41,7 +44,9 @@ func checkBounds(t *testing.T, c *Core) {
 		if !r.sound() {
 			t.Fatalf("row %d has half a wide character: %q", y, c.Row(y))
 		}
-		if s := c.Row(y); !utf8.ValidString(s) || strings.HasSuffix(s, " ") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) {
+		if s := c.Row(y); !utf8.ValidString(s) || strings.HasSuffix(s, " ") || strings.ContainsFunc(s, func(r rune) bool {
+			return r < ' '
+		}) {
 			t.Fatalf("row %d is %q", y, s)
 		} else if now := string(c.appendRow(nil, r)); s != now {
 			t.Fatalf("row %d is told as %q, and shows %q", y, s, now)
@@ -49,15 +54,15 @@ func checkBounds(t *testing.T, c *Core) {
 	}
 }
 
-// fuzzSizes are the screens that fuzzing draws on, in cells.
+// fuzzSizes are the sizes of screens for fuzzing, in cells.
 var fuzzSizes = [...][2]int{
 	{80, 24}, {20, 6}, {5, 3}, {1, 1}, {2, 2}, {9, 1}, {2, 9}, {7, 4},
 	{120, 40}, {40, 12}, {3, 3}, {13, 5}, {500, 300}, {8, 8}, {17, 3}, {33, 7},
 }
 
-// FuzzCore writes any bytes, whole, in small pieces and around a snapshot, and
-// then between resizes: nothing panics, what is kept holds together and is
-// bounded, and neither pieces nor snapshots matter.
+// FuzzCore writes any bytes, whole, in small pieces and around a snapshot, and then
+// between resizes. Nothing may panic, the kept state must be consistent and bounded, and
+// neither pieces nor snapshots may make a difference.
 func FuzzCore(f *testing.F) {
 	for i, path := range recordings(f) {
 		f.Add(beginning(readCast(f, path), 3000), uint8(7), uint8(i))
@@ -94,19 +99,19 @@ func FuzzCore(f *testing.F) {
 	})
 }
 
-// slowest is the most that a byte of any output may take, in ns: 200 ms for a
+// slowest is the longest time that a byte of any output may take, in ns: 200 ms for a
 // MiB.
 const slowest = 190
 
-// checkSpeed writes data again and again, which must not take much longer than
-// slowest allows; BenchmarkHostile holds the bar itself. A build for fuzzing or
-// with the race detector is slower, and so is an old machine: by how much,
-// ordinary output tells, roughly.
+// checkSpeed writes data repeatedly, which must not take much longer than slowest allows.
+// BenchmarkHostile checks the exact bar. A build for fuzzing or with the race detector is
+// slower, and so is an old machine. The time for ordinary output shows roughly by how
+// much.
 func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	t.Helper()
 	const (
 		enough   = 256 << 10 // bytes
-		much     = 10        // loops are slowed down most by a build for fuzzing
+		much     = 10        // a build for fuzzing slows loops down most
 		ordinary = 9         // ns for a byte of colouredText
 	)
 	if len(data) == 0 {
@@ -115,7 +120,7 @@ func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	data = bytes.Repeat(data, enough/len(data)+1)
 	limit := much * slowest * max(1, perByte(bytes.Join(colouredText(64<<10), nil), 80, 24)/ordinary)
 	took := perByte(data, cols, rows)
-	for i := 0; took > limit && i < 4; i++ { // was it the machine?
+	for i := 0; took > limit && i < 4; i++ { // the machine may have been busy
 		took = min(took, perByte(data, cols, rows))
 	}
 	if took > limit {
@@ -123,7 +128,7 @@ func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	}
 }
 
-// perByte is what a byte of data takes, in ns of this thread's time.
+// perByte returns the time for a byte of data, in ns of this thread's time.
 func perByte(data []byte, cols, rows int) float64 {
 	c := New(cols, rows)
 	start := threadTime()
@@ -133,7 +138,7 @@ func perByte(data []byte, cols, rows int) float64 {
 	return float64((threadTime() - start).Nanoseconds()) / float64(len(data))
 }
 
-// checkResizes writes more between resizes.
+// checkResizes writes more output between resizes.
 func checkResizes(t *testing.T, c *Core, data []byte, n int) {
 	t.Helper()
 	cols, rows := c.Size()
@@ -149,7 +154,7 @@ func checkResizes(t *testing.T, c *Core, data []byte, n int) {
 	c.History(100)
 }
 
-// beginning is what a recording shows first, at most n bytes of it.
+// beginning returns the first output of a recording, at most n bytes.
 func beginning(cast *Cast, n int) []byte {
 	var all []byte
 	for _, e := range cast.Events {
@@ -160,23 +165,31 @@ func beginning(cast *Cast, n int) []byte {
 	return all[:min(len(all), n)]
 }
 
-// hostile are pieces of output that are expensive for their length, or that
-// other emulators did not survive.
+// hostile are pieces of output that are expensive for their length, or that other
+// emulators did not survive.
 func hostile() []string {
 	return []string{
 		"\x1b[999999999I\x1b[5;50r\x1b[T\x1b[65535b\x1b[?6h\x1b[c\x9c\x1b]0;\xe2\x9c\xb3\a",
-		"\x1b[65535b", "a\x1b[65535b", "漢\x1b[65535b", "漢\x1b[128b", "e\u0301\x1b[128b", "a\x1b[128b", "e\u0301\x1b[65535b", "\u0600\x1b[65535b", "\x1b[65535I", "\x1b[65535Z", "\x1b[65535L",
-		"\x1b[M", "\x1b[65535S", "\x1b[S", "\x1b[65535T", "\x1b[65535@", "\x1b[@", "\x1b[P", "\x1b[2J", "\x1b[41m\x1b[2J\x1b[42m\x1b[2J",
-		"x\x1b[J\x1b[1J", "\x1b[?2J", "\x1b[K", "\x1b[1K", "\x1b[?1049h\x1b[?1049l", "\x1b[?47hx\x1b[?47l", "e\u0301\u0302", "\n", "\x1bM", "\x1bD", "\x1b[c",
-		"\x1bc", "\x1bcx", "\x1b[!p", "\x1b#8", "\x1b#8\x1b[99S", "\x1b[65535X", "\x1b[65535 @", "\x1b[ @", "\x1b[ @\x1b[ A", "\x1b[65535'}", "\x1b['}", "\x1b['~",
-		"\x1b]8;;http://x\x1b\\x", "\x1b[>1u", "\x1b[22t", "\x1b]0;x\a", "\a", "\x1bP+q;;;;\x1b\\", "\x1b[;;;;;;;;;;", "\x1b[2;299r\n",
-		"\x1b[4hx", "漢", "\x1b[;m", "\t", "\x1b[3g\x1bH\t", "\xff", "\xe2\x96", "👩\u200d💻", "\x1b[?2026h\x1b[?2026l", "\x1b[3J", "\x1b7x\x1b8",
-		"a\x1b[1\"q\x1b[?2J", "a\x1b[1\"q\x1b[?a\x1b[11\"zzzzzzq\x1b[?Ja\x1b[1\"q\x1b[?2J", "\x1b[1\"qab\x1b[0\"qcd\r\n\x1b[?2J", "\x1b]0;never ended ", "\x1bPq never ended ", "\x1b_G never ended ", "\x1b]52;c;QUJD",
+		"\x1b[65535b", "a\x1b[65535b", "漢\x1b[65535b", "漢\x1b[128b", "e\u0301\x1b[128b", "a\x1b[128b",
+		"e\u0301\x1b[65535b", "\u0600\x1b[65535b", "\x1b[65535I", "\x1b[65535Z", "\x1b[65535L",
+		"\x1b[M", "\x1b[65535S", "\x1b[S", "\x1b[65535T", "\x1b[65535@", "\x1b[@", "\x1b[P", "\x1b[2J",
+		"\x1b[41m\x1b[2J\x1b[42m\x1b[2J",
+		"x\x1b[J\x1b[1J", "\x1b[?2J", "\x1b[K", "\x1b[1K", "\x1b[?1049h\x1b[?1049l", "\x1b[?47hx\x1b[?47l",
+		"e\u0301\u0302", "\n", "\x1bM", "\x1bD", "\x1b[c",
+		"\x1bc", "\x1bcx", "\x1b[!p", "\x1b#8", "\x1b#8\x1b[99S", "\x1b[65535X", "\x1b[65535 @", "\x1b[ @",
+		"\x1b[ @\x1b[ A", "\x1b[65535'}", "\x1b['}", "\x1b['~",
+		"\x1b]8;;http://x\x1b\\x", "\x1b[>1u", "\x1b[22t", "\x1b]0;x\a", "\a", "\x1bP+q;;;;\x1b\\", "\x1b[;;;;;;;;;;",
+		"\x1b[2;299r\n",
+		"\x1b[4hx", "漢", "\x1b[;m", "\t", "\x1b[3g\x1bH\t", "\xff", "\xe2\x96", "👩\u200d💻",
+		"\x1b[?2026h\x1b[?2026l", "\x1b[3J", "\x1b7x\x1b8",
+		"a\x1b[1\"q\x1b[?2J", "a\x1b[1\"q\x1b[?a\x1b[11\"zzzzzzq\x1b[?Ja\x1b[1\"q\x1b[?2J",
+		"\x1b[1\"qab\x1b[0\"qcd\r\n\x1b[?2J", "\x1b]0;never ended ", "\x1bPq never ended ", "\x1b_G never ended ",
+		"\x1b]52;c;QUJD",
 	}
 }
 
-// TestHostileFloods writes what is expensive for its length. It only has to
-// end: a test of how fast would fail on a busy machine.
+// TestHostileFloods writes output that is expensive for its length. The test only has to
+// end: a bound on its time would fail on a busy machine.
 func TestHostileFloods(t *testing.T) {
 	t.Parallel()
 	for _, unit := range hostile() {

@@ -1,16 +1,15 @@
 package pty
 
-// Bounds of the text scrolled off the top. Lines of agent CLIs are 20 to 120
-// bytes long, so the bytes only bind when a program writes very long ones.
+// Bounds of the text that scrolled off the top. Lines of agent CLIs are 20 to 120 bytes
+// long, so the byte bound applies only when a program writes very long ones.
 const (
 	historyLines = 10_000
 	historyBytes = 8 << 20
 	historyChunk = 32 << 10 // bytes that are forgotten at a time, or
-	chunkLines   = 500      // lines, when they are short
+	chunkLines   = 500      // lines that are forgotten at a time, when they are short
 )
 
-// history is text by the line, in chunks, so that keeping a line costs its
-// bytes and nothing else.
+// history stores lines of text in chunks, so that a line costs only its bytes.
 type history struct {
 	chunks []chunk
 	lines  int
@@ -20,16 +19,16 @@ type history struct {
 type chunk struct {
 	text  []byte
 	lines []line
-	count int // of lines, each as often as it is there
+	count int // number of lines, repeats included
 }
 
-// A line is text of a chunk, so many times in a row.
+// A line is text of a chunk, repeated a number of times.
 type line struct {
 	end   uint32 // its start is the end of the line before
 	times uint32
 }
 
-// push adds text as so many lines.
+// push adds text as a number of equal lines.
 func (h *history) push(text []byte, times int) {
 	for times = min(times, historyLines); times > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
@@ -48,7 +47,7 @@ func (h *history) push(text []byte, times int) {
 	}
 }
 
-// push returns how many bytes it took.
+// push returns how many bytes it added.
 func (ch *chunk) push(text []byte, times int) int {
 	ch.count += times
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {
@@ -60,7 +59,7 @@ func (ch *chunk) push(text []byte, times int) int {
 	return len(text)
 }
 
-// last is the last n lines, oldest first.
+// last returns the last n lines, oldest first.
 func (h *history) last(n int) []string {
 	n = min(n, h.lines, historyLines)
 	if n <= 0 {
@@ -98,7 +97,7 @@ func (ch *chunk) start(i int) uint32 {
 	return ch.lines[i-1].end
 }
 
-// pop takes the last line away and returns it.
+// pop removes the last line and returns it.
 func (h *history) pop() (string, bool) {
 	for n := len(h.chunks); n > 0; n = len(h.chunks) {
 		last := &h.chunks[n-1]

@@ -1,6 +1,6 @@
 package pty
 
-// An internTable keeps each string once, so that a cell can name it by number.
+// An internTable stores each string once, so that a cell can refer to it by number.
 type internTable struct {
 	ids  map[string]uint32
 	list []string
@@ -25,7 +25,7 @@ func (t *internTable) id(s string) uint32 {
 	return id
 }
 
-// clusterID is the number of text, a character with its combining marks.
+// clusterID returns the number of text, a character with its combining marks.
 func (c *Core) clusterID(text string) uint32 {
 	if len(c.clusters.list) >= max(c.clusterLimit, minClusters) {
 		c.collectClusters()
@@ -37,7 +37,7 @@ func (c *Core) clusterID(text string) uint32 {
 // minClusters is how many clusters are kept before any are collected.
 const minClusters = 4096
 
-// collectClusters forgets the clusters that no cell holds any more.
+// collectClusters drops the clusters that no cell holds any more.
 func (c *Core) collectClusters() {
 	old := c.clusters
 	c.clusters = internTable{}
@@ -48,19 +48,19 @@ func (c *Core) collectClusters() {
 	})
 }
 
-// Bounds of OSC 8 targets: how many are kept at a time, and bytes of each.
+// Bounds of OSC 8 targets: their number, and the bytes of each.
 const (
 	maxLinks      = 4096
 	maxLinkTarget = 2048
 )
 
-// linkID is what style.link is for target; 0 when too many are on the screen.
+// linkID returns the style.link of target; 0 when too many links are on the screen.
 func (c *Core) linkID(target string) uint16 {
 	if target == "" {
 		return 0
 	}
 	if len(c.links.list) >= maxLinks {
-		if c.linkPatience > 0 { // looking through all cells for each would be slow
+		if c.linkPatience > 0 { // searching all cells for each link would be slow
 			c.linkPatience--
 			return 0
 		}
@@ -88,7 +88,7 @@ func (c *Core) collectLinks() {
 	move(&c.alt.saved.pen)
 }
 
-// eachCell calls f with every cell that is kept, hidden ones included.
+// eachCell calls f with every stored cell, hidden ones included.
 func (c *Core) eachCell(f func(*cell)) {
 	for _, b := range []*buffer{&c.main, &c.alt} {
 		for _, rows := range [][]*row{b.rows, b.above, b.below} {

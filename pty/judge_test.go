@@ -26,9 +26,9 @@ type job struct {
 	Data []byte `json:"data"`
 }
 
-// TestJudge compares with what xterm.js made of the same random mixture of
-// text and sequences. Sequences that this package knowingly treats in another
-// way are not among them: see pieces.
+// TestJudge compares the screen with that of xterm.js for the same random mixture of text
+// and sequences. Sequences that this package knowingly treats differently are left out:
+// see piece.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	if *jobs != "" {
@@ -88,21 +88,33 @@ func writeJobs(t *testing.T) {
 	}
 }
 
-// piece is some text or a sequence. Left out, because this package follows real
-// terminals where xterm.js does not: moves in origin mode, DECSC with DECRC,
-// SU at the top of the screen, CPR, DECIC and DECDC in the last column, wide
-// characters without DECAWM, title stack, resets of LNM and of a hidden
-// cursor, and tab stops, which xterm.js keeps for each screen apart.
+// piece returns some text or a sequence. It leaves out the cases in which this package
+// follows real terminals and xterm.js does not:
+//
+//   - moves in origin mode
+//   - DECSC with DECRC
+//   - SU at the top of the screen
+//   - CPR, DECIC and DECDC in the last column
+//   - wide characters without DECAWM
+//   - the title stack
+//   - resets of LNM and of a hidden cursor
+//   - tab stops, which xterm.js keeps separately for each screen
 func piece(rnd *rand.Rand) string {
 	words := []string{
 		"a", "word", "two words ", "漢字", "é", "e\u0301", "👍🏽", "⚠\ufe0f", "👩\u200d💻", "🇩🇪", "\u0301", "─│┌", "🟢",
 		"가", "ᄀ\u1161", "नि", "1\ufe0f\u20e3", "x\x7fy", "a much longer piece of text that wraps around",
 	}
-	plain := []string{"\r", "\n", "\r\n", "\b", "\t", "\v", "\x0e", "\x0f", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b*0", "\x1bn",
-		"\x1bD", "\x1bE", "\x1bM", "\x1b[?1047l\x1b[?1049hword\n漢\x1b[?1049l", "\x1bc\x1b[?25h", "\x1b[20hab\ncd\x1b[20l", "\b\x1b[?7llong text that is not wrapped but cut\x1b[?7h", "\x1b#8", "\x1b=", "\x1b>", "\x1b[!p", "\u0085", "\u0084", "\u009b2C",
-		"\x1b]0;t✳\a", "\x1b]2;x\x1b\\", "\x1b]8;;http://x\x1b\\", "\x1b]52;c;AAAA\a", "\x1b]66;w=2;q\a", "\x1b_Gi=1,a=q;AAAA\x1b\\",
-		"\x1bP$qr\x1b\\", "\x1bPq#0\x1b\\", "\x1b^pm\x1b\\", "\x1b]0;cut\x18", "\x1b[?u\x1b[<u\x1b[>1u"[len("\x1b[?u"):], "\x1b[3", "\x1b", "\xe2\x96",
-		"\xff", "\xc0\x80", "\x1b[1\n2C", "\x1b[?1;2", "\x1b[ 1q", "\x1b[1:2:3m", "\x1b[38;2;1;2;3m", "\x1b[48:5:9m", "\x1b[m",
+	plain := []string{"\r", "\n", "\r\n", "\b", "\t", "\v", "\x0e", "\x0f", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b*0",
+		"\x1bn",
+		"\x1bD", "\x1bE", "\x1bM", "\x1b[?1047l\x1b[?1049hword\n漢\x1b[?1049l", "\x1bc\x1b[?25h",
+		"\x1b[20hab\ncd\x1b[20l", "\b\x1b[?7llong text that is not wrapped but cut\x1b[?7h", "\x1b#8", "\x1b=", "\x1b>",
+		"\x1b[!p", "\u0085", "\u0084", "\u009b2C",
+		"\x1b]0;t✳\a", "\x1b]2;x\x1b\\", "\x1b]8;;http://x\x1b\\", "\x1b]52;c;AAAA\a", "\x1b]66;w=2;q\a",
+		"\x1b_Gi=1,a=q;AAAA\x1b\\",
+		"\x1bP$qr\x1b\\", "\x1bPq#0\x1b\\", "\x1b^pm\x1b\\", "\x1b]0;cut\x18", "\x1b[?u\x1b[<u\x1b[>1u"[len("\x1b[?u"):],
+		"\x1b[3", "\x1b", "\xe2\x96",
+		"\xff", "\xc0\x80", "\x1b[1\n2C", "\x1b[?1;2", "\x1b[ 1q", "\x1b[1:2:3m", "\x1b[38;2;1;2;3m", "\x1b[48:5:9m",
+		"\x1b[m",
 		"\x1b[5n", "\x1b[c", "\x1b[>c"}
 	modes := []string{"4h", "4l", "?1h", "?7h", "?25l", "?25h", "?45h", "?47h", "?47l", "?1047h", "?1047l",
 		"?1049h", "?66h", "?1000h", "?1002h", "?1003l", "?1004h", "?1006h", "?2004h", "?2004l", "?2026h", "?2026l",

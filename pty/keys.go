@@ -5,18 +5,18 @@ import (
 	"unicode"
 )
 
-// Bracketed paste markers, used when the program has turned mode 2004 on.
+// Markers of a bracketed paste, used when the program has turned mode 2004 on.
 const (
 	pasteStart = "\x1b[200~"
 	PasteEnd   = "\x1b[201~" // ends a paste of which only the beginning was typed
 )
 
-// Key returns the bytes that a key sends, by its name in upper case: ENTER,
+// Key returns the bytes that a key sends, by its name in upper case. The names are ENTER,
 // SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT, LEFT, CTRL_C,
-// CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It reports false for any other name.
+// CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It returns false for any other name.
 //
-// The encodings are xterm's in normal cursor mode; SHIFT_ENTER is the CSI u
-// form, which agent CLIs read as a new line that does not submit.
+// The encodings are xterm's in normal cursor mode. SHIFT_ENTER is the CSI u form, which
+// agent CLIs read as a new line that does not submit.
 func Key(name string) ([]byte, bool) {
 	s := keyBytes(name)
 	return []byte(s), s != ""
@@ -62,8 +62,8 @@ func keyBytes(name string) string {
 	return ""
 }
 
-// Paste returns the bytes that enter text as a paste, between the markers of
-// mode 2004 if bracketed, without what Plain takes out.
+// Paste returns the bytes that type text as a paste. They are without what Plain removes,
+// and between the markers of mode 2004 if bracketed.
 func Paste(text string, bracketed bool) []byte {
 	text = Plain(text)
 	if bracketed {
@@ -72,9 +72,9 @@ func Paste(text string, bracketed bool) []byte {
 	return []byte(text)
 }
 
-// Plain is a text without what could end a paste early or act as a key: the end
-// marker, and all control characters except new line and tab. Bytes that are not
-// UTF-8 become U+FFFD.
+// Plain returns a text without what could end a paste early or act as a key. It removes
+// the end marker, and all control characters except new line and tab. Invalid UTF-8
+// becomes U+FFFD.
 func Plain(text string) string {
 	text = strings.ReplaceAll(text, PasteEnd, "")
 	return strings.Map(func(r rune) rune {

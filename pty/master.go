@@ -7,21 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the holder needs of the master beyond Read and Write: it reads and
-// journals in one step, and must know of bytes that nobody has read yet.
+// The holder needs more of the master than Read and Write. It reads and journals in one
+// step, and must know of bytes that are not read yet.
 
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline ends a Read that waits, and those to come, at a time; the
-// zero time takes that back.
+// SetReadDeadline ends a pending Read and all later ones at a time. The zero time removes
+// the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
 // SetWriteDeadline ends a Write that waits for a program which does not read.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
-// Readable tells whether the program has written something that has not been
-// read yet. It does not wait.
+// Readable reports whether the program has written output that has not been read yet. It
+// does not wait.
 func (t *Terminal) Readable() bool {
 	raw, err := t.master.SyscallConn()
 	if err != nil {

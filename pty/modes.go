@@ -27,7 +27,7 @@ const (
 	modeAltScreen
 )
 
-// Only one of each of these is on at a time.
+// Only one mode of each of these groups is on at a time.
 const (
 	mouseEvents   = modeMouseX10 | modeMouseClick | modeMouseDrag | modeMouseMotion
 	mouseEncoding = modeMouseSGR | modeMousePixels
@@ -35,8 +35,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable is each mode by its bit's number: its name, and its number in
-// CSI ? h and l, or in CSI h and l if ansi; 0: set in another way.
+// modeTable lists the modes by the number of their bit, each with its name and its
+// number. The number is that of CSI ? h and l, or of CSI h and l if ansi; 0: set in
+// another way.
 var modeTable = [...]struct {
 	name   Mode
 	number int
@@ -72,7 +73,7 @@ func (s *modeSet) set(m modeSet, on bool) {
 	}
 }
 
-// names is every mode and whether it is set.
+// names returns every mode and whether it is set.
 func (s modeSet) names() map[string]bool {
 	out := make(map[string]bool, len(modeTable))
 	for i, m := range modeTable {
@@ -81,7 +82,7 @@ func (s modeSet) names() map[string]bool {
 	return out
 }
 
-// modeNumber is the mode with that number; 0 if it is not known.
+// modeNumber returns the mode with a number; 0 if it is not known.
 func modeNumber(number int, ansi bool) modeSet {
 	for i, m := range modeTable {
 		if number != 0 && m.number == number && m.ansi == ansi {
@@ -117,7 +118,7 @@ func (c *Core) setPrivateModes(on bool) {
 
 func (c *Core) setPrivateMode(number int, on bool) {
 	switch number {
-	case 2: // DECANM: only the way back from VT52, which resets the charsets
+	case 2: // DECANM: only the return from VT52, which resets the charsets
 		if on {
 			c.charsets = [4]byte{'B', 'B', 'B', 'B'}
 		}
@@ -144,7 +145,8 @@ func (c *Core) setPrivateMode(number int, on bool) {
 	}
 }
 
-// setAltMode switches between the screens; 1048 and 1049 also keep the cursor.
+// setAltMode switches between the screens. Modes 1048 and 1049 also save and restore the
+// cursor.
 func (c *Core) setAltMode(number int, on bool) {
 	keepCursor := number == 1048 || number == 1049
 	if on && keepCursor {
@@ -163,10 +165,10 @@ func (c *Core) setAltMode(number int, on bool) {
 	}
 }
 
-// maxKeyboard bounds the stack of kitty keyboard flags, as kitty does.
+// maxKeyboard bounds the stack of kitty keyboard flags, as in kitty.
 const maxKeyboard = 8
 
-// keyboardFlags are the kitty keyboard flags in force.
+// keyboardFlags returns the kitty keyboard flags in force.
 func (b *buffer) keyboardFlags() uint8 {
 	if len(b.keyboard) == 0 {
 		return 0
@@ -191,7 +193,7 @@ func (c *Core) popKeyboard(n int) {
 	c.updateKeyboardMode()
 }
 
-// setKeyboard is CSI = flags ; how u: 1 sets, 2 adds, 3 takes away.
+// setKeyboard is CSI = flags ; how u: 1 sets, 2 adds, 3 removes.
 func (c *Core) setKeyboard(flags, how int) {
 	b := c.buf
 	if len(b.keyboard) == 0 {

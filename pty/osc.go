@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// osc executes an operating system command: a number, and its text after a
-// semicolon.
+// osc executes an operating system command: a number, and its text after a semicolon.
 func (c *Core) osc(data []byte) {
 	number, text, ok := oscNumber(data)
 	if !ok {
@@ -51,8 +50,8 @@ func oscNumber(data []byte) (number int, text string, ok bool) {
 	return number, string(rest), len(head) > 0
 }
 
-// programStatus is the Program Status Protocol, revision 0.4: a query is
-// answered with itself, the rest is for whoever watches.
+// programStatus handles the Program Status Protocol, revision 0.4. It answers a query
+// with the query itself, and passes anything else on as a notice.
 func (c *Core) programStatus(text string) {
 	if text == "?" {
 		c.reply("\x1b]7501;?\x1b\\")
@@ -61,8 +60,8 @@ func (c *Core) programStatus(text string) {
 	c.notice(NoticeStatus, text)
 }
 
-// conEmu is OSC 9: progress, or the text of a notification. ConEmu's other
-// numbered commands mean nothing here.
+// conEmu handles OSC 9: progress, or the text of a notification. ConEmu's other numbered
+// commands have no effect here.
 func (c *Core) conEmu(text string) {
 	command, rest, _ := strings.Cut(text, ";")
 	switch command {
@@ -74,8 +73,8 @@ func (c *Core) conEmu(text string) {
 	}
 }
 
-// kittyNotification is OSC 99: key=value pairs, then a title or body. Queries,
-// icons, buttons and the closing of notifications say nothing.
+// kittyNotification handles OSC 99: key=value pairs, then a title or body. It ignores
+// queries, icons, buttons and the closing of notifications.
 func (c *Core) kittyNotification(text string) {
 	meta, body, _ := strings.Cut(text, ";")
 	for pair := range strings.SplitSeq(meta, ":") {
@@ -93,8 +92,8 @@ func (c *Core) kittyNotification(text string) {
 	}
 }
 
-// hyperlink is OSC 8. Only web addresses are kept: others could start programs
-// on the viewer's machine.
+// hyperlink handles OSC 8. It keeps only web addresses: other targets could start
+// programs on the viewer's machine.
 func (c *Core) hyperlink(text string) {
 	_, target, ok := strings.Cut(text, ";")
 	if !ok {

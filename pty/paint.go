@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// Paint returns output that makes a terminal of the same size, whatever it
-// showed, show what c shows, and go on like it: cells, cursor, title, modes,
-// scroll region, tab stops, and the normal screen behind the alternate one.
-// What scrolled off is not in it, nor a sequence that is half read: see Between.
-// A blank with more than a background becomes a space of that look.
+// Paint returns output that makes a terminal of the same size look and behave like c,
+// whatever the terminal showed before. It covers cells, cursor, title, modes, scroll
+// region, tab stops, and the normal screen behind the alternate one. It leaves out the
+// history and an incomplete sequence: see Between. A blank with more than a background
+// becomes a space in the same style.
 func (c *Core) Paint() []byte {
 	p := &painter{c: c}
 	p.out = append(p.out, "\x1bc"...)
@@ -27,12 +27,11 @@ func (c *Core) Paint() []byte {
 	return p.out
 }
 
-// Between reports whether the output so far ends between characters and
-// sequences, and not within one.
+// Between reports whether the output so far ends between characters and sequences, and
+// not inside one.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
-// painter writes a screen and keeps account of what a terminal that reads it
-// does.
+// painter writes a screen, and tracks the state of a terminal that reads it.
 type painter struct {
 	c      *Core
 	out    []byte
@@ -47,7 +46,8 @@ func (p *painter) escape(format string, args ...any) {
 	p.before = joinState{}
 }
 
-// nowhere is where the cursor is behind what other terminals may draw wider.
+// nowhere is the unknown position of the cursor after characters that other terminals
+// may draw wider.
 const nowhere = -1
 
 func (p *painter) moveTo(x, y int) {
@@ -71,7 +71,8 @@ func (p *painter) tabs() {
 	}
 }
 
-// buffer paints a screen on an empty one, and sets what goes with it.
+// buffer paints a screen on an empty one, and sets its region, saved cursor and keyboard
+// flags.
 func (p *painter) buffer(b *buffer) {
 	p.x, p.y = -1, -1
 	for y, r := range b.rows {
@@ -88,8 +89,8 @@ func (p *painter) buffer(b *buffer) {
 	p.style(style{})
 }
 
-// row paints a row. Where it goes on from the one above, and that one has just
-// been filled, the terminal wraps by itself, and knows that it did.
+// row paints a row. If the row continues the one above, and that one has just been
+// filled, the terminal wraps by itself and records the wrap.
 func (p *painter) row(y int, r *row) {
 	if r.wrapped && p.x == p.c.cols && p.y == y-1 && r.at(0).ch != 0 {
 		p.x, p.y = 0, y
@@ -114,7 +115,7 @@ func (p *painter) row(y int, r *row) {
 	}
 }
 
-// cell paints one character and returns how many cells it takes.
+// cell paints one character and returns the number of its cells.
 func (p *painter) cell(x, y int, in cell) int {
 	p.moveTo(x, y)
 	p.style(in.style)
@@ -125,7 +126,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	text := p.c.appendCell(nil, in.ch)
 	for i, r := range string(text) {
 		after, joined := p.c.props.next(p.before, r)
-		if i == 0 && joined { // with what stands left of it
+		if i == 0 && joined { // it would join what is left of it
 			p.escape("\x1b[%d;%dH", y+1, x+1)
 			after, _ = p.c.props.next(p.before, r)
 		}
@@ -138,7 +139,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	return width
 }
 
-// style has what is printed next look like s.
+// style sets the style of what is printed next to s.
 func (p *painter) style(s style) {
 	if s.link != p.pen.link {
 		target := ""
@@ -158,8 +159,8 @@ func (p *painter) style(s style) {
 	}
 }
 
-// attributeCodes are the parameters of SGR for attributes, each with a
-// semicolon before it.
+// attributeCodes returns the SGR parameters of attributes, each with a semicolon before
+// it.
 func attributeCodes(attr uint16) string {
 	codes := [...]struct {
 		attr uint16
@@ -177,7 +178,7 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode is the same for a colour; base is 38 or 48.
+// colourCode returns the SGR parameters of a colour; base is 38 or 48.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:
@@ -191,7 +192,7 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved has the terminal keep the cursor that DECRC brings back.
+// saved makes the terminal save the cursor that DECRC restores.
 func (p *painter) saved(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
@@ -211,7 +212,7 @@ func (p *painter) saved(b *buffer) {
 	p.x, p.y = -1, -1
 }
 
-// finish sets what the painting itself would have suffered from.
+// finish sets the modes that would have disturbed the painting itself.
 func (p *painter) finish() {
 	c := p.c
 	const later = modeInsert | modeOrigin | modeWrap | modeSynchronized | modeKittyKeyboard | modeAltScreen
@@ -250,8 +251,8 @@ func (p *painter) mode(number int, ansi, on bool) {
 	p.escape("\x1b[%s%d%c", prefix, number, final)
 }
 
-// cursor puts the cursor where it is. While a wrap is pending the last
-// character of the row is printed once more.
+// cursor puts the cursor in its place. While a wrap is pending, it prints the last
+// character of the row once more.
 func (p *painter) cursor() {
 	c, b := p.c, p.c.buf
 	top := 0

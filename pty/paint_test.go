@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alike says where two screens do not look the same, "" when they do. A blank
+// alike describes where two screens look different, "" when they look the same. A blank
 // and a space look the same.
 func alike(got, want *Core) string {
 	g, w := got.View(), want.View()
@@ -30,7 +30,7 @@ func alike(got, want *Core) string {
 	return ""
 }
 
-// painted is a screen that was used before and then read what c paints.
+// painted returns a screen that was used before and then read the output of Paint.
 func painted(c *Core) *Core {
 	out := New(c.cols, c.rows)
 	_, _ = out.Write([]byte("\x1b[?1049h\x1b[4h\x1b[3;7r\x1b(0something else\x1b[1;7m"))
@@ -103,7 +103,8 @@ func TestWhatIsHardToPaint(t *testing.T) {
 		"protected":                "\x1b[1\"qsafe\x1b[0\"q loose\x1b[1\"q",
 		"a pen that is on":         "\x1b[1;4;35m\x1b]8;;https://example.com/\a",
 	} {
-		for _, then := range []string{"Z", "\x1b8Q", "\r\n\tY\n\n", "\x1b[?1049lback\x1b8N", "\x1b[?2J", "\x1b[?6l\x1b[99;99Hm\x1b[<1u"} {
+		for _, then := range []string{"Z", "\x1b8Q", "\r\n\tY\n\n", "\x1b[?1049lback\x1b8N", "\x1b[?2J",
+			"\x1b[?6l\x1b[99;99Hm\x1b[<1u"} {
 			c := New(10, 4)
 			_, _ = c.Write([]byte(out))
 			again := painted(c)
@@ -120,8 +121,8 @@ func TestWhatIsHardToPaint(t *testing.T) {
 	}
 }
 
-// TestPaintedLinesAreWrappedAnew: a terminal that gets wider joins what it had
-// wrapped, and so it does with what was painted.
+// TestPaintedLinesAreWrappedAnew: a terminal that becomes wider joins the rows that it
+// had wrapped, and painted rows in the same way.
 func TestPaintedLinesAreWrappedAnew(t *testing.T) {
 	t.Parallel()
 	c := New(10, 4)

@@ -1,7 +1,7 @@
 package pty
 
-// parseState is where in an escape sequence the output is: the states of
-// Paul Williams' VT500 parser, with CSI and DCS parameters read alike.
+// parseState is the position in an escape sequence. The states are those of Paul
+// Williams' VT500 parser, with the parameters of CSI and DCS read in the same states.
 type parseState uint8
 
 const (
@@ -13,30 +13,30 @@ const (
 	paramsSkip // malformed: ignored up to its final byte
 	oscText
 	dcsText
-	skipText // SOS, PM, APC, and DCS nobody reads
+	skipText // SOS, PM, APC, and DCS that are not supported
 )
 
 const (
 	maxParams = 32
-	maxParam  = 65535    // as real terminals; larger ones count as this
-	maxString = 64 << 10 // bytes of an OSC or DCS; longer ones are ignored whole
-	maxInter  = 2        // intermediate bytes that mean anything
+	maxParam  = 65535    // as in real terminals; larger ones count as this
+	maxString = 64 << 10 // bytes of an OSC or DCS; longer ones are ignored completely
+	maxInter  = 2        // intermediate bytes that have a meaning
 )
 
-// A parser holds what is between two bytes.
+// A parser holds the state between two bytes.
 type parser struct {
 	state parseState
 
 	// An incomplete UTF-8 character.
 	need uint8 // bytes missing
-	low  rune  // the least value of that length
+	low  rune  // the smallest value of that length
 	char rune
 
 	// An incomplete CSI or DCS, or the header of the DCS being read.
 	dcs    bool
 	prefix byte // one of < = > ?
 	inter  [maxInter]byte
-	inters int // may be more than maxInter: then it is ignored
+	inters int // if more than maxInter, the sequence is ignored
 	param  [maxParams]int32
 	given  int    // parameters begun
 	subs   uint32 // bit i: param[i] came after a colon; its value is -1 if left out
@@ -44,11 +44,11 @@ type parser struct {
 	str     []byte // of an OSC or DCS
 	tooLong bool
 	lastStr byte // of any string, to find U+009C
-	bell    bool // BEL ended it
+	bell    bool // BEL ended the string
 }
 
-// Feed takes a program's output up to the end of a frame and returns how many
-// bytes that were.
+// Feed takes a program's output up to the end of a frame and returns the number of bytes
+// taken.
 func (c *Core) Feed(p []byte) int {
 	for i := 0; i < len(p); {
 		if c.state == ground {
@@ -70,8 +70,8 @@ func (c *Core) Feed(p []byte) int {
 	return len(p)
 }
 
-// printRun prints the printable ASCII and the whole three-byte characters (all
-// of box drawing, most of CJK) that p begins with, and returns their length.
+// printRun prints the printable ASCII and the whole three-byte characters (all of box
+// drawing, most of CJK) at the beginning of p. It returns their length.
 func (c *Core) printRun(p []byte) int {
 	if c.need > 0 {
 		return 0
@@ -97,7 +97,7 @@ func (c *Core) step(b byte) {
 		c.stepHigh(b)
 		return
 	}
-	c.need = 0 // a character cut short is dropped
+	c.need = 0 // an incomplete character is dropped
 	switch b {
 	case 0x1b:
 		c.endString(true)
@@ -113,7 +113,7 @@ func (c *Core) step(b byte) {
 		switch {
 		case b < ' ':
 			c.control(b)
-		case b < 0x7f: // after a character cut short
+		case b < 0x7f: // after an incomplete character
 			c.printASCII([]byte{b})
 		}
 	case escape, escapeMore:
@@ -166,8 +166,8 @@ func (c *Core) stepHigh(b byte) {
 	}
 }
 
-// character takes a character that UTF-8 wrote in more than one byte. Overlong
-// forms, surrogates, byte order marks and what is beyond Unicode are dropped.
+// character takes a character of more than one byte in UTF-8. It drops overlong forms,
+// surrogates, byte order marks and values beyond Unicode.
 func (c *Core) character(r, low rune) {
 	switch {
 	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
@@ -271,7 +271,7 @@ func (c *Core) nextParam(sub bool) {
 	c.given++
 }
 
-// count is the number of parameters, at least one, those after colons left out.
+// count returns the number of parameters, at least one, without those after colons.
 func (c *Core) count() int {
 	n := 1
 	for i := 1; i < min(c.given, maxParams); i++ {
@@ -282,7 +282,7 @@ func (c *Core) count() int {
 	return n
 }
 
-// arg is parameter i, counted as count does; def if it is 0 or not there.
+// arg returns parameter i, counted as in count; def if it is 0 or not there.
 func (c *Core) arg(i, def int) int {
 	at := i
 	if c.subs != 0 {
@@ -311,7 +311,7 @@ func (c *Core) final(b byte) {
 		c.startString(skipText)
 	case c.dcs:
 		c.startString(dcsText)
-		c.prefix = b // the parameters and their prefix mean nothing to the DCS read here
+		c.prefix = b // the DCS read here have no use for parameters and their prefix
 	case !skip:
 		c.csi(b)
 		c.before = joinState{}
@@ -335,7 +335,7 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString acts on the OSC or DCS that ends, if it ends well.
+// endString acts on the OSC or DCS that ends, unless it was aborted.
 func (c *Core) endString(well bool) {
 	state := c.state
 	if state != oscText && state != dcsText {

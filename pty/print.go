@@ -15,7 +15,7 @@ func (c *Core) print(r rune) {
 	if c.buf.x+width-was > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if width == 2 { // no room for it, nor for what would join it
+			if width == 2 { // there is no room for it, nor for a character that would join it
 				c.before = joinState{}
 				return
 			}
@@ -30,8 +30,8 @@ func (c *Core) print(r rune) {
 	c.set(r, width)
 }
 
-// wrap moves the cursor to the next row, with the last cells of this one that
-// hold the cluster which became too wide for it.
+// wrap moves the cursor to the next row. It takes along the last cells of this row that
+// hold the cluster which became too wide.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -51,8 +51,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster left of the cursor, which gets wider by
-// grow, or narrower by a cell.
+// join adds r to the cluster left of the cursor. grow is how many cells wider the cluster
+// becomes; it may be negative.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -81,7 +81,7 @@ func (c *Core) join(r rune, grow int) {
 	}
 }
 
-// set writes r into the cells at the cursor, which there is room for.
+// set writes r into the cells at the cursor. There must be room for it.
 func (c *Core) set(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -102,7 +102,8 @@ func (c *Core) set(r rune, width int) {
 	b.x += width
 }
 
-// printASCII puts printable ASCII at the cursor: print, for most of the bytes.
+// printASCII puts printable ASCII at the cursor. It is a fast form of print for most of
+// the output.
 func (c *Core) printASCII(p []byte) {
 	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.before.kind == kindPrepend {
 		for _, ch := range p {
@@ -135,10 +136,10 @@ func (c *Core) printASCII(p []byte) {
 	}
 }
 
-// lineDrawing is what ` to ~ stand for in charset 0, DEC Special Graphics.
+// lineDrawing are the characters for ` to ~ in charset 0, DEC Special Graphics.
 const lineDrawing = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
 
-// translate is the character that ch stands for in the charset in use.
+// translate returns the character for ch in the charset in use.
 func (c *Core) translate(ch byte) rune {
 	switch set := c.charsets[c.gl]; {
 	case set == 'A' && ch == '#':

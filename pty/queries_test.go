@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A query is what an agent CLI asks, and what it has to be told.
+// A query is what an agent CLI asks its terminal, and the expected answer.
 type query struct{ name, ask, answer string }
 
-// agentQueries are all queries that agent CLIs were seen to send, by what sends
-// them, on a screen of 120x40 with the cursor at home.
+// agentQueries are all queries that agent CLIs were seen to send, by their sender, on a
+// screen of 120x40 with the cursor at home.
 func agentQueries() map[string][]query {
 	var (
 		da1       = query{"DA1", "\x1b[c", "\x1b[?1;2c"}
@@ -38,13 +38,15 @@ func agentQueries() map[string][]query {
 		"opencode": {foregr, backgr, version, cpr, capName, pixels,
 			{"DECRQM 2027", "\x1b[?2027$p", "\x1b[?2027;2$y"}, {"DECRQM 2031", "\x1b[?2031$p", "\x1b[?2031;2$y"},
 			{"DECRQM 1004", "\x1b[?1004$p", "\x1b[?1004;2$y"}, {"DECRQM 2004", "\x1b[?2004$p", "\x1b[?2004;2$y"},
-			frames, keyboard, noPicture, {"OSC 99: silence means no", "\x1b]99;i=n:p=?;\x1b\\", ""}, window, colour0, {"colour scheme", "\x1b[?996n", "\x1b[?997;1n"}, da1},
-		"others": {{"DA2", "\x1b[>c", "\x1b[>0;276;0c"}, {"DSR 5", "\x1b[5n", "\x1b[0n"}, {"XTWINOPS 18", "\x1b[18t", "\x1b[8;40;120t"}},
+			frames, keyboard, noPicture, {"OSC 99: silence means no", "\x1b]99;i=n:p=?;\x1b\\", ""}, window, colour0,
+			{"colour scheme", "\x1b[?996n", "\x1b[?997;1n"}, da1},
+		"others": {{"DA2", "\x1b[>c", "\x1b[>0;276;0c"}, {"DSR 5", "\x1b[5n", "\x1b[0n"},
+			{"XTWINOPS 18", "\x1b[18t", "\x1b[8;40;120t"}},
 	}
 }
 
-// TestEachQueryIsAnsweredOnceInOrder asks all that an agent CLI asks at once,
-// with other output between, in writes of several sizes.
+// TestEachQueryIsAnsweredOnceInOrder sends all queries of an agent CLI at once, with
+// other output between them, in writes of several sizes.
 func TestEachQueryIsAnsweredOnceInOrder(t *testing.T) {
 	t.Parallel()
 	for name, list := range agentQueries() {
@@ -74,8 +76,8 @@ func TestEachQueryIsAnsweredOnceInOrder(t *testing.T) {
 	}
 }
 
-// TestFetchedAnswersAreNotGivenAgain fetches between queries, and keeps the
-// screen and restores it before and after.
+// TestFetchedAnswersAreNotGivenAgain fetches the answers between queries, and restores a
+// snapshot before and after.
 func TestFetchedAnswersAreNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	for name, list := range agentQueries() {
@@ -99,7 +101,7 @@ func TestFetchedAnswersAreNotGivenAgain(t *testing.T) {
 	}
 }
 
-// TestAStormOfQueriesIsBounded asks 100,000 times with nobody reading.
+// TestAStormOfQueriesIsBounded asks 100,000 times while nobody fetches the answers.
 func TestAStormOfQueriesIsBounded(t *testing.T) {
 	const (
 		times = 100_000
@@ -138,7 +140,7 @@ func TestAStormOfQueriesIsBounded(t *testing.T) {
 	}
 }
 
-// liveHeap is what is in use after a collection, in bytes.
+// liveHeap returns the bytes in use after a collection.
 func liveHeap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -1,6 +1,6 @@
 package pty
 
-// repeat is REP: prints the character just printed n more times.
+// repeat is REP: it prints the character just printed n more times.
 func (c *Core) repeat(n int) {
 	b := c.buf
 	width := int(c.before.width)
@@ -36,7 +36,7 @@ func (c *Core) repeat(n int) {
 	}
 }
 
-// standsAlone tells whether two of ch in a row stay two.
+// standsAlone reports whether two of ch in a row stay separate.
 func (c *Core) standsAlone(ch uint32) bool {
 	if ch&cluster == 0 && ch&charMask < 0x80 {
 		return true
@@ -55,8 +55,8 @@ func (c *Core) standsAlone(ch uint32) bool {
 	return true
 }
 
-// printCells prints n times what lead and, if it is wide, a filler hold, as one
-// after the other would.
+// printCells prints a cell n times, with a filler after it if it is wide. The result is
+// the same as that of printing one after the other.
 func (c *Core) printCells(lead cell, width, n int) {
 	b := c.buf
 	for n > 0 {

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// maxReplies bounds the answers that wait to be fetched, in bytes. Further
-// ones are dropped whole.
+// maxReplies bounds the answers that wait to be fetched, in bytes. An answer beyond it is
+// dropped as a whole.
 const maxReplies = 64 << 10
 
-// What the terminal says it is.
+// How the terminal identifies itself.
 const (
-	deviceAttributes    = "\x1b[?1;2c"            // a VT100 with advanced video, as xterm.js says
-	secondaryAttributes = "\x1b[>0;276;0c"        // as xterm.js says
+	deviceAttributes    = "\x1b[?1;2c"            // a VT100 with advanced video, as in xterm.js
+	secondaryAttributes = "\x1b[>0;276;0c"        // as in xterm.js
 	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
 )
 
-// Colours that OSC 10 to 12 report. Nobody may look at the screen, so they only
-// have to say "dark", which is what most agent CLIs take for granted.
+// Colours that OSC 10 to 12 report. Nobody may be looking at the screen, so they only
+// have to mean "dark", which most agent CLIs assume.
 const (
 	foreground = 0xd4d4d4
 	background = 0x1e1e1e
@@ -51,7 +51,7 @@ func (c *Core) query(b byte) {
 	}
 }
 
-// reported is the cursor as CPR counts it: from 1, in origin mode from the top
+// reported returns the cursor as CPR counts it: from 1, and in origin mode from the top
 // of the region.
 func (c *Core) reported() (x, y int) {
 	x, y = min(c.buf.x, c.cols-1)+1, c.buf.y+1
@@ -61,11 +61,11 @@ func (c *Core) reported() (x, y int) {
 	return x, y
 }
 
-// maxTitles bounds the stack of titles, as xterm does.
+// maxTitles bounds the stack of titles, as in xterm.
 const maxTitles = 10
 
-// window is XTWINOPS: sizes, and the stack of titles. Reading the title back
-// is refused, because that types text of the program's choice.
+// window is XTWINOPS: sizes, and the stack of titles. It does not answer queries for the
+// title, because the answer would type text of the program's choice.
 func (c *Core) window(n int) {
 	switch n {
 	case 14, 15:
@@ -113,7 +113,7 @@ func (c *Core) identify(b byte) {
 	}
 }
 
-// What DECRPM says of a mode.
+// States of a mode in DECRPM.
 const (
 	modeUnknown = iota
 	modeSet1
@@ -140,7 +140,7 @@ func (c *Core) reportMode(number int, ansi bool) {
 	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
 }
 
-// fixedMode is what to say of modes that are not switches here.
+// fixedMode returns the state of modes that cannot be switched here.
 func fixedMode(number int, ansi, alt bool) int {
 	switch {
 	case ansi && number == 2: // KAM
@@ -168,7 +168,8 @@ func fixedMode(number int, ansi, alt bool) int {
 	return modeUnknown
 }
 
-// reportPalette answers OSC 4: pairs of an index and "?". Setting is ignored.
+// reportPalette answers OSC 4: pairs of an index and "?". It ignores attempts to set a
+// colour.
 func (c *Core) reportPalette(text string) {
 	for {
 		index, rest, ok := strings.Cut(text, ";")
@@ -183,7 +184,7 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10 to 12; further fields are the next numbers'.
+// reportColours answers OSC 10 to 12. Each further field is for the next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {
@@ -200,7 +201,8 @@ func (c *Core) reportColours(number int, text string) {
 	}
 }
 
-// terminator ends the answer to an OSC as the query ended, as xterm does.
+// terminator returns the end of an answer to an OSC: the same as that of the query, as in
+// xterm.
 func (c *Core) terminator() string {
 	if c.bell {
 		return "\a"
@@ -213,7 +215,7 @@ func rgb(colour int) string {
 	return fmt.Sprintf("rgb:%02x%02x/%02x%02x/%02x%02x", r, r, g, g, b, b)
 }
 
-// paletteColour is colour n of xterm's 256.
+// paletteColour returns colour n of xterm's 256.
 func paletteColour(n int) int {
 	basic := [16]int{
 		0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,

@@ -1,9 +1,9 @@
 package pty
 
-// Resize changes the size in cells. Lines of the normal screen are wrapped
-// anew, as xterm.js does; rows that do not fit go into the history and come
-// back from it. The alternate screen is cut, and shows again what was cut off
-// if it grows before the program has erased it.
+// Resize changes the size in cells. It wraps the lines of the normal screen anew, as
+// xterm.js does. Rows that do not fit go into the history and come back from it. The
+// alternate screen is cut. If it grows before the program has erased it, the part that
+// was cut off comes back.
 func (c *Core) Resize(cols, rows int) {
 	cols, rows = clampSize(cols, rows)
 	if cols == c.cols && rows == c.rows {
@@ -53,19 +53,19 @@ func (c *Core) fitRows(b *buffer) {
 	for len(b.rows) < c.rows {
 		b.rows = append(b.rows, newRow(c.cols))
 	}
-	b.rows = append([]*row(nil), b.rows...) // lets go of the memory of rows dropped
+	b.rows = append([]*row(nil), b.rows...) // frees the memory of dropped rows
 	b.x, b.y = min(b.x, c.cols), min(max(b.y, 0), c.rows-1)
 	b.saved.x, b.saved.y = min(b.saved.x, c.cols-1), min(b.saved.y, c.rows-1)
 	b.top, b.bottom = 0, c.rows-1
 	b.touch(0, c.rows)
 }
 
-// bounded cuts what a smaller screen hides to the most a screen can show.
+// bounded limits the rows that a smaller screen hides to the most a screen can show.
 func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
 
-// hideTop takes the top row away.
+// hideTop removes the top row.
 func (c *Core) hideTop(b *buffer) {
 	if b == &c.main {
 		c.keep(b.rows[:1])
@@ -78,9 +78,9 @@ func (c *Core) hideTop(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// showTop brings a row back above the top one. On the normal screen it does so
-// only while nothing is below the cursor, as xterm does: programs that draw
-// there expect new rows at the bottom.
+// showTop brings a row back above the top one. On the normal screen it does so only while
+// nothing is below the cursor, as in xterm. Programs that draw there expect new rows at
+// the bottom.
 func (c *Core) showTop(b *buffer) bool {
 	var top *row
 	if b != &c.main {
@@ -108,9 +108,9 @@ func (c *Core) showTop(b *buffer) bool {
 	return true
 }
 
-// rowOf is text in a row as wide as the screen; false if it is too long.
+// rowOf returns text in a row as wide as the screen; false if it is too long.
 func (c *Core) rowOf(text string) (*row, bool) {
-	line := New(c.cols, 1) // its own clusters: they are copied over below
+	line := New(c.cols, 1) // has its own clusters, which are copied over below
 	_, _ = line.Write([]byte(text))
 	if line.history.lines > 0 {
 		return nil, false
@@ -125,7 +125,7 @@ func (c *Core) rowOf(text string) (*row, bool) {
 	return r, true
 }
 
-// resized is r with cols cells: cut, or made longer with what was cut off.
+// resized returns r with cols cells: cut, or extended with the cells that were cut off.
 func (r *row) resized(cols int) *row {
 	all := r.whole()
 	if r.full != nil {
@@ -143,7 +143,7 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// merge writes what is shown over what was there before r was cut.
+// merge writes the visible cells over those from before r was cut.
 func (r *row) merge() {
 	shown := len(r.cells)
 	edge := r.full[shown-1]
@@ -165,7 +165,7 @@ func (b *buffer) crop(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A span is a line that a program wrote, of one row or of several that wrap.
+// A span is a line that a program wrote, in one row or in several that wrap.
 type span struct {
 	cells  []cell
 	cursor int // place of the cursor in it; -1 if it is not there
@@ -224,7 +224,7 @@ func (c *Core) spans(b *buffer) []span {
 	return out
 }
 
-// cut is how many of cells fit into a row without halving a wide character.
+// cut returns how many of cells fit into a row without halving a wide character.
 func cut(cells []cell, cols int) int {
 	n := min(len(cells), cols)
 	if n < len(cells) && cells[n].ch&filler != 0 {

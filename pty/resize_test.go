@@ -26,8 +26,10 @@ func TestResize(t *testing.T) {
 		{"text below the cursor stays", "1\r\n2\r\n3\r\n4\x1b[3H", 8, 2, "1|2|--|3|4", 0, 0},
 		{"a cursor right of the text gets no pending wrap", "ab\x1b[8G", 4, 4, "--|ab", 3, 0},
 		{"new rows are below the text", "ab", 8, 6, "--|ab", 2, 0},
-		{"the history comes back above a cursor at the bottom", "1\r\n2\r\n3\r\n4\r\n5\r\n漢e\u0301", 8, 5, "1|--|2|3|4|5|漢e\u0301", 3, 4},
-		{"a wrap more than fits goes into the history", "abcdefgh\r\nijklmnop\r\n3\r\n4", 4, 4, "abcd|efgh|--|ijkl|mnop|3|4", 1, 3},
+		{"the history comes back above a cursor at the bottom", "1\r\n2\r\n3\r\n4\r\n5\r\n漢e\u0301", 8, 5,
+			"1|--|2|3|4|5|漢e\u0301", 3, 4},
+		{"a wrap more than fits goes into the history", "abcdefgh\r\nijklmnop\r\n3\r\n4", 4, 4,
+			"abcd|efgh|--|ijkl|mnop|3|4", 1, 3},
 		{"no size is too small", "漢字", 0, -1, "漢|--|字", 2, 0},
 	}
 	for _, tt := range tests {
@@ -80,8 +82,8 @@ func TestAlternateScreenComesBackWhenItGrows(t *testing.T) {
 	}
 }
 
-// TestNoTextIsLostByResizing draws words, resizes at random, and looks for all
-// of them in the history and on the screen.
+// TestNoTextIsLostByResizing draws words, resizes at random, and looks for all words in
+// the history and on the screen.
 func TestNoTextIsLostByResizing(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -1,19 +1,18 @@
 package pty
 
-// A row is one line of the grid. Only its first cells are in memory, those
-// right of them all look like rest: so that to erase a row, or a screen, costs
-// the same whatever its size.
+// A row is one line of the grid. Only its first cells are in memory. The cells right of
+// them all equal rest. So erasing a row or a screen costs the same whatever its size.
 type row struct {
 	cells   []cell // at most cols
 	rest    cell   // a narrow character, or blank
 	full    []cell // on the alternate screen: the cells before it was made narrower
 	cols    int
-	wrapped bool   // goes on from the row above
-	known   knower // who has seen what it shows; a write sets it to 0
-	text    string // what it shows, for knownByText
+	wrapped bool   // continues the row above
+	known   knower // who has seen its present content; a write sets it to 0
+	text    string // its text, for knownByText
 }
 
-// A knower is one who need not look at a row again until it is written to.
+// A knower is a reader that can skip a row until it is written to.
 type knower uint8
 
 // The knowers.
@@ -26,7 +25,7 @@ func newRow(cols int) *row {
 	return &row{cols: cols}
 }
 
-// at is cell x, which there is.
+// at returns cell x, which must exist.
 func (r *row) at(x int) cell {
 	if x < len(r.cells) {
 		return r.cells[x]
@@ -34,7 +33,7 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// need is the first n cells or more, to be changed.
+// need returns the first n cells or more, for changes.
 func (r *row) need(n int) []cell {
 	old := len(r.cells)
 	r.reach(n)
@@ -44,7 +43,7 @@ func (r *row) need(n int) []cell {
 	return r.cells
 }
 
-// reach has at least n cells in memory. What new ones hold is left open.
+// reach brings at least n cells into memory. The content of new ones is undefined.
 func (r *row) reach(n int) {
 	switch {
 	case n <= len(r.cells):
@@ -57,7 +56,7 @@ func (r *row) reach(n int) {
 	}
 }
 
-// span is n cells from x, all of them to be overwritten.
+// span returns n cells from x, all of which the caller must overwrite.
 func (r *row) span(x, n int) []cell {
 	if x > len(r.cells) {
 		r.need(x)
@@ -66,7 +65,7 @@ func (r *row) span(x, n int) []cell {
 	return r.cells[x : x+n]
 }
 
-// clear makes all cells b.
+// clear sets all cells to b.
 func (r *row) clear(b cell) {
 	if len(r.cells) == 0 && r.rest == b && !r.wrapped && r.full == nil {
 		return
@@ -77,12 +76,12 @@ func (r *row) clear(b cell) {
 	}
 }
 
-// cut makes the cells from x on b; those before x are in memory.
+// cut sets the cells from x on to b. The cells before x must be in memory.
 func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.full, r.known = r.cells[:x], b, nil, 0
 }
 
-// used is the number of cells up to the last one written to.
+// used returns the number of cells up to the last one written to.
 func (r *row) used() int {
 	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
@@ -95,8 +94,8 @@ func (r *row) used() int {
 	return 0
 }
 
-// fill blanks the cells from x to end, and what is left of wide characters
-// cut at either side.
+// fill sets the cells from x to end to b, and also the other half of a wide character
+// that is cut at either side.
 func (r *row) fill(x, end int, b cell) {
 	end = min(end, r.cols)
 	if x >= end {
@@ -127,7 +126,7 @@ func (r *row) fill(x, end int, b cell) {
 	}
 }
 
-// fillUnprotected is fill that leaves what DECSCA protects.
+// fillUnprotected is fill without the cells that DECSCA protects.
 func (r *row) fillUnprotected(x, end int, b cell) {
 	end = min(end, r.cols)
 	known := min(end, len(r.cells))
@@ -144,7 +143,7 @@ func (r *row) fillUnprotected(x, end int, b cell) {
 	}
 }
 
-// split blanks both halves of a wide character that x would cut in two.
+// split sets both halves of a wide character that x would cut in two to b.
 func (r *row) split(x int, b cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
 		r.cells[x-1] = b
@@ -152,7 +151,7 @@ func (r *row) split(x int, b cell) {
 	}
 }
 
-// insert shifts the cells from x to the right by n and blanks the gap.
+// insert shifts the cells from x to the right by n and fills the gap with b.
 func (r *row) insert(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -177,7 +176,7 @@ func (r *row) insert(x, n int, b cell) {
 	}
 }
 
-// remove shifts the cells right of x to the left by n and blanks the end.
+// remove shifts the cells right of x to the left by n and fills the end with b.
 func (r *row) remove(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -202,12 +201,13 @@ func (r *row) remove(x, n int, b cell) {
 	}
 }
 
-// whole makes sure that all cells are in memory, and returns them.
+// whole brings all cells into memory and returns them.
 func (r *row) whole() []cell {
 	return r.need(r.cols)
 }
 
-// looksLike tells, if it can at a glance, that r and other show the same text.
+// looksLike reports whether r and other show the same text. It only checks rows without
+// cells in memory, and returns false for others.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

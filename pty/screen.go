@@ -6,54 +6,55 @@ import (
 	"coleo.dev"
 )
 
-// Screen is what a terminal emulator shows of a program's output. Every
-// emulator of this package satisfies it.
+// Screen is the emulated terminal screen of a program's output. Every emulator of this
+// package implements it.
 //
-// No method fails, blocks or panics, whatever bytes were written, and memory
-// is bounded. What a Screen shows depends on the bytes alone, not on how they
-// were cut into writes. A Screen is used by one goroutine at a time.
+// No method fails, blocks or panics, whatever bytes were written, and memory is bounded.
+// The content of a Screen depends on the bytes alone, not on how they were cut into
+// writes. Only one goroutine at a time may use a Screen.
 type Screen interface {
 	// Write takes a program's output. It takes all of it and returns no error.
 	io.Writer
-	// Feed is Write up to and including the byte that ends a synchronized
-	// update, or all of p if none ends in it; it returns how many bytes it took.
-	// It lets a reader look at every frame that the program meant to be seen.
+	// Feed is Write up to and including the byte that ends a synchronized update, or all
+	// of p if none ends in it. It returns the number of bytes taken. A caller can so look
+	// at every frame that the program meant to show.
 	Feed(p []byte) int
-	// Resize changes the size in cells, clamped to 2x1 .. 1000x1000. No text
-	// gets lost: what no longer fits goes into the history, or comes back when
-	// the screen grows again.
+	// Resize changes the size in cells, clamped to 2x1 .. 1000x1000. No text is lost.
+	// Text that does not fit goes into the history, or comes back when the screen grows
+	// again.
 	Resize(cols, rows int)
 
-	// Size is in cells.
+	// Size returns the size in cells.
 	Size() (cols, rows int)
-	// View is a copy of the whole screen.
+	// View returns a copy of the whole screen.
 	View() coleo.Screen
-	// Row is the text of row y, trailing blanks cut, without fillers after wide
-	// characters; "" if there is no such row.
+	// Row returns the text of row y without trailing blanks and without fillers after
+	// wide characters; "" if there is no such row.
 	Row(y int) string
-	// Cursor is 0-based; x is cols while a wrap is pending.
+	// Cursor returns the 0-based position of the cursor; x is cols while a wrap is
+	// pending.
 	Cursor() (x, y int)
 	// Mode reports whether m is set.
 	Mode(m Mode) bool
-	// History is the last n lines that were scrolled off the top, oldest first.
+	// History returns the last n lines that scrolled off the top, oldest first.
 	History(n int) []string
 
-	// Changed is what became different since the last call.
+	// Changed returns the differences since the last call.
 	Changed() Change
-	// Frame says where in a synchronized update (DEC 2026) the output is.
+	// Frame returns the state of synchronized updates (DEC 2026).
 	Frame() Frame
-	// Replies is what a terminal has to answer to the queries in the output
-	// since the last call, in order; nil if nothing.
+	// Replies returns the terminal's answers to the queries in the output since the last
+	// call, in order; nil if there are none.
 	Replies() []byte
-	// Notices are the things said beside the screen since the last call, in
-	// order. At most 256 are kept: then the oldest are dropped.
+	// Notices returns the program's notices beside the screen since the last call, in
+	// order. At most 256 are kept; then the oldest are dropped.
 	Notices() []Notice
 }
 
-// Change is what differs between two moments of a screen.
+// Change is the difference between two moments of a screen.
 type Change struct {
 	Rows   []int // rows whose text or attributes other than colour differ, ascending
-	Cursor bool  // place or visibility
+	Cursor bool  // position or visibility
 	Title  bool
 	Modes  bool
 }
@@ -63,20 +64,20 @@ func (c Change) Any() bool {
 	return len(c.Rows) > 0 || c.Cursor || c.Title || c.Modes
 }
 
-// Frame tells whether the screen is half drawn.
+// Frame is the state of synchronized updates: whether the screen is half drawn.
 type Frame struct {
 	Open  bool   // a synchronized update has begun and not ended
-	Count uint64 // how many have ended
+	Count uint64 // number of updates that have ended
 }
 
-// Notice is something that the program told its terminal beside the screen:
-// one witness among several, that anything printed can forge.
+// Notice is a message of the program to its terminal beside the screen. It is one witness
+// among several, and anything that prints can forge it.
 type Notice struct {
 	Kind NoticeKind
-	Text string // control characters dropped, at most 4096 bytes
+	Text string // without control characters, at most 4096 bytes
 }
 
-// NoticeKind is what sort of Notice it is.
+// NoticeKind is the kind of a Notice.
 type NoticeKind string
 
 // The kinds of notice.
@@ -90,8 +91,8 @@ const (
 	NoticeBell         NoticeKind = "bell"         // BEL: no text
 )
 
-// Mode is a switch that the program sets in its terminal. Its text is the key
-// in coleo.Screen.Modes.
+// Mode is a switch that the program sets in its terminal. Its text is the key in
+// coleo.Screen.Modes.
 type Mode string
 
 // The modes.
@@ -119,11 +120,11 @@ const (
 	ModeAltScreen      Mode = "alt_screen"         // 47, 1047, 1049
 )
 
-// Colour is a palette entry or an RGB value; 0 is the terminal's default. Two
-// that look different differ.
+// Colour is a palette entry or an RGB value; 0 is the terminal's default. Colours that
+// look different have different values.
 type Colour uint32
 
-// Cell is one character cell with what a View leaves out.
+// Cell is one character cell, with attributes that a View leaves out.
 type Cell struct {
 	Text    string // the character with its combining marks; "" if blank or the right half of a wide one
 	Width   int    // 1 or 2; 0 for the right half of a wide character

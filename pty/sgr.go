@@ -1,6 +1,6 @@
 package pty
 
-// graphics is SGR: how the characters printed from now on look.
+// graphics is SGR: it sets the style of the characters printed from now on.
 func (c *Core) graphics() {
 	n := min(c.given, maxParams)
 	if n == 0 {
@@ -16,14 +16,14 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen is SGR 0, which does not end a link. That it ends protection is
-// xterm.js's way, not DEC's.
+// resetPen is SGR 0. It does not end a link. It ends protection, as in xterm.js but
+// unlike DEC's terminals.
 func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
-// rendition applies parameter i, which has subs of its own after colons, and
-// returns how many parameters after it belong to it.
+// rendition applies parameter i, which has subs subparameters after colons. It returns
+// how many of the parameters after i belong to it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:
@@ -84,10 +84,10 @@ func (c *Core) attribute(p int32) {
 	}
 }
 
-// extendedColour is SGR 38, 48 and 58 at parameter i, written with colons
-// (38:2::r:g:b, 38:2:r:g:b, 38:5:n) or with semicolons (38;2;r;g;b, 38;5;n).
+// extendedColour is SGR 38, 48 and 58 at parameter i, written with colons (38:2::r:g:b,
+// 38:2:r:g:b, 38:5:n) or with semicolons (38;2;r;g;b, 38;5;n).
 func (c *Core) extendedColour(i, subs int) int {
-	var v [6]int32 // the kind of colour and what follows it
+	var v [6]int32 // the kind of colour and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]
 	taken := subs
 	if subs > 0 {
@@ -97,7 +97,7 @@ func (c *Core) extendedColour(i, subs int) int {
 		}
 	}
 	var colour uint32
-	most := 0 // parameters that this kind takes
+	most := 0 // number of parameters of this kind
 	switch v[0] {
 	case 2:
 		colour, most = colourRGB|channel(v[1])<<16|channel(v[2])<<8|channel(v[3]), 4

@@ -13,32 +13,31 @@ import (
 	"unicode/utf8"
 )
 
-// CoreVersion is what Core makes of a program's output, by number: it is
-// raised with every change of what a Core keeps or of how it reads, so that no
-// screen is half one emulator's and half another's.
+// CoreVersion is the version of a Core's state and of how a Core reads output. Every
+// change of either raises it, so that no screen is a mixture of two emulators.
 const CoreVersion = 2
 
-// A snapshot is snapshotMagic, CoreVersion as two bytes and the IEEE CRC-32 of
-// the rest as four, both big-endian, and the state as tape writes it, deflated.
+// A snapshot is snapshotMagic, CoreVersion as two bytes, the IEEE CRC-32 of the rest as
+// four, and the deflated state as tape writes it. Both numbers are big-endian.
 const (
 	snapshotMagic  = "coleo screen\n"
 	snapshotHeader = len(snapshotMagic) + 2 + 4
 )
 
-// ErrSnapshotVersion is Restore's error for a snapshot of another CoreVersion.
+// ErrSnapshotVersion is the error of Restore for a snapshot of another CoreVersion.
 var ErrSnapshotVersion = errors.New("the snapshot is of another emulator version")
 
-// errSnapshot is for what no Core wrote.
+// errSnapshot is the error for data that no Core wrote.
 var errSnapshot = errors.New("the snapshot is damaged")
 
-// Snapshot is the complete state, a sequence that is half read and replies and
-// notices not fetched yet included; only what Changed compares with is left
-// out. It is for Restore of the same CoreVersion.
+// Snapshot returns the complete state, including an incomplete sequence and replies and
+// notices not fetched yet. It leaves out only the state with which Changed compares. It
+// is for Restore of the same CoreVersion.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
 
-// body is what tape writes of c.
+// body returns the state of c as tape writes it.
 func (c *Core) body() []byte {
 	t := &tape{}
 	c.walk(t)
@@ -50,7 +49,7 @@ func sealSnapshot(body []byte) []byte {
 	var out bytes.Buffer
 	out.Write(make([]byte, snapshotHeader))
 	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err == nil { // always: the level is a constant
+	if err == nil { // always nil: the level is a constant
 		_, _ = w.Write(body)
 		_ = w.Close()
 	}
@@ -61,11 +60,10 @@ func sealSnapshot(body []byte) []byte {
 	return data
 }
 
-// Restore is the screen that Snapshot was called on: what is written to it
-// next shows as it would have there. Its first Changed is everything. The
-// error is ErrSnapshotVersion for a snapshot of another CoreVersion, and
-// another one for what is cut, damaged or no snapshot; memory stays within
-// what a screen may take.
+// Restore returns the screen that Snapshot was called on. Output written to it has the
+// same effect as there. Its first Changed returns everything. The error wraps
+// ErrSnapshotVersion for a snapshot of another CoreVersion. There is another error for
+// data that is cut, damaged or no snapshot. Memory stays within that of a screen.
 func Restore(data []byte) (*Core, error) {
 	if len(data) < snapshotHeader || string(data[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, errors.New("restore screen: no snapshot")
@@ -89,7 +87,7 @@ func Restore(data []byte) (*Core, error) {
 	return c, nil
 }
 
-// walk takes all fields of c past t, which writes or reads them.
+// walk passes all fields of c to t, which writes or reads them.
 func (c *Core) walk(t *tape) {
 	number(t, &c.cols, minCols, maxSize)
 	number(t, &c.rows, minRows, maxSize)
@@ -130,7 +128,7 @@ func (c *Core) walk(t *tape) {
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
-	if p.need == 0 { // of the last character, if it was read by the byte
+	if p.need == 0 { // they are of the last character, if that was read byte by byte
 		p.low, p.char = 0, 0
 	}
 	number(t, &p.low, 0, 0x10000)
@@ -152,7 +150,7 @@ func (p *parser) walk(t *tape) {
 	t.flag(&p.bell)
 }
 
-// walk takes a screen of c past t.
+// walk passes a screen of c to t.
 func (b *buffer) walk(t *tape, c *Core) {
 	number(t, &b.x, 0, int64(c.cols))
 	number(t, &b.y, 0, int64(c.rows)-1)
@@ -180,7 +178,7 @@ func walkRow(t *tape, p **row) {
 	(*p).walk(t)
 }
 
-// walk leaves out cells at the end that look like the rest.
+// walk leaves out cells at the end that equal the rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
 	t.flag(&r.wrapped)
@@ -220,8 +218,8 @@ func (s *style) walk(t *tape) {
 // maxLine bounds a line of the history, in bytes: a row of clusters.
 const maxLine = maxSize * (maxCluster + utf8.UTFMax)
 
-// mostChunks is above what the bounds of the history come to: all chunks but
-// the last are full.
+// mostChunks is above the number of chunks within the bounds of the history: all chunks
+// but the last are full.
 const mostChunks = historyLines/chunkLines + historyBytes/historyChunk + 8
 
 func (h *history) walk(t *tape) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// restored is a copy of c made from its snapshot.
+// restored returns a copy of c made from its snapshot.
 func restored(t testing.TB, c *Core) *Core {
 	t.Helper()
 	r, err := Restore(c.Snapshot())
@@ -22,7 +22,7 @@ func restored(t testing.TB, c *Core) *Core {
 	return r
 }
 
-// same compares all that two screens show and keep.
+// same compares everything that two screens show and keep.
 func same(t testing.TB, got, want *Core, when string) {
 	t.Helper()
 	if a, b := everything(got), everything(want); !reflect.DeepEqual(a, b) {
@@ -40,8 +40,8 @@ func same(t testing.TB, got, want *Core, when string) {
 	}
 }
 
-// cuts are places in a recording's output: spread over it, most of them within
-// the next sequence.
+// cuts returns places in a recording's output. They are spread over it, and most are
+// inside the next sequence.
 func cuts(cast *Cast) []int {
 	var all []byte
 	for _, e := range cast.Events {
@@ -62,8 +62,8 @@ func cuts(cast *Cast) []int {
 	return slices.Compact(out)
 }
 
-// TestRestoredScreensGoOn cuts every recording at several places: a screen
-// restored there ends as the one that was never cut.
+// TestRestoredScreensGoOn cuts every recording at several places. A screen restored there
+// must end like one that was never cut.
 func TestRestoredScreensGoOn(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordings(t) {
@@ -105,7 +105,7 @@ func playAll(screens []*Core, e CastEvent) {
 	}
 }
 
-// TestRestoredInTheMiddleOfAnything cuts what is hard to keep at every byte.
+// TestRestoredInTheMiddleOfAnything cuts sequences that are hard to keep at every byte.
 func TestRestoredInTheMiddleOfAnything(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]string{
@@ -193,7 +193,8 @@ func TestRestoreRefuses(t *testing.T) {
 	good := draw(10, 3, "hello").Snapshot()
 	other := bytes.Clone(good)
 	binary.BigEndian.PutUint16(other[len(snapshotMagic):], CoreVersion+1)
-	if _, err := Restore(other); !errors.Is(err, ErrSnapshotVersion) || !strings.Contains(err.Error(), fmt.Sprintf("%d, not %d", CoreVersion+1, CoreVersion)) {
+	if _, err := Restore(other); !errors.Is(err, ErrSnapshotVersion) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("%d, not %d", CoreVersion+1, CoreVersion)) {
 		t.Errorf("another version: %v", err)
 	}
 	for i := range good {
@@ -211,8 +212,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestSnapshotKnowsEveryField fails when a field is added: walk has to have
-// it, and CoreVersion to be raised.
+// TestSnapshotKnowsEveryField fails when a field is added. Then walk must handle the
+// field and CoreVersion must be raised.
 func TestSnapshotKnowsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -228,10 +229,11 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}
 }
 
-// FuzzRestore reads any bytes, as a snapshot and as the inside of one: nothing
-// panics, and what is accepted is a screen like any other.
+// FuzzRestore reads any bytes, as a snapshot and as the content of one. Nothing may
+// panic, and an accepted snapshot must be a screen like any other.
 func FuzzRestore(f *testing.F) {
-	for _, s := range []string{"", "hello\r\n漢e\u0301", "\x1b[?1049h\x1b]0;t\a\x1b[31;", "\x1b]8;;http://x\ax" + strings.Repeat("\n", 9)} {
+	for _, s := range []string{"", "hello\r\n漢e\u0301", "\x1b[?1049h\x1b]0;t\a\x1b[31;", "\x1b]8;;http://x\ax" +
+		strings.Repeat("\n", 9)} {
 		c := draw(10, 4, s)
 		f.Add(c.Snapshot())
 		f.Add(c.body())

@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// stillHeader is the line before a rendered screen that says what its text
-// cannot: cursor, buffer, title and modes. stillFooter is a line after it, of
+// stillHeader matches the line before a rendered screen that holds what its text cannot:
+// cursor, buffer, title and modes. stillFooter matches a line after the screen that holds
 // less.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
@@ -20,7 +20,7 @@ var (
 	stillModes  = regexp.MustCompile(` modes=(\{.*?\})`)
 )
 
-// stillModeNames are ours for what @xterm/headless calls its modes.
+// stillModeNames maps the mode names of @xterm/headless to those of this package.
 var stillModeNames = map[string]Mode{
 	"applicationCursorKeysMode": ModeAppCursor,
 	"applicationKeypadMode":     ModeAppKeypad,
@@ -33,10 +33,9 @@ var stillModeNames = map[string]Mode{
 	"wraparoundMode":            ModeWrap,
 }
 
-// ReadStill takes text that is a screen already: lines without a control
-// character, after a header line or without one. It is false for anything
-// else, such as a recording. Without a header the modes are nil and the cursor
-// is at -1, -1: unknown.
+// ReadStill reads text that already is a screen: lines without control characters, with
+// or without a header line. It returns false for anything else, such as a recording.
+// Without a header the modes are nil, and the cursor is at -1, -1 because it is unknown.
 func ReadStill(p []byte) (coleo.Screen, bool) {
 	first, rest, _ := bytes.Cut(p, []byte("\n"))
 	header := stillHeader.FindSubmatch(first)
@@ -102,8 +101,8 @@ func Cells(line string) int {
 	return x
 }
 
-// Cut returns the first cells of a line, without blanks behind the text. A wide
-// character of which half would be left is left out.
+// Cut returns the text in the first cells of a line, without trailing blanks. It leaves
+// out a wide character that would be cut in half.
 func Cut(line string, cells int) string {
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))

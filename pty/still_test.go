@@ -16,7 +16,8 @@ func TestStillsAreReadWithAndWithoutTheirHeader(t *testing.T) {
 	}{
 		"header": {"# t=1.5s cursor=(2,1) buffer=alternate title='it's a title' bells=0 scrollback=0 modes={\"bracketedPasteMode\": true, \"mouseTrackingMode\": \"any\"}\none  \n❯ \n",
 			"it's a title", [2]int{2, 1}, true, "one|❯"},
-		"footer":  {"one\n❯ \n--- title='OpenCode' alt=alternate cursor=2,1 t=44.42\n", "OpenCode", [2]int{2, 1}, nil, "one|❯"},
+		"footer": {"one\n❯ \n--- title='OpenCode' alt=alternate cursor=2,1 t=44.42\n", "OpenCode", [2]int{2, 1}, nil,
+			"one|❯"},
 		"neither": {"one\n漢 two\n\n", "", [2]int{-1, -1}, nil, "one|漢 two|"},
 	} {
 		s, ok := ReadStill([]byte(tt.in))
@@ -24,7 +25,8 @@ func TestStillsAreReadWithAndWithoutTheirHeader(t *testing.T) {
 		if on, known := s.Modes[string(ModeBracketedPaste)]; known {
 			paste = on
 		}
-		if !ok || s.Title != tt.title || s.Cursor != tt.cursor || paste != tt.paste || strings.Join(s.Lines, "|") != tt.lines {
+		if !ok || s.Title != tt.title || s.Cursor != tt.cursor || paste != tt.paste ||
+			strings.Join(s.Lines, "|") != tt.lines {
 			t.Errorf("%s: %v %+v, want %+v", name, ok, s, tt)
 		}
 	}
@@ -35,7 +37,8 @@ func TestStillsAreReadWithAndWithoutTheirHeader(t *testing.T) {
 
 func TestRecordingsAreNoStills(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{"{\"version\": 2, \"width\": 80, \"height\": 24}\n[0.1, \"o\", \"hi\"]\n", "raw\r\n", "\x1b[2Jx", "\xff\xfe"} {
+	for _, in := range []string{"{\"version\": 2, \"width\": 80, \"height\": 24}\n[0.1, \"o\", \"hi\"]\n", "raw\r\n",
+		"\x1b[2Jx", "\xff\xfe"} {
 		if s, ok := ReadStill([]byte(in)); ok {
 			t.Errorf("%q is read as a screen: %+v", in, s)
 		}

@@ -2,26 +2,25 @@ package pty
 
 import "unicode/utf8"
 
-// Strip is the text of a program's output: without escape sequences, control
-// characters other than line feed and tab, and what is not UTF-8. Where a
-// program placed words by moving the cursor the text runs together; a Screen
-// shows what it meant.
+// Strip returns the text of a program's output. It removes escape sequences, control
+// characters other than line feed and tab, and invalid UTF-8. Words that a program placed
+// by moving the cursor run together; a Screen shows them in their places.
 func Strip(p []byte) []byte {
 	var s Stripper
 	return s.Strip(p)
 }
 
-// Stripper is Strip for output that comes in pieces. What it returns, put
-// together, does not depend on where the pieces were cut. The zero value is
-// ready; it is used by one goroutine at a time and keeps a few bytes.
+// Stripper is Strip for output that comes in pieces. The joined results do not depend on
+// where the pieces were cut. The zero value is ready to use. Only one goroutine at a time
+// may use it. It keeps a few bytes.
 type Stripper struct {
 	state parseState
 	held  [utf8.UTFMax]byte // an incomplete character
-	n     int               // bytes of it
-	last  byte              // of a string, to find U+009C
+	n     int               // number of bytes in held
+	last  byte              // last byte of a string, to find U+009C
 }
 
-// Strip is the text of the next piece.
+// Strip returns the text of the next piece.
 func (s *Stripper) Strip(p []byte) []byte {
 	out := make([]byte, 0, len(p))
 	for i := 0; i < len(p); {
@@ -38,7 +37,7 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step takes one byte and appends what it completes to out.
+// step takes one byte and appends the text that it completes to out.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {
 	case b == 0x1b: // also ends a string
@@ -55,7 +54,7 @@ func (s *Stripper) step(out []byte, b byte) []byte {
 	}
 	s.n = 0
 	switch {
-	case b == '\n' || b == '\t': // also within a sequence
+	case b == '\n' || b == '\t': // also inside a sequence
 		return append(out, b)
 	case b < ' ' || b == 0x7f:
 	case s.state == ground:
@@ -90,7 +89,7 @@ func (s *Stripper) sequence(b byte) {
 	}
 }
 
-// introduce takes the byte that says what sort of sequence it is.
+// introduce takes the byte that determines the kind of sequence.
 func (s *Stripper) introduce(b byte) {
 	s.last = 0
 	switch b {
@@ -116,7 +115,7 @@ func (s *Stripper) high(out []byte, b byte) []byte {
 	had := s.n
 	s.n = 0
 	switch {
-	case r == utf8.RuneError && n < had: // cut short: b may begin another
+	case r == utf8.RuneError && n < had: // incomplete: b may begin another character
 		return s.high(out, b)
 	case r == utf8.RuneError && n == 1 || r == 0xfeff:
 	case r < 0xa0: // a C1 control is ESC and a letter in one

@@ -48,7 +48,7 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// stripped is p's text, taken chunk bytes at a time.
+// stripped returns p's text, taken chunk bytes at a time.
 func stripped(p []byte, chunk int) []byte {
 	var s Stripper
 	var out []byte

@@ -1,9 +1,9 @@
 package pty
 
-// tabWidth is the distance of tab stops at start.
+// tabWidth is the distance between the initial tab stops.
 const tabWidth = 8
 
-// growTabs sets the tab stops of columns that are new.
+// growTabs sets the tab stops of new columns.
 func (c *Core) growTabs() {
 	for x := len(c.tabs); c.tabs != nil && x < c.cols; x++ {
 		c.tabs = append(c.tabs, x%tabWidth == 0)
@@ -46,7 +46,7 @@ func (c *Core) backTab(n int) {
 	}
 }
 
-// clearTabs is TBC: 0 clears the stop at the cursor, 3 all.
+// clearTabs is TBC: 0 clears the stop at the cursor, 3 all stops.
 func (c *Core) clearTabs(what int) {
 	switch what {
 	case 0:

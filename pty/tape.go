@@ -9,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// A tape writes the values it is shown, or reads them back in the same order.
-// What is read is within the bounds given, or zero once err is set.
+// A tape writes the values it is passed, or reads them back in the same order. The values
+// read are within the given bounds, or zero once err is set.
 type tape struct {
 	out []byte
 	in  *bufio.Reader // nil: writing
-	err error         // of reading
+	err error         // error of reading
 }
 
-// check refuses what is read unless it holds together.
+// check sets err while reading, unless ok.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
 	}
 }
 
-// uvarint is one number.
+// uvarint writes or reads one number.
 func (t *tape) uvarint(v uint64) uint64 {
 	if t.in == nil {
 		t.out = binary.AppendUvarint(t.out, v)
@@ -45,7 +45,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number is p, from low to high.
+// number writes or reads p, which must be from low to high.
 func number[T integer](t *tape, p *T, low, high int64) {
 	v := t.uvarint(uint64(int64(*p) - low))
 	if t.in == nil {
@@ -65,20 +65,20 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list is p's length, at most most, and each element.
+// list writes or reads p's length, at most most, and each element.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
 	for i := 0; i < n && t.err == nil; i++ {
 		if t.in != nil {
 			var zero T
-			*p = append(*p, zero) // no faster than the input has them
+			*p = append(*p, zero) // grows no faster than the input
 		}
 		each(&(*p)[i])
 	}
 }
 
-// bytes is p, which is at most most bytes long.
+// bytes writes or reads p, which is at most most bytes long.
 func (t *tape) bytes(p *[]byte, most int) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -107,7 +107,7 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts is an internTable, which has nothing twice.
+// texts writes or reads an internTable, which has no string twice.
 func texts(t *tape, p *internTable, most, length int) {
 	strings := p.list
 	list(t, &strings, most, func(s *string) {
@@ -120,8 +120,8 @@ func texts(t *tape, p *internTable, most, length int) {
 	})
 }
 
-// cells is a row's cells: their number, and runs of one style, each its length
-// and style, and then the characters.
+// cells writes or reads a row's cells: their number, then runs of one style. Each run is
+// its length, its style and its characters.
 func (t *tape) cells(p *[]cell) {
 	n := len(*p)
 	number(t, &n, 0, maxSize)
@@ -144,7 +144,8 @@ func (t *tape) cells(p *[]cell) {
 	}
 }
 
-// char is what stands in a cell. Its flags go last: small numbers are short.
+// char writes or reads the content of a cell. Its flags go last because small numbers are
+// short.
 func (t *tape) char(ch *uint32) {
 	const flags = 3
 	v := bits.RotateLeft32(*ch, flags)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal sizes in cells. The default is the one agent CLIs were recorded at;
-// the bounds are what the emulator and the kernel's 16-bit fields both accept.
+// Terminal sizes in cells. Agent CLIs were recorded at the default size. Both the
+// emulator and the kernel's 16-bit fields accept sizes within the bounds.
 const (
 	DefaultCols = 120
 	DefaultRows = 40
@@ -25,8 +25,8 @@ const (
 	maxSize = 1000
 )
 
-// Size of one cell in pixels, told to programs that ask (TIOCGWINSZ,
-// CSI 14 t, CSI 16 t). Nothing is drawn in pixels here.
+// Size of one cell in pixels, reported to programs that ask (TIOCGWINSZ, CSI 14 t, CSI 16
+// t). Nothing is drawn in pixels here.
 const (
 	cellWidth  = 10
 	cellHeight = 20
@@ -44,8 +44,8 @@ type Command struct {
 	Rows int      // cells
 }
 
-// Terminal is the master side of a pseudo-terminal and the program on it. Its
-// methods may be called from several goroutines at once.
+// Terminal is the master of a pseudo-terminal and the program on it. Its methods may be
+// called from several goroutines at once.
 type Terminal struct {
 	master *os.File
 	cmd    *exec.Cmd
@@ -55,9 +55,9 @@ type Terminal struct {
 	err   error
 }
 
-// Start runs c on a new pseudo-terminal, as leader of its own session with
-// that terminal as its controlling one. The program does not inherit the
-// master.
+// Start runs c on a new pseudo-terminal, as leader of its own session with that terminal
+// as its controlling one. The program does not inherit the master. The error says that
+// the program or the terminal could not be started.
 func Start(c Command) (*Terminal, error) {
 	cmd := &exec.Cmd{
 		Path: c.Path,
@@ -72,16 +72,16 @@ func Start(c Command) (*Terminal, error) {
 	}
 	master, err := interruptible(blocking)
 	if err != nil {
-		_ = blocking.Close() // hangs the program up
+		_ = blocking.Close() // sends HUP to the program
 		_, _ = cmd.Process.Wait()
 		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
 	}
 	return &Terminal{master: master, cmd: cmd}, nil
 }
 
-// interruptible reopens f for the runtime's poller and closes f. creack/pty
-// leaves the master in blocking mode, where Close would wait for a Read that
-// waits for the program, and the program would never be hung up.
+// interruptible reopens f for the runtime's poller and closes f. creack/pty leaves the
+// master in blocking mode. Close would then wait for a Read that waits for the program,
+// and the program would never receive HUP.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -102,8 +102,8 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// withTerm returns a copy of env that is never nil, because a nil environment
-// would mean the caller's own.
+// withTerm returns a copy of env that is never nil, because a nil environment would mean
+// the caller's own.
 func withTerm(env []string) []string {
 	out := append(make([]string, 0, len(env)+1), env...)
 	for _, kv := range env {
@@ -126,23 +126,25 @@ func winsize(cols, rows int) *creack.Winsize {
 	}
 }
 
-// Read reads what the program wrote. It returns io.EOF when the program and
-// all who share its terminal have closed it, and os.ErrClosed after Close.
+// Read reads what the program wrote. It returns io.EOF when the program and all other
+// processes on its terminal have closed it, and os.ErrClosed after Close.
 func (t *Terminal) Read(p []byte) (int, error) {
 	n, err := t.master.Read(p)
-	if errors.Is(err, syscall.EIO) { // how Linux says that the slave side is closed
+	if errors.Is(err, syscall.EIO) { // Linux returns EIO when the slave side is closed
 		err = io.EOF
 	}
 	return n, err
 }
 
-// Write types p into the terminal.
+// Write types p into the terminal. It returns os.ErrClosed after Close, and
+// os.ErrDeadlineExceeded after the write deadline.
 func (t *Terminal) Write(p []byte) (int, error) {
 	return t.master.Write(p)
 }
 
-// Resize sets the terminal's size in cells; the program gets SIGWINCH if it
-// changed. Sizes outside 2x1 to 1000x1000 are clamped.
+// Resize sets the terminal's size in cells. The program gets SIGWINCH if the size
+// changed. Sizes outside 2x1 to 1000x1000 are clamped. It returns an error after Close,
+// or when the kernel refuses the size.
 func (t *Terminal) Resize(cols, rows int) error {
 	size := winsize(cols, rows)
 	raw, err := t.master.SyscallConn()
@@ -160,19 +162,20 @@ func (t *Terminal) Resize(cols, rows int) error {
 	return nil
 }
 
-// Pid is the program's process id, also its session's and process group's.
+// Pid returns the program's process id, which is also that of its session and process
+// group.
 func (t *Terminal) Pid() int {
 	return t.cmd.Process.Pid
 }
 
-// Signal sends sig to the program alone. It returns os.ErrProcessDone after
-// the program has been waited for.
+// Signal sends sig to the program alone. It returns os.ErrProcessDone after the program
+// has been waited for.
 func (t *Terminal) Signal(sig os.Signal) error {
 	return t.cmd.Process.Signal(sig)
 }
 
-// Wait waits until the program ends and returns how. It may be called any
-// number of times; an exit status other than 0 is not an error.
+// Wait waits until the program ends and returns its state. It may be called any number of
+// times. An exit status other than 0 is not an error.
 func (t *Terminal) Wait() (*os.ProcessState, error) {
 	t.wait.Do(func() {
 		t.state, t.err = t.cmd.Process.Wait()
@@ -180,8 +183,8 @@ func (t *Terminal) Wait() (*os.ProcessState, error) {
 	return t.state, t.err
 }
 
-// Close closes the master: the program is hung up (SIGHUP) and a blocked Read
-// returns. It does not wait for the program.
+// Close closes the master. The program receives SIGHUP and a blocked Read returns. Close
+// does not wait for the program.
 func (t *Terminal) Close() error {
 	return t.master.Close()
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// testDeadline bounds everything a test waits for.
+// testDeadline bounds every wait of a test.
 const testDeadline = 20 * time.Second
 
 // startShell runs script in a shell and kills it when the test is over.
@@ -82,7 +82,8 @@ func getsid(pid int) (int, error) {
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	term := startShell(t, `stty size; echo "H=$HOME T=$TERM"; echo end`, Command{Env: []string{"TERM=dumb", "PATH=/usr/bin:/bin"}})
+	term := startShell(t, `stty size; echo "H=$HOME T=$TERM"; echo end`,
+		Command{Env: []string{"TERM=dumb", "PATH=/usr/bin:/bin"}})
 	out := readUntil(t, term, "end")
 	if !strings.Contains(out, "40 120") || !strings.Contains(out, "H= T=dumb") {
 		t.Errorf("output = %q, want size 40 120, no HOME, TERM as given", out)
@@ -172,8 +173,7 @@ func TestCloseUnblocksRead(t *testing.T) {
 	}
 }
 
-// waitBlockedRead waits until TestCloseUnblocksRead's reader is inside a read
-// that has nothing to return.
+// waitBlockedRead waits until TestCloseUnblocksRead's reader blocks in a read.
 func waitBlockedRead(t *testing.T) {
 	t.Helper()
 	stacks := make([]byte, 1<<20)

@@ -10,10 +10,10 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// BenchmarkVersus compares Core with vt10x, behind the filter and without it,
-// on the same writes, taking turns, so that a busy machine slows all of them
-// alike. It reports each one's ns/byte, and theirs divided by Core's: above 1
-// Core is faster. Core does more meanwhile: history, wide characters, replies.
+// BenchmarkVersus compares Core with vt10x, with and without the filter, on the same
+// writes. They take turns, so that a busy machine slows all of them alike. It reports the
+// ns/byte of each, and their times divided by Core's: above 1 Core is faster. Core does
+// more in that time: history, wide characters, replies.
 func BenchmarkVersus(b *testing.B) {
 	for _, x := range []struct {
 		name   string
@@ -27,13 +27,13 @@ func BenchmarkVersus(b *testing.B) {
 	}
 }
 
-// plainText is 256 KiB of ASCII lines in writes of 4 KiB.
+// plainText returns 256 KiB of ASCII lines in writes of 4 KiB.
 func plainText() [][]byte {
 	line := "the quick brown fox jumps over the lazy dog 0123456789\r\n"
 	return pieces(strings.Repeat(line, 256<<10/len(line)))
 }
 
-// colouredText is n bytes of words or a few more, each in another colour.
+// colouredText returns n bytes or a few more of words, each in another colour.
 func colouredText(n int) [][]byte {
 	var all strings.Builder
 	for i := 0; all.Len() < n; i++ {
@@ -46,7 +46,7 @@ func colouredText(n int) [][]byte {
 }
 
 func pieces(s string) [][]byte {
-	const write = 4 << 10 // what a read of a terminal gives at most
+	const write = 4 << 10 // the most that one read of a terminal returns
 	var out [][]byte
 	for p := []byte(s); len(p) > 0; p = p[min(write, len(p)):] {
 		out = append(out, bytes.Clone(p[:min(write, len(p))]))
@@ -80,7 +80,7 @@ func versus(b *testing.B, writes [][]byte) {
 		core.Replies()
 		core.Notices()
 	}
-	b.ReportMetric(0, "ns/op") // of all together: says nothing
+	b.ReportMetric(0, "ns/op") // the time of all together has no meaning
 	for _, e := range emulators {
 		b.ReportMetric(float64(e.took.Nanoseconds())/float64(b.N)/float64(size(writes)), e.name+"-ns/byte")
 		if e.name != "core" {
@@ -89,11 +89,11 @@ func versus(b *testing.B, writes [][]byte) {
 	}
 }
 
-// BenchmarkSnapshot is the cost of keeping and restoring a screen with and
-// without a full history.
+// BenchmarkSnapshot measures the cost of keeping and restoring a screen, with and without
+// a full history.
 func BenchmarkSnapshot(b *testing.B) {
 	full := New(DefaultCols, DefaultRows)
-	for full.history.lines < historyLines { // what agent CLIs print, not one line again and again
+	for full.history.lines < historyLines { // what agent CLIs print, not one line repeated
 		for _, w := range agentTraffic(b) {
 			_, _ = full.Write(bytes.ReplaceAll(Strip(w), []byte("\n"), []byte("\r\n")))
 		}

@@ -8,24 +8,23 @@ import (
 	"coleo.dev"
 )
 
-// VT10x is a second opinion on the grid: what hinshun/vt10x shows of the same
-// output, behind a filter that keeps from it what it misreads. Everything
-// beside the grid (title, modes, replies, notices, history) is a Core's.
+// VT10x is a second opinion on the grid: that of hinshun/vt10x for the same output. A
+// filter removes from the output what vt10x misreads. Everything beside the grid (title,
+// modes, replies, notices, history) is a Core's.
 //
-// It exists to be compared with: it knows no wide characters and no combining
-// ones, and loses text when it is resized. It satisfies Screen.
+// It exists for comparisons. It knows no wide and no combining characters, and loses text
+// when it is resized. It implements Screen.
 type VT10x struct {
 	*Core
 	term   vt10x.Terminal
 	filter filter
-	rows   []string // as Changed last saw them
+	rows   []string // as the last Changed saw them
 	x, y   int
 }
 
 var _ Screen = (*VT10x)(nil)
 
-// NewVT10x returns an empty screen of the given size in cells, clamped as New
-// does.
+// NewVT10x returns an empty screen of the given size in cells, clamped as in New.
 func NewVT10x(cols, rows int) *VT10x {
 	cols, rows = clampSize(cols, rows)
 	v := &VT10x{Core: New(cols, rows), term: vt10x.New(vt10x.WithSize(cols, rows))}
@@ -33,7 +32,7 @@ func NewVT10x(cols, rows int) *VT10x {
 	return v
 }
 
-// Write takes a program's output.
+// Write takes a program's output. It takes all of it and returns no error.
 func (v *VT10x) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[v.Feed(rest):]
@@ -41,7 +40,7 @@ func (v *VT10x) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Feed is Write up to the end of a frame.
+// Feed is Write up to the end of a frame. It returns the number of bytes taken.
 func (v *VT10x) Feed(p []byte) int {
 	n := v.Core.Feed(p)
 	_, _ = v.term.Write(v.filter.pass(p[:n]))
@@ -56,7 +55,7 @@ func (v *VT10x) Resize(cols, rows int) {
 	v.term.Resize(cols, rows)
 }
 
-// Row is the text of row y.
+// Row returns the text of row y without trailing blanks, "" if there is no such row.
 func (v *VT10x) Row(y int) string {
 	cols, rows := v.term.Size()
 	if y < 0 || y >= rows {
@@ -73,13 +72,13 @@ func (v *VT10x) Row(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Cursor is where the next character goes.
+// Cursor returns the position of the next character.
 func (v *VT10x) Cursor() (x, y int) {
 	c := v.term.Cursor()
 	return c.X, c.Y
 }
 
-// View is a copy of the whole screen.
+// View returns a copy of the whole screen.
 func (v *VT10x) View() coleo.Screen {
 	s := v.Core.View()
 	for y := range s.Lines {
@@ -89,7 +88,7 @@ func (v *VT10x) View() coleo.Screen {
 	return s
 }
 
-// Changed is what became different since the last call.
+// Changed returns the differences since the last call.
 func (v *VT10x) Changed() Change {
 	change := v.Core.Changed()
 	change.Rows = nil

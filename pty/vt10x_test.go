@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestTheSecondEmulatorAgrees compares the grids of both emulators at the end
-// of each recording without wide characters.
+// TestTheSecondEmulatorAgrees compares the grids of both emulators at the end of each
+// recording without wide characters.
 func TestTheSecondEmulatorAgrees(t *testing.T) {
 	t.Parallel()
-	const least = 0.9 // of the recordings; terminal programs use what vt10x lacks
+	const least = 0.9 // share of the recordings; terminal programs use features that vt10x lacks
 	agree, all := 0, 0
 	for _, path := range recordings(t) {
 		cast := readCast(t, path)
@@ -66,8 +66,8 @@ func FuzzVT10x(f *testing.F) {
 	})
 }
 
-// TestTheSecondEmulatorAgreesOnRandomOutput compares the grids of both after
-// random mixtures of what both know.
+// TestTheSecondEmulatorAgreesOnRandomOutput compares the grids of both after random
+// mixtures of sequences that both know.
 func TestTheSecondEmulatorAgreesOnRandomOutput(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(5, 6))
@@ -93,7 +93,7 @@ func TestTheSecondEmulatorAgreesOnRandomOutput(t *testing.T) {
 	}
 }
 
-// commonPiece is some text or a sequence that both emulators take alike.
+// commonPiece returns some text or a sequence that both emulators treat alike.
 func commonPiece(rnd *rand.Rand) string {
 	switch n := 1 + rnd.IntN(8); rnd.IntN(12) {
 	case 0, 1, 2, 3:

@@ -2,23 +2,23 @@ package pty
 
 import "sync"
 
-// How wide a character is, and which characters share a cell, is what xterm.js
-// says with its grapheme addon (Unicode 15): the table in width_table.go. The
-// choice was made against these:
+// The width of a character, and the characters that share a cell, are those of xterm.js
+// with its grapheme addon (Unicode 15). The table is in width_table.go. The alternatives
+// were:
 //
-//   - xterm.js alone (Unicode 6): emoji are one cell wide. No agent CLI seen
-//     assumes that; they measure text with string-width or its like, which
-//     gives two, and place words after an emoji accordingly.
-//   - its unicode11 addon: emoji two, but one for those that U+FE0F makes
-//     emoji, and a cell pair for each part of a ZWJ sequence or flag.
-//   - go-runewidth, uniseg, x/ansi: dependencies, disagreeing with each other
-//     on U+FE0F, flags and Indic vowel signs.
+//   - xterm.js alone (Unicode 6): emoji are one cell wide. No agent CLI seen assumes
+//     that. They measure text with string-width or the like, which returns two, and place
+//     the words after an emoji accordingly.
+//   - its unicode11 addon: emoji have two cells, but those that U+FE0F makes emoji have
+//     one, and each part of a ZWJ sequence or flag has a pair of cells.
+//   - go-runewidth, uniseg, x/ansi: dependencies that disagree with each other on U+FE0F,
+//     flags and Indic vowel signs.
 //
-// One departure: invisible formatting characters (U+200B, U+200E, U+2060 …)
-// take no cell, as in all of the others. Characters of ambiguous width are one
-// cell wide.
+// There is one difference from the table's source: invisible formatting characters
+// (U+200B, U+200E, U+2060 …) take no cell, as in all of the others. Characters of
+// ambiguous width are one cell wide.
 
-// Kinds of characters in grapheme clusters (UAX #29), as the table has them.
+// Kinds of characters in grapheme clusters (UAX #29), as in the table.
 const (
 	kindOther = iota
 	kindPrepend
@@ -71,7 +71,7 @@ var loadProperties = sync.OnceValue(func() *properties {
 	return p
 })
 
-// emojiSelector, U+FE0F, makes an emoji of the character before it.
+// emojiSelector, U+FE0F, makes the character before it an emoji.
 const emojiSelector = 0xfe0f
 
 var narrowProperties = sync.OnceValue(func() *properties {
@@ -80,13 +80,13 @@ var narrowProperties = sync.OnceValue(func() *properties {
 	return &p
 })
 
-// NarrowEmoji has a character with U+FE0F take one cell from now on, and not two,
-// with all that is joined to it. It is for programs that draw the second cell
-// themselves as a blank: on a terminal that has moved on by two already, all behind
-// it is a cell too far to the right (Codex 0.169.0). Restore does not keep it.
+// NarrowEmoji makes a character with U+FE0F, and all that is joined to it, take one cell
+// from now on instead of two. It is for programs that draw the second cell themselves as
+// a blank. A terminal that has already moved on by two cells shows everything after it
+// one cell too far to the right (Codex 0.169.0). Restore does not restore this setting.
 func (c *Core) NarrowEmoji() { c.props = narrowProperties() }
 
-// next is the state after r, and whether r joins.
+// next returns the state after r, and whether r joins.
 func (p *properties) next(s joinState, r rune) (joinState, bool) {
 	after, joined := s.next(p.of(r))
 	switch {
@@ -99,18 +99,18 @@ func (p *properties) next(s joinState, r rune) (joinState, bool) {
 	return after, joined
 }
 
-// of is the kind of r and whether it is wide; r is a Unicode character.
+// of returns the kind of r and whether it is wide; r must be a Unicode character.
 func (p *properties) of(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
 
-// A joinState is what decides whether the next character joins the last one.
+// A joinState determines whether the next character joins the last one.
 type joinState struct {
 	kind  uint8
 	width uint8 // cells of the cluster so far; 0: nothing to join
 }
 
-// next is the state after a character with property p, and whether it joins.
+// next returns the state after a character with property p, and whether it joins.
 func (s joinState) next(p uint8) (joinState, bool) {
 	kind, width := p&kindMask, uint8(1)
 	if p&kindWide != 0 {
@@ -120,12 +120,12 @@ func (s joinState) next(p uint8) (joinState, bool) {
 		return joinState{kind, width}, false
 	}
 	if kind == kindRegional {
-		return joinState{kindOther, 2}, true // a flag is whole: a third indicator starts another
+		return joinState{kindOther, 2}, true // a flag is complete: a third indicator starts another
 	}
 	return joinState{kind, max(width, s.width)}, true
 }
 
-// joins tells whether no cluster boundary is between a and b.
+// joins reports whether there is no cluster boundary between a and b.
 func joins(a, b uint8) bool {
 	switch b {
 	case kindExtend, kindZWJ, kindSpacing:

@@ -60,8 +60,8 @@ func TestClustersAreBounded(t *testing.T) {
 	}
 }
 
-// What Codex 0.169.0 draws, in its composer and in its transcript, is where it
-// means it to be; and so it is on a terminal that the screen is painted on.
+// The composer and the transcript of Codex 0.169.0 are where it means them to be, also on
+// a terminal on which the screen was painted.
 func TestNarrowEmoji(t *testing.T) {
 	t.Parallel()
 	c := New(20, 2)
@@ -72,7 +72,8 @@ func TestNarrowEmoji(t *testing.T) {
 			t.Errorf("row %d shows %q, want %q", y, x, want)
 		}
 	}
-	for in, want := range map[string]int{"⭐\ufe0f": 1, "🏳\ufe0f\u200d🌈": 1, "⭐": 2, "👍🏽": 2, "🇫🇮": 2, "👩\u200d👧": 2, "漢\ufe0f": 1} {
+	for in, want := range map[string]int{"⭐\ufe0f": 1, "🏳\ufe0f\u200d🌈": 1, "⭐": 2, "👍🏽": 2,
+		"🇫🇮": 2, "👩\u200d👧": 2, "漢\ufe0f": 1} {
 		one := New(9, 1)
 		one.NarrowEmoji()
 		_, _ = one.Write([]byte(in))

@@ -1,4 +1,3 @@
-// Package peers measures Coleo's screen against other terminal emulators. It is
-// a module of its own, so that what it is measured against is no dependency of
-// Coleo.
+// Package peers compares Coleo's screen with other terminal emulators. It is a module of
+// its own, so that the other emulators are not dependencies of Coleo.
 package peers

@@ -12,14 +12,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// Bars: on agent traffic Core takes at most a fifth of vt10x's time and a
-// quarter of tmux's.
+// Bars: on agent traffic Core takes at most a fifth of vt10x's time and a quarter of
+// tmux's.
 const (
 	vt10xBar = 5
 	tmuxBar  = 4
 )
 
-// A peer is an emulator that is fed the same writes as the others.
+// A peer is an emulator that gets the same writes as the others.
 type peer struct {
 	name  string
 	write func(p []byte)
@@ -27,10 +27,10 @@ type peer struct {
 	err   any // what it panicked with
 }
 
-// BenchmarkPeers feeds each kind of traffic to all emulators in turns, so that
-// a busy machine slows all of them alike, and reports ns/byte and how many
-// times as long as Core each took. tmux takes part where it is installed, with
-// its server's user time alone: reading from the terminal is not counted.
+// BenchmarkPeers feeds each kind of traffic to all emulators in turns, so that a busy
+// machine slows all of them alike. It reports ns/byte and each one's time divided by
+// Core's. tmux takes part where it is installed, only with its server's user time:
+// reading from the terminal is not counted.
 func BenchmarkPeers(b *testing.B) {
 	for _, x := range allTraffic(b) {
 		b.Run(x.name, func(b *testing.B) { compare(b, x) })
@@ -45,7 +45,7 @@ func compare(b *testing.B, x traffic) {
 			list[i].feed(x.writes)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all together: says nothing
+	b.ReportMetric(0, "ns/op") // the time of all together has no meaning
 	core := perByte(list[0].took, b.N*bytes)
 	b.ReportMetric(core, "core-ns/byte")
 	for _, p := range list[1:] {
@@ -78,7 +78,7 @@ func report(b *testing.B, name string, ns, core float64) {
 	b.ReportMetric(ns/core, name+"/core")
 }
 
-// peers are fresh emulators, Core first and vt10x second.
+// peers returns new emulators, Core first and vt10x second.
 func peers(b *testing.B) []peer {
 	b.Helper()
 	core := pty.New(pty.DefaultCols, pty.DefaultRows)
@@ -104,7 +104,7 @@ func peers(b *testing.B) []peer {
 	}
 }
 
-// feed writes all to the emulator, unless it has panicked before.
+// feed writes everything to the emulator, unless it has panicked before.
 func (p *peer) feed(writes [][]byte) {
 	if p.err != nil {
 		return

@@ -20,9 +20,8 @@ const (
 	tick = 10 * time.Millisecond
 )
 
-// tmuxPerByte pipes writes through a pane of a tmux server of its own and
-// returns what a byte took of the server's user time, in ns; false where there
-// is no tmux or no /proc.
+// tmuxPerByte pipes writes through a pane of a tmux server of its own. It returns the
+// server's user time for a byte, in ns; false where there is no tmux or no /proc.
 func tmuxPerByte(b *testing.B, writes [][]byte) (ns float64, ok bool) {
 	b.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -49,12 +48,12 @@ func tmuxPerByte(b *testing.B, writes [][]byte) (ns float64, ok bool) {
 	before := userTime(b, server)
 	run("wait-for", "-S", "go")
 	run("wait-for", "done")
-	run("capture-pane", "-p") // after all that came before
+	run("capture-pane", "-p") // after all earlier output
 	took := userTime(b, server) - before
 	return perByte(took, times*size(writes)), true
 }
 
-// trafficFile writes all to a file, and says how often to send it.
+// trafficFile writes everything to a file, and returns how often to send it.
 func trafficFile(b *testing.B, dir string, writes [][]byte) (path string, times int) {
 	b.Helper()
 	path = filepath.Join(dir, "traffic")
@@ -68,7 +67,7 @@ func trafficFile(b *testing.B, dir string, writes [][]byte) (path string, times 
 	return path, tmuxBytes/len(all) + 1
 }
 
-// userTime is what a process has used outside the kernel.
+// userTime returns the time that a process has used outside the kernel.
 func userTime(b *testing.B, pid string) time.Duration {
 	b.Helper()
 	raw, err := os.ReadFile("/proc/" + pid + "/stat")

@@ -10,14 +10,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// A traffic is output of one kind, in the writes that a terminal gets it in.
+// A traffic is output of one kind, in the writes in which a terminal gets it.
 type traffic struct {
 	name   string
 	writes [][]byte
 }
 
 const (
-	mostWrite = 4 << 10   // what a read of a terminal gives at most, in bytes
+	mostWrite = 4 << 10   // the most that one read of a terminal returns, in bytes
 	synthetic = 256 << 10 // bytes of each kind that is made here
 )
 
@@ -39,7 +39,7 @@ func repeat(piece func(i int) string) string {
 	return all.String()
 }
 
-// coloured is a line of words, each in other colours.
+// coloured returns a line of words, each in other colours.
 func coloured(i int) string {
 	var line strings.Builder
 	for k := range 8 {
@@ -48,15 +48,18 @@ func coloured(i int) string {
 	return line.String() + "\r\n"
 }
 
-// redraw is a frame of a program that uses the whole screen: a title bar, a
+// redraw returns a frame of a program that uses the whole screen. It has a title bar, a
 // framed table of which some rows change, a scroll region, a status line.
 func redraw(i int) string {
 	var f strings.Builder
-	fmt.Fprintf(&f, "\x1b[?2026h\x1b[?25l\x1b[H\x1b[7m top %-100d\x1b[m\x1b[K\x1b[3;30r\x1b[30H\r\n\x1b[r\x1b[30;1H│ line %d\x1b[K", i, i)
+	fmt.Fprintf(&f,
+		"\x1b[?2026h\x1b[?25l\x1b[H\x1b[7m top %-100d\x1b[m\x1b[K\x1b[3;30r\x1b[30H\r\n\x1b[r\x1b[30;1H│ line %d\x1b[K", i, i)
 	for y := 3; y < 30; y += 1 + i%3 {
-		fmt.Fprintf(&f, "\x1b[%d;1H│\x1b[%d;3H\x1b[3%dm%6d\x1b[m  漢字 %s\x1b[%d;100H│", y, y, y%8, i*y, strings.Repeat("━", (i+y)%40), y)
+		fmt.Fprintf(&f, "\x1b[%d;1H│\x1b[%d;3H\x1b[3%dm%6d\x1b[m  漢字 %s\x1b[%d;100H│", y, y, y%8, i*y,
+			strings.Repeat("━", (i+y)%40), y)
 	}
-	fmt.Fprintf(&f, "\x1b[31;1H╰%s╯\x1b[40;1H\x1b[2K\x1b[2mstatus %d\x1b[m\x1b[?25h\x1b[?2026l", strings.Repeat("─", 98), i)
+	fmt.Fprintf(&f, "\x1b[31;1H╰%s╯\x1b[40;1H\x1b[2K\x1b[2mstatus %d\x1b[m\x1b[?25h\x1b[?2026l",
+		strings.Repeat("─", 98), i)
 	return f.String()
 }
 
@@ -70,7 +73,7 @@ func cut(s string) [][]byte {
 	return out
 }
 
-// recorded is the output of all recordings of agent CLIs, one after the other.
+// recorded returns the output of all recordings of agent CLIs, one after the other.
 func recorded(b *testing.B) [][]byte {
 	b.Helper()
 	paths, err := filepath.Glob("../../pty/testdata/casts/*.cast")

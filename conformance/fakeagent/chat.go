@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// message is one entry of a conversation, as Chat Completions has it.
+// message is one entry of a conversation, in the form of Chat Completions.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 	Calls   []call `json:"tool_calls,omitempty"`
 	CallID  string `json:"tool_call_id,omitempty"`
-	Usage   *Usage `json:"usage,omitempty"` // of a reply; the model takes no notice of it
+	Usage   *Usage `json:"usage,omitempty"` // of a reply; the model ignores it
 }
 
-// Usage is what a reply has taken, as the model says at its end.
+// Usage is the usage of a reply, as the model reports it at the end.
 type Usage struct {
 	Input  int `json:"prompt_tokens"`
 	Output int `json:"completion_tokens"`
 }
 
-// call is the model's wish to use a tool.
+// call is the model's request to use a tool.
 type call struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -53,26 +53,28 @@ type callDelta struct {
 	call
 }
 
-// statusError is an answer of the model server that is no reply.
+// statusError is an HTTP status of the model server other than 200.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
 
-// mayRecover tells whether the same request may succeed later.
+// mayRecover reports whether the same request may succeed later.
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
-	// retries is how often a request is made again.
+	// retries is how often a request is repeated.
 	retries = 5
-	// retryAfter is the pause before that: longer than any harness takes to
-	// settle, so that one which takes the pause for the end does so each time.
+	// retryAfter is the pause before a request is repeated. It is longer than any
+	// harness's settling time, so a harness that takes the pause for the end of the turn
+	// fails every time.
 	retryAfter = time.Second
 )
 
-// ask sends the conversation and returns the model's reply; said is called
-// with what has come of its text so far.
+// ask sends the conversation and returns the model's reply. It calls said with the text
+// so far, each time the text grows.
 func (m *Model) ask(ctx context.Context, talk []message, tools []any, said func(string)) (message, error) {
-	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true}, "messages": talk}
+	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true},
+		"messages": talk}
 	if len(tools) > 0 {
 		body["tools"] = tools
 	}
@@ -134,7 +136,7 @@ func readReply(in io.Reader, said func(string)) (message, error) {
 	return reply, fmt.Errorf("read the reply: %w", io.ErrUnexpectedEOF)
 }
 
-// add joins a piece of a call to what there is of it.
+// add appends a piece of a call to the pieces received before.
 func (m *message) add(d callDelta) {
 	for len(m.Calls) <= d.Index {
 		m.Calls = append(m.Calls, call{Type: "function"})

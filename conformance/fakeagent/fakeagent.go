@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Config is what one fake is started with.
+// Config is the configuration of one fake.
 type Config struct {
 	Script Script
 	Record string // file that gets an Entry as a line of JSON each; none if empty
-	Model  *Model // that answers prompts, in place of their words; may be nil
+	Model  *Model // answers prompts instead of obeying their words; may be nil
 }
 
 // program is one running fake. Its turn runs beside the loop that reads keys.
@@ -33,38 +33,40 @@ type program struct {
 	mu         sync.Mutex
 	state      string   // "", "idle", "busy", "dialog"
 	dark       bool     // nothing is drawn
-	frozen     bool     // nothing is answered, for good
+	frozen     bool     // nothing is answered, permanently
 	foreign    bool     // the screen is garbage until the next input
 	transcript []string // whole lines
 	composer   string
-	pending    string   // input whose end has not come yet
+	pending    string   // input that is not complete yet
 	queue      []string // prompts that came while busy
 	dialog     *dialog
-	interrupt  context.CancelFunc // of the turn; nil while there is none
+	interrupt  context.CancelFunc // of the turn; nil without one
 	holding    bool               // the turn ignores interrupts
 	lastCtrlC  time.Time
 	loseUntil  time.Time
 	deaf       int
 	breaks     int
 	ignored    map[string]bool
-	faults     map[string]bool // that it has from now on, by their words
-	trying     string          // a request is made again: which attempt it is
+	faults     map[string]bool // its faults from now on, by their words
+	trying     string          // the attempt, while a request is repeated
 
-	// With a model. The turn's own, but for the start.
+	// With a model. These belong to the turn, except at the start.
 	talk   []message
 	always map[string]bool // what the user has allowed for ever
 	mcp    *mcpClient      // nil without a server
 }
 
-// Run plays an agent CLI on a terminal until a command, a signal, two Ctrl-C,
-// the end of the terminal or ctx ends it. It returns the exit code that the
-// process should end with. In must be a terminal; it is put into raw mode and
-// restored at the end. After an end by ctx, a read of in may still be pending.
+// Run plays an agent CLI on a terminal until a command, a signal, two Ctrl-C, the end of
+// the terminal or ctx ends it. It returns the exit code with which the process should
+// end. in must be a terminal; Run puts it into raw mode and restores it at the end. When
+// ctx ended Run, a read of in may still be pending. The error says that the script, the
+// record, the MCP server or the terminal cannot be used.
 func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
 	}
-	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1), ignored: map[string]bool{}, faults: map[string]bool{}, always: map[string]bool{}}
+	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1),
+		ignored: map[string]bool{}, faults: map[string]bool{}, always: map[string]bool{}}
 	if c.Record != "" {
 		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -90,7 +92,8 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	return code, nil
 }
 
-// connect makes ready what a model needs beside itself.
+// connect reads the kept conversation and starts the MCP server, where the model has
+// them.
 func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
@@ -112,8 +115,8 @@ func (p *program) run(ctx context.Context) int {
 	defer cancel()
 	signals := make(chan os.Signal, 4) // one of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
-	// They stay caught to the very end: a second hang-up while it ends would
-	// kill it, and its exit code would not be its own.
+	// The signals stay caught to the very end. Otherwise a second SIGHUP while the fake
+	// ends would kill it and replace its exit code.
 	input, stop := p.read()
 	defer stop()
 
@@ -137,15 +140,15 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background. Stop ends that, where the file
-// can be waited for; else the next byte does.
+// read reads the terminal in the background. stop ends the reading if the file supports
+// deadlines; otherwise the next byte ends it.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(chunks)
 		for {
-			b := make([]byte, 64<<10) // what a terminal hands over at once is less
+			b := make([]byte, 64<<10) // a terminal returns less at once
 			n, err := p.in.Read(b)
 			if n > 0 {
 				p.rec.add(Bytes, "", b[:n])
@@ -169,7 +172,7 @@ func (p *program) read() (input <-chan []byte, stop func()) {
 	}
 }
 
-// exitedBySignal and the signal's number make the exit code that shells give.
+// exitedBySignal plus the signal's number is the exit code that shells report.
 const exitedBySignal = 128
 
 func (p *program) signalled(s os.Signal) {
@@ -191,7 +194,7 @@ func (p *program) signalled(s os.Signal) {
 	}
 }
 
-// hungUp ends the fake, but for one that ignores hang-ups.
+// hungUp ends the fake, unless it ignores SIGHUP.
 func (p *program) hungUp() {
 	p.rec.add(HungUp, "", nil)
 	p.mu.Lock()

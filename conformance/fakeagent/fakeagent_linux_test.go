@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// The test binary plays the fake when this is set to the record's path.
+// The test binary plays the fake when this variable is set to the record's path.
 const playVariable = "FAKEAGENT_TEST_RECORD"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fake is a running fake and the terminal it runs on.
+// fake is a running fake and its terminal.
 type fake struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -94,7 +94,7 @@ func play(t *testing.T, script string) *fake {
 	return f
 }
 
-// stop ends what the fake leaves, children included.
+// stop ends the processes that the fake leaves, children included.
 func (f *fake) stop() {
 	if f.cmd.ProcessState == nil {
 		_ = f.cmd.Process.Kill()
@@ -111,7 +111,7 @@ func (f *fake) stop() {
 // patience bounds every wait of these tests; a loaded machine needs seconds.
 const patience = 30 * time.Second
 
-// expect reads until the terminal has shown text, and returns what came before.
+// expect reads until the terminal has shown text, and returns the output before it.
 func (f *fake) expect(text string) (before string) {
 	f.t.Helper()
 	if err := f.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -129,7 +129,8 @@ func (f *fake) expect(text string) (before string) {
 			f.t.Fatalf("the fake's own report:\n%s", f.shown)
 		}
 		if err != nil && !strings.Contains(f.shown, text) {
-			f.t.Fatalf("%q was not shown (%v), but\n%q\nrecord: %+v", text, err, f.shown[max(0, len(f.shown)-1500):], f.entries())
+			f.t.Fatalf("%q was not shown (%v), but\n%q\nrecord: %+v", text, err, f.shown[max(0, len(f.shown)-1500):],
+				f.entries())
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (f *fake) entries() []Entry {
 	return list
 }
 
-// recorded are the texts of one kind of entries.
+// recorded returns the texts of one kind of entries.
 func (f *fake) recorded(k Kind) []string {
 	f.t.Helper()
 	var texts []string
@@ -186,7 +187,7 @@ func (f *fake) want(k Kind, texts ...string) {
 	}
 }
 
-// ended waits for the end and compares the exit code; -1 is a signal's.
+// ended waits for the end and compares the exit code; -1 stands for a signal.
 func (f *fake) ended(code int) {
 	f.t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = f.cmd.Process.Kill() })
@@ -231,7 +232,8 @@ func TestAPromptIsShownRecordedAndAnswered(t *testing.T) {
 
 func TestADialogIsAnsweredByKeysOnly(t *testing.T) {
 	t.Parallel()
-	for keys, want := range map[string]string{"2": options[1], "\r": options[0], "\x1b[B\x1b[B\r": options[2], "\x1b": options[2], "hello\r": options[0]} {
+	for keys, want := range map[string]string{"2": options[1], "\r": options[0], "\x1b[B\x1b[B\r": options[2],
+		"\x1b": options[2], "hello\r": options[0]} {
 		f := play(t, "")
 		f.expect(idle)
 		f.send("dialog run make\r")

@@ -82,7 +82,7 @@ func TestChildrenLiveInSessionsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// ignores tells whether a process ignores SIGHUP and SIGTERM.
+// ignores reports whether a process ignores SIGHUP and SIGTERM.
 func ignores(t *testing.T, pid string) bool {
 	t.Helper()
 	status, err := os.ReadFile("/proc/" + pid + "/status")
@@ -144,7 +144,7 @@ func TestStatusTitleAndPasteMode(t *testing.T) {
 	f.expect(idle)
 	f.send("status working\npaste off\r")
 	f.expect("state=working:app=fake\x1b\\") // the turn
-	f.expect("state=working:app=fake\x1b\\") // the lie
+	f.expect("state=working:app=fake\x1b\\") // the false status
 	f.expect("\x1b[?2004l")
 	f.expect("state=idle")
 }
@@ -161,7 +161,8 @@ func TestRefusedScriptsNameTheirEntry(t *testing.T) {
 		if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadScript(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := LoadScript(path); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("LoadScript of %s = %v, want %q", script, err, want)
 		}
 	}
@@ -201,7 +202,7 @@ func TestRunEndsWithItsContextAndRestoresTheTerminal(t *testing.T) {
 	}
 }
 
-// running plays a fake in this process; the channel gets its exit code.
+// running plays a fake in this process; the channel receives its exit code.
 func running(ctx context.Context, slave *os.File) <-chan int {
 	ended := make(chan int, 1)
 	go func() {

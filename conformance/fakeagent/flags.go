@@ -7,13 +7,14 @@ import (
 	"fmt"
 )
 
-// Harness describes, as TOML, how the fake is driven that has a Model: its
-// command is "fakeagent", and its arguments those that ParseFlags reads.
+// Harness is the TOML description of a fake with a Model. Its command is "fakeagent", and
+// its arguments are those of ParseFlags.
 //
 //go:embed harness.toml
 var Harness []byte
 
-// ParseFlags reads a command line without the program's name.
+// ParseFlags parses a command line without the program's name. The error names the wrong
+// flag or command.
 func ParseFlags(args []string) (Config, error) {
 	var m Model
 	c := Config{Model: &m}

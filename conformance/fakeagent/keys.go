@@ -11,8 +11,8 @@ const (
 	pasteEnds   = "\x1b[201~"
 )
 
-// keys takes what was read at one time. A lone ESC in it is the Esc key; a
-// sequence or a paste that is split between two reads is joined.
+// keys processes the bytes of one read. A lone ESC is the Esc key. A sequence or paste
+// that is split between two reads is joined.
 func (p *program) keys(ctx context.Context, b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,8 +33,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key takes one key or paste from the head of s and says how long it was; 0
-// when its end has not come yet.
+// key processes the key or paste at the beginning of s and returns its length, or 0 when
+// it is not complete yet.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
@@ -65,7 +65,7 @@ func (p *program) key(ctx context.Context, s string) int {
 	default:
 		n := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\x7f' })
 		if n == 0 {
-			return 1 // a control that means nothing here
+			return 1 // a control without a meaning here
 		}
 		if n < 0 {
 			n = len(s)
@@ -76,7 +76,7 @@ func (p *program) key(ctx context.Context, s string) int {
 	return 1
 }
 
-// escape takes a sequence; the arrows move in a dialog, all others are nothing.
+// escape processes an escape sequence. Arrows move in a dialog; all others do nothing.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -95,7 +95,7 @@ func (p *program) escape(s string) int {
 	return 0
 }
 
-// typed puts text into the composer; in a dialog, the first digit of it chooses.
+// typed adds text to the composer. In a dialog its first digit chooses an option.
 func (p *program) typed(text string) {
 	if p.dialog == nil {
 		p.composer += text
@@ -125,8 +125,7 @@ func (p *program) esc() {
 	p.stopTurn()
 }
 
-// ctrlC interrupts a turn, clears the composer, or ends the fake at the second
-// time in a row.
+// ctrlC interrupts a turn or clears the composer. The second one in a row ends the fake.
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:
@@ -141,8 +140,8 @@ func (p *program) ctrlC() {
 	p.lastCtrlC = time.Now()
 }
 
-// againWithin is how soon a second Ctrl-C must follow to end the fake; the
-// real ones take 1 to 2 s.
+// againWithin is how soon a second Ctrl-C must follow to end the fake. Real agent CLIs
+// take 1 to 2 s.
 const againWithin = 2 * time.Second
 
 func (p *program) stopTurn() {

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// mcpClient is a connection to one MCP server on its standard input and
-// output. One call is made at a time.
+// mcpClient is a connection to one MCP server on its standard input and output. It makes
+// one call at a time.
 type mcpClient struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -25,10 +25,10 @@ type mcpTool struct {
 	} `json:"inputSchema"`
 }
 
-// mcpVersion is the protocol version that is asked for.
+// mcpVersion is the protocol version that is requested.
 const mcpVersion = "2025-06-18"
 
-// startMCP starts a server and asks it for its tools.
+// startMCP starts a server and requests its tools.
 func startMCP(argv []string) (*mcpClient, error) {
 	c := &mcpClient{cmd: exec.Command(argv[0], argv[1:]...)}
 	in, err := c.cmd.StdinPipe()
@@ -44,7 +44,8 @@ func startMCP(argv []string) (*mcpClient, error) {
 	}
 	c.in, c.out = in, bufio.NewScanner(out)
 	hello := map[string]any{
-		"protocolVersion": mcpVersion, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "fakeagent", "version": "1"},
+		"protocolVersion": mcpVersion, "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "fakeagent", "version": "1"},
 	}
 	var list struct {
 		Tools []mcpTool `json:"tools"`
@@ -75,8 +76,8 @@ func (c *mcpClient) send(v any) error {
 	return nil
 }
 
-// call makes a request and decodes its result. What else the server says
-// meanwhile is passed over.
+// call makes a request and decodes its result. It ignores other messages of the server
+// meanwhile.
 func (c *mcpClient) call(method string, params, result any) error {
 	c.calls++
 	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.calls, "method": method, "params": params}); err != nil {
@@ -102,7 +103,7 @@ func (c *mcpClient) call(method string, params, result any) error {
 	return fmt.Errorf("MCP %s: the server has gone", method)
 }
 
-// use calls a tool and returns what came of it.
+// use calls a tool and returns the result or the error as text.
 func (c *mcpClient) use(name, args string) string {
 	var result json.RawMessage
 	if err := c.call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(args)}, &result); err != nil {

@@ -14,27 +14,26 @@ import (
 	"time"
 )
 
-// Model makes a fake ask a model server what to do, in the dialect of Chat
-// Completions, in place of obeying the words of its prompts: it is an agent
-// CLI then, if a small one. Its tools write a file, run a command, ask the user
-// and call those of one MCP server. "/compact" shortens the conversation, and
-// "!" runs a command of the user's.
+// Model makes a fake ask a model server what to do, in the dialect of Chat Completions,
+// instead of obeying the words of its prompts. The fake is then a small agent CLI. Its
+// tools write a file, run a command, ask the user and call the tools of one MCP server.
+// "/compact" shortens the conversation, and "!" runs a command of the user's.
 type Model struct {
 	URL     string   // of the server, without /v1
 	Name    string   // of the model
 	Workdir string   // where files are written and commands run
 	Keep    string   // file that keeps the conversation; none if empty
-	Resume  bool     // go on with the conversation that Keep holds
-	Ask     bool     // before anything is written or run
+	Resume  bool     // continue the conversation in Keep
+	Ask     bool     // ask before anything is written or run
 	MCP     []string // command line of an MCP server; none if empty
 }
 
 const systemText = "You are played by a script. Use the tools."
 
-// summaryText asks for a summary, in words that a model server knows.
+// summaryText asks for a summary, in words that a model server recognises.
 const summaryText = "You are the context summarization of an agent CLI."
 
-// resume reads the conversation that was kept.
+// resume reads the kept conversation.
 func (m *Model) resume() ([]message, error) {
 	if !m.Resume || m.Keep == "" {
 		return nil, nil
@@ -67,7 +66,7 @@ func (m *Model) keep(talk []message) error {
 	return nil
 }
 
-// asked is the turn of a prompt, with a model behind the fake.
+// asked runs the turn of a prompt, with a model behind the fake.
 func (p *program) asked(ctx context.Context, prompt string) {
 	var err error
 	switch {
@@ -88,7 +87,7 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	}
 }
 
-// converse asks the model, and does what it wants until it wants nothing more.
+// converse asks the model, and uses the tools that it calls, until a reply has no calls.
 func (p *program) converse(ctx context.Context, prompt string) error {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
@@ -111,8 +110,8 @@ func (p *program) converse(ctx context.Context, prompt string) error {
 	}
 }
 
-// reply asks the model once more with all that was said. It makes a request
-// again that may succeed later.
+// reply sends the whole conversation to the model and returns its reply. It repeats a
+// request that may succeed later.
 func (p *program) reply(ctx context.Context) (message, error) {
 	talk := append([]message{{Role: "system", Content: systemText}}, p.talk...)
 	for n := 1; ; n++ {
@@ -130,7 +129,7 @@ func (p *program) reply(ctx context.Context) (message, error) {
 	}
 }
 
-// streamed returns what shows the text of a reply while it grows.
+// streamed returns a function that shows the text of a reply while it grows.
 func (p *program) streamed() func(string) {
 	begun := -1
 	return func(text string) {
@@ -156,14 +155,14 @@ func (p *program) compact(ctx context.Context) error {
 	return p.cfg.Model.keep(p.talk)
 }
 
-// shellGrace is how long what a command has left behind may hold its output.
+// shellGrace is how long the processes that a command left behind may hold its output.
 const shellGrace = 100 * time.Millisecond
 
-// armMark begins the variable by which what an arm starts is known.
+// armMark begins the variable that marks the processes of an arm.
 const armMark = "COLEO_ARM="
 
-// shell runs a command line, in a session of its own as the real ones do, and
-// returns what it printed.
+// shell runs a command line, in a session of its own as real agent CLIs do, and returns
+// its output.
 func (p *program) shell(ctx context.Context, command string) string {
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace

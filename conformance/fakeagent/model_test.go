@@ -8,8 +8,10 @@ import (
 
 func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()
-	c, err := ParseFlags([]string{"--url", "http://127.0.0.1:1", "--model", "m", "--ask", "--mcp", `["server","x"]`, "--start", "hasty", "--start", "pause 1s"})
-	if err != nil || c.Model.URL != "http://127.0.0.1:1" || c.Model.Name != "m" || !c.Model.Ask || len(c.Model.MCP) != 2 || len(c.Script.Start) != 2 {
+	c, err := ParseFlags([]string{"--url", "http://127.0.0.1:1", "--model", "m", "--ask", "--mcp", `["server","x"]`,
+		"--start", "hasty", "--start", "pause 1s"})
+	if err != nil || c.Model.URL != "http://127.0.0.1:1" || c.Model.Name != "m" || !c.Model.Ask ||
+		len(c.Model.MCP) != 2 || len(c.Script.Start) != 2 {
 		t.Errorf("flags = %+v with %+v, %v", c, c.Model, err)
 	}
 	for _, wrong := range [][]string{{"--start", "nonsense"}, {"--mcp", "server"}} {
@@ -37,10 +39,12 @@ data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"
 	if err != nil || reply.Content != "Hello" || len(reply.Calls) != 1 || strings.Join(said, "|") != "Hel|Hello" {
 		t.Fatalf("reply = %+v, said %q, %v", reply, said, err)
 	}
-	if c := reply.Calls[0]; c.ID != "c1" || c.Type != "function" || c.Function.Name != "write" || c.Function.Arguments != `{"path":"x"}` {
+	if c := reply.Calls[0]; c.ID != "c1" || c.Type != "function" || c.Function.Name != "write" ||
+		c.Function.Arguments != `{"path":"x"}` {
 		t.Errorf("call = %+v", c)
 	}
-	if _, err := readReply(strings.NewReader(stream), func(string) {}); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
+	if _, err := readReply(strings.NewReader(stream), func(string) {}); err == nil ||
+		!strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
 		t.Errorf("a reply that is cut = %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// makeRaw turns off all that a terminal does with input and output by itself.
+// makeRaw turns off all processing of input and output by the terminal.
 func makeRaw(f *os.File) (restore func(), err error) {
 	var old syscall.Termios
 	if err := ioctl(f, getTermios, unsafe.Pointer(&old)); err != nil {
@@ -23,16 +23,17 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	if err := ioctl(f, setTermios, unsafe.Pointer(&raw)); err != nil {
 		return nil, err
 	}
-	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil // the terminal may be gone
+	// The terminal may be gone.
+	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 
-// The size that is taken where a terminal tells none.
+// The size that is used where a terminal reports none.
 const (
 	defaultCols = 80
 	defaultRows = 24
 )
 
-// size is the terminal's, in cells.
+// size returns the terminal's size in cells.
 func size(f *os.File) (cols, rows int) {
 	var ws struct{ row, col, xpixel, ypixel uint16 }
 	if ioctl(f, syscall.TIOCGWINSZ, unsafe.Pointer(&ws)) != nil || ws.col < 10 || ws.row < 5 {
@@ -41,7 +42,7 @@ func size(f *os.File) (cols, rows int) {
 	return int(ws.col), int(ws.row)
 }
 
-// ioctl leaves the file's mode alone, which Fd would not.
+// ioctl keeps the file's mode, which Fd would change.
 func ioctl(f *os.File, request uintptr, arg unsafe.Pointer) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Kind says what an Entry of the record is about.
+// Kind is the kind of an Entry.
 type Kind string
 
 // The kinds of entries.
 const (
 	Started   Kind = "started"   // Text is the process id
-	Bytes     Kind = "bytes"     // Bytes were read, whatever became of them
+	Bytes     Kind = "bytes"     // Bytes were read, with or without an effect
 	Prompted  Kind = "prompted"  // Text was submitted
 	Chosen    Kind = "chosen"    // Text, an option of a dialog, was chosen
 	Stopped   Kind = "stopped"   // the turn was interrupted by a key
@@ -40,7 +40,7 @@ type Entry struct {
 type recorder struct {
 	mu  sync.Mutex
 	out io.Writer
-	err error // the first
+	err error // the first error
 }
 
 func (r *recorder) add(k Kind, text string, bytes []byte) {
@@ -55,9 +55,9 @@ func (r *recorder) add(k Kind, text string, bytes []byte) {
 	}
 }
 
-// ReadRecord reads the record of a fake that may still be running. A file that
-// does not exist yet has no entries; a last line that is still being written
-// is left out.
+// ReadRecord reads the record of a fake that may still be running. A file that does not
+// exist yet has no entries. ReadRecord leaves out a last line that is not complete yet.
+// The error names the file and the line that cannot be read.
 func ReadRecord(path string) ([]Entry, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

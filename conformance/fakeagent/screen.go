@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// dialog is an open question; the choice goes to answer.
+// dialog is an open question. Its answer is sent on the channel answer.
 type dialog struct {
 	head    string
 	subject string
 	title   string
 	options []string
 	at      int // index of the marked option
-	esc     int // what Esc chooses
+	esc     int // the choice of Esc
 	answer  chan int
 }
 
-// permission is a dialog that asks for leave to do something.
+// permission returns a dialog that asks for permission.
 func permission(subject string) *dialog {
 	return &dialog{
 		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:], esc: refused,
@@ -25,17 +25,18 @@ func permission(subject string) *dialog {
 	}
 }
 
-// options are those of every dialog that asks for permission, in their order.
+// options are those of every permission dialog, in their order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// forEver is the index of the option that lets the like happen unasked, refused
-// that of the one that Esc chooses.
+// forEver is the index of the option that allows the same action without a question from
+// now on. refused is the index of the option that Esc chooses.
 const (
 	forEver = 1
 	refused = len(options) - 1
 )
 
-// write sends bytes to the terminal. That a terminal is gone is told by reading.
+// write sends bytes to the terminal. It ignores errors, because the read loop notices
+// when a terminal is gone.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
 // redraw is draw for callers that do not hold mu.
@@ -45,7 +46,7 @@ func (p *program) redraw() {
 	p.draw()
 }
 
-// draw shows everything anew, as one synchronized update. The caller holds mu.
+// draw draws the whole screen, as one synchronized update. The caller holds mu.
 func (p *program) draw() {
 	if p.dark || p.foreign || p.state == "" {
 		return
@@ -78,8 +79,8 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines are the composer with its rules and the footer, and the column
-// of the cursor, which stands on the last line of the composer.
+// composerLines returns the composer with its rules and the footer, and the column of the
+// cursor. The cursor is on the composer's last line.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
 	text := wrap(p.composer, cols-3)
@@ -122,8 +123,8 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped are the last lines of the transcript, as many as the screen has rows or
-// some more: what is above them costs nothing.
+// wrapped returns the last lines of the transcript, at least as many as the screen has
+// rows. It does not process the lines above.
 func (p *program) wrapped(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
@@ -132,7 +133,7 @@ func (p *program) wrapped(cols, rows int) []string {
 	}
 	var lines []string
 	for _, line := range p.transcript[from:] {
-		for most := 4 * cols * rows; len(line) > most; { // only its end can be seen
+		for most := 4 * cols * rows; len(line) > most; { // only its end is visible
 			line = strings.ToValidUTF8(line[len(line)-most:], "")
 		}
 		lines = append(lines, wrap(line, cols-1)...)
@@ -161,13 +162,14 @@ func wrap(text string, cols int) []string {
 	return lines
 }
 
-// width is how many cells a text takes; East Asian wide characters take two.
+// width returns how many cells a text takes; East Asian wide characters take two.
 func width(s string) int {
 	n := 0
 	for _, r := range s {
 		n++
 		if r >= 0x1100 && r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 ||
-			r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff {
+			r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 &&
+			r <= 0x1faff {
 			n++
 		}
 	}

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Script says what the fake does, beside obeying the words of its prompts.
+// Script says what the fake does besides obeying the words of its prompts.
 type Script struct {
-	// Start are commands that run before the composer is first drawn. Until
-	// they are done or ask, the screen stays blank.
+	// Start are commands that run before the composer is first drawn. The screen stays
+	// blank until they are done or open a dialog.
 	Start []string `json:"start,omitempty"`
-	// Rules answer prompts; the first that matches is used.
+	// Rules answer prompts. The first matching rule is used.
 	Rules []Rule `json:"rules,omitempty"`
-	// Status makes it announce every state by OSC 7501, unasked.
+	// Status makes the fake announce every state by OSC 7501.
 	Status bool `json:"status,omitempty"`
-	// Title makes it show every state in the window's title.
+	// Title makes the fake show every state in the window title.
 	Title bool `json:"title,omitempty"`
 }
 
@@ -28,7 +28,7 @@ type Rule struct {
 	Do       []string `json:"do"`
 }
 
-// LoadScript reads a script from a JSON file. Errors name file and entry.
+// LoadScript reads a script from a JSON file. Its errors name the file and the entry.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -46,7 +46,8 @@ func LoadScript(path string) (Script, error) {
 	return s, nil
 }
 
-// check refuses commands that would only be echoed: in a script that is an error.
+// check refuses unknown commands. In a prompt they are echoed, but in a script they are
+// an error.
 func (s Script) check() error {
 	known := (&program{}).words()
 	for i, line := range s.Start {
@@ -67,7 +68,7 @@ func (s Script) check() error {
 	return nil
 }
 
-// commands are what a prompt makes the fake do.
+// commands returns the commands that a prompt stands for.
 func (s Script) commands(prompt string) []string {
 	for _, r := range s.Rules {
 		if strings.Contains(prompt, r.Contains) {

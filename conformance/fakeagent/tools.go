@@ -14,10 +14,10 @@ const (
 	toolWrite = "write"
 	toolRun   = "shell"
 	toolAsk   = "question"
-	toolMCP   = "mcp__" // and the tool's own name
+	toolMCP   = "mcp__" // prefix of the tool's own name
 )
 
-// arguments are those of all the tools.
+// arguments has the arguments of all the tools.
 type arguments struct {
 	Path      string `json:"path"`
 	Content   string `json:"content"`
@@ -50,7 +50,7 @@ func (p *program) tools() []any {
 	return list
 }
 
-// use carries out a call and returns what the model is told of it.
+// use runs a call and returns the result for the model.
 func (p *program) use(ctx context.Context, c call) string {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
@@ -69,7 +69,7 @@ func (p *program) use(ctx context.Context, c call) string {
 	return "error: no tool is called " + c.Function.Name
 }
 
-// permitted does something, if need be when the user has said yes.
+// permitted performs an action, after the user's permission where it is needed.
 func (p *program) permitted(ctx context.Context, what string, do func() string) string {
 	result := ""
 	if p.has(hasty) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// begin does something in a turn of its own. The caller holds mu.
+// begin runs do in a turn of its own. The caller holds mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
@@ -29,7 +29,7 @@ func (p *program) answer(ctx context.Context, prompt string) {
 	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
 }
 
-// turn obeys line by line until one is interrupted.
+// turn runs the commands line by line until one is interrupted.
 func (p *program) turn(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {
@@ -45,7 +45,7 @@ func (p *program) turn(ctx context.Context, commands []string) {
 	}
 }
 
-// next goes on with the oldest prompt in the queue, or idles.
+// next continues with the oldest prompt in the queue, or becomes idle.
 func (p *program) next(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *program) next(ctx context.Context) {
 	p.answer(ctx, prompt)
 }
 
-// submit takes what stands in the composer. The caller holds mu.
+// submit takes the text in the composer. The caller holds mu.
 func (p *program) submit(ctx context.Context) {
 	prompt := p.composer
 	if strings.TrimSpace(prompt) == "" {
@@ -100,7 +100,7 @@ func (p *program) setState(state string) {
 	p.draw()
 }
 
-// status is an OSC 7501 announcement.
+// status returns an OSC 7501 announcement.
 func status(state string) string {
 	return "\x1b]7501;state=" + state + ":app=fake\x1b\\"
 }

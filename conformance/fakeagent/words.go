@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// act carries out a command; its error is that of ctx.
+// act runs a command; its error is that of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -30,7 +30,7 @@ func (p *program) words() map[string]act {
 	return words
 }
 
-// Faults that it has from the word on.
+// Faults that last from the word on.
 const (
 	hasty     = "hasty"
 	narrow    = "narrow"
@@ -39,7 +39,7 @@ const (
 	brittle   = "brittle"
 )
 
-// has tells whether it has a fault, for callers that do not hold mu.
+// has reports whether the fake has a fault, for callers that do not hold mu.
 func (p *program) has(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *program) ask(ctx context.Context, subject string) error {
 	return err
 }
 
-// put shows a dialog and returns what was chosen.
+// put shows a dialog and returns the choice.
 func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	p.set(func() {
 		p.dialog = d
@@ -114,7 +114,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash dies as from outside: nothing is restored, nothing is said.
+// crash ends the fake like a signal from outside: without a message, and without
+// restoring the terminal.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (p *program) crash(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// garbage is a screen without composer, footer or dialog.
+// garbage draws a screen without composer, footer or dialog.
 func (p *program) garbage(ctx context.Context, rest string) error {
 	p.set(func() {
 		p.foreign = true
@@ -170,7 +171,7 @@ func (p *program) flood(ctx context.Context, rest string) error {
 }
 
 // childLives is how long a child that was left behind lives by itself.
-const childLives = "600" // s; a test that forgets it costs the machine ten minutes of a sleep
+const childLives = "600" // in s; a test that forgets the child costs the machine a sleep of ten minutes
 
 func (p *program) child(_ context.Context, rest string) error {
 	shell := "exec sleep " + childLives

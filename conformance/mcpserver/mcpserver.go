@@ -1,8 +1,8 @@
-// Package mcpserver is a small MCP server that agent CLIs start in tests: one
-// tool, ping, and a record of every request that came in. That record, not what
-// an agent CLI says about it, proves that an MCP connection works.
+// Package mcpserver is a small MCP server for tests, which agent CLIs start. It has one
+// tool, ping, and records every request. That record proves that an MCP connection works,
+// whatever the agent CLI reports.
 //
-// It speaks on standard input and output only, and offers nothing but the tool.
+// The server speaks only on standard input and output, and offers nothing but the tool.
 package mcpserver
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the one tool. It takes {"text": string} and returns
-// "pong: " and that text.
+// Tool is the name of the one tool. It takes {"text": string} and returns "pong: " and
+// that text.
 const Tool = "ping"
 
-// Request is one line of the record: a request or notification that came in.
+// Request is one line of the record: a request or notification that was received.
 type Request struct {
 	At     time.Time       `json:"at"`
 	Method string          `json:"method"`           // "initialize", "tools/list", "tools/call", ...
@@ -35,10 +35,10 @@ type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client on in and out until in ends, which is no error, or ctx
-// does. Every request is appended to recordFile, as a line of JSON, before it
-// is answered; without a recordFile there is no record. Out must carry nothing
-// else.
+// Run serves one client on in and out until in ends, which is no error, or ctx is
+// cancelled. It appends every request to recordFile, as a line of JSON, before it
+// answers. Without a recordFile there is no record. The caller must write nothing else to
+// out.
 func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (err error) {
 	log := io.Discard
 	if recordFile != "" {
@@ -67,7 +67,8 @@ type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-// recorder writes down what its connection reads, known methods or not.
+// recorder records all requests that its connection reads, also those with unknown
+// methods.
 type recorder struct {
 	mcp.Transport
 	log io.Writer
@@ -108,12 +109,12 @@ func (r *recorded) write(q Request) error {
 	return nil
 }
 
-// longestLine bounds a line of the record, in bytes: the SDK takes no requests
-// longer than 16 MiB, and a line holds little more than its request.
+// longestLine bounds a line of the record, in bytes. The SDK accepts no requests longer
+// than 16 MiB, and a line holds little more than its request.
 const longestLine = 17 << 20
 
-// ReadRecord reads a record file. One that does not exist yet is empty: nothing
-// came in.
+// ReadRecord reads a record file. A file that does not exist yet is an empty record. The
+// error names the file and the line that cannot be read.
 func ReadRecord(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

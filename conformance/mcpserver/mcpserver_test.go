@@ -56,7 +56,8 @@ func TestPingAnswersAndEveryRequestIsRecorded(t *testing.T) {
 	c := startServer(t, record)
 	c.send(initialize)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	if got := c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(got, `"name":"ping"`) || !strings.Contains(got, `"text"`) {
+	if got := c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(got, `"name":"ping"`) ||
+		!strings.Contains(got, `"text"`) {
 		t.Errorf("tools/list = %s", got)
 	}
 	got := c.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ping","arguments":{"text":"é 1"}}}`)
@@ -81,7 +82,8 @@ func TestPingAnswersAndEveryRequestIsRecorded(t *testing.T) {
 	for _, q := range list {
 		methods = append(methods, q.Method)
 	}
-	if want := []string{"initialize", "notifications/initialized", "tools/list", "tools/call", "no/such"}; !slices.Equal(methods, want) {
+	if want := []string{"initialize", "notifications/initialized", "tools/list", "tools/call",
+		"no/such"}; !slices.Equal(methods, want) {
 		t.Errorf("recorded = %q, want %q", methods, want)
 	}
 	var call struct{ Arguments pingInput }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxBody bounds a request, in bytes: the longest conversations of today's
-// agent CLIs, with pictures, stay below 32 MiB.
+// maxBody bounds a request, in bytes. The longest conversations of present agent CLIs,
+// with pictures, stay below 32 MiB.
 const maxBody = 64 << 20
 
 // answer serves one HTTP request.
@@ -45,8 +45,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.fixed(q, r.URL.Path, body, o)
 }
 
-// fromHere refuses requests whose Host is a foreign name: a page in a browser
-// could otherwise reach the server under a name of its own.
+// fromHere reports whether a request's Host is a loopback name, or came over a unix
+// socket. Otherwise a page in a browser could reach the server under a name of its own.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -64,7 +64,7 @@ func authOf(h http.Header) string {
 	return strings.ToLower(scheme)
 }
 
-// fixed answers what needs no script.
+// fixed answers requests that need no script.
 func (s *Server) fixed(q Request, path string, body []byte, o *out) {
 	n := s.rec.add(q)
 	for _, d := range dialects() {
@@ -115,13 +115,13 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	s.finish(n, o, p.play(steps))
 }
 
-// httpPath is a request's address without its query.
+// httpPath returns a request's address without its query.
 func httpPath(uri string) string {
 	path, _, _ := strings.Cut(uri, "?")
 	return path
 }
 
-// failures counts how often a prompt was answered with a failure or a cut.
+// failures returns how often a prompt was answered with a failure or a cut.
 func (s *Server) failures(prompt string) int {
 	return s.rec.count(func(q Request) bool {
 		if q.Prompt != prompt || q.Side != "" || len(q.Reply) == 0 {
@@ -132,8 +132,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish writes down how a request ended. An error that is neither ours nor
-// the script's means that the client went.
+// finish records how a request ended. An error that comes neither from the server nor
+// from the script means that the client disconnected.
 func (s *Server) finish(n int, o *out, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

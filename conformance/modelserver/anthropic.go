@@ -39,7 +39,7 @@ type anthropicMessage struct {
 	Content anthropicContent `json:"content"`
 }
 
-// anthropicContent is a list of blocks; on the wire it may be a bare string.
+// anthropicContent is a list of blocks; in JSON it may be a bare string.
 type anthropicContent []anthropicBlock
 
 type anthropicBlock struct {

@@ -1,10 +1,10 @@
 package modelserver
 
-// thinkingSignature stands where the real API signs its thinking blocks.
+// thinkingSignature takes the place of the real API's signature of thinking blocks.
 const thinkingSignature = "c2NyaXB0ZWQ="
 
-// anthropicStream writes a message as events: content blocks one after the
-// other, each opened, filled by deltas and closed.
+// anthropicStream writes a message as events: content blocks one after the other, each
+// opened, filled by deltas and closed.
 type anthropicStream struct {
 	out     *out
 	turn    Turn
@@ -34,7 +34,7 @@ func (s *anthropicStream) begin() {
 	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, u)})
 }
 
-// block opens a block of that type unless it is open already.
+// block opens a block of a type, unless one is open already.
 func (s *anthropicStream) block(kind string, start fields) {
 	s.begin()
 	if s.open == kind {

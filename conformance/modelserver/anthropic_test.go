@@ -25,9 +25,13 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 		has                            bool
 	}{
 		{"a bare string", `[{"role":"user","content":"  hi \n"}]`, "  hi \n", "", false},
-		{"reminders around it are the agent CLI's", `[{"role":"user","content":[` + reminder + `,{"type":"text","text":"hi"},` + reminder + `]}]`, "hi", "", false},
-		{"system entries after it are not the user's", `[{"role":"user","content":"hi"},{"role":"system","content":"more"}]`, "hi", "", false},
-		{"the last of several turns", `[{"role":"user","content":"one"},{"role":"assistant","content":"x"},{"role":"user","content":"two"}]`, "two", "", false},
+		{"reminders around it are the agent CLI's", `[{"role":"user","content":[` + reminder +
+			`,{"type":"text","text":"hi"},` + reminder + `]}]`, "hi", "", false},
+		{"system entries after it are not the user's",
+			`[{"role":"user","content":"hi"},{"role":"system","content":"more"}]`, "hi", "", false},
+		{"the last of several turns",
+			`[{"role":"user","content":"one"},{"role":"assistant","content":"x"},{"role":"user","content":"two"}]`, "two",
+			"", false},
 		{"a tool result keeps the prompt before it",
 			`[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"Bash","input":{}}]},` +
 				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"done"}]},` + reminder + `]}]`,
@@ -42,7 +46,8 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 			t.Parallel()
 			got := decodeAnthropic(t, tt.messages)
 			if got.Prompt != tt.prompt || got.ToolResult != tt.result || got.HasToolResult != tt.has {
-				t.Errorf("turn = %q, result %q %v, want %q, %q %v", got.Prompt, got.ToolResult, got.HasToolResult, tt.prompt, tt.result, tt.has)
+				t.Errorf("turn = %q, result %q %v, want %q, %q %v", got.Prompt, got.ToolResult, got.HasToolResult, tt.prompt,
+					tt.result, tt.has)
 			}
 		})
 	}
@@ -50,7 +55,8 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 
 func TestAnthropicFolderStandsInTheSystemEntries(t *testing.T) {
 	t.Parallel()
-	got := decodeAnthropic(t, `[{"role":"user","content":"hi"},{"role":"system","content":"# Environment\n - Primary working directory: /w/a b\n - x"}]`)
+	got := decodeAnthropic(t,
+		`[{"role":"user","content":"hi"},{"role":"system","content":"# Environment\n - Primary working directory: /w/a b\n - x"}]`)
 	if got.Folder != "/w/a b" || !strings.HasPrefix(got.System, "You are it.\n# Env") {
 		t.Errorf("folder = %q, system = %q", got.Folder, got.System)
 	}
@@ -110,7 +116,7 @@ func at(v any, path ...any) any {
 	return v
 }
 
-// everything thinks, speaks and calls two tools, one of them badly.
+// everything thinks, writes text and calls two tools, one of them wrongly.
 var everything = Script{Rules: []Rule{{Reply: []Step{
 	{Thinking: "hm hm"}, {Text: "I will "}, {Text: "do it."},
 	{Tool: &Call{Name: "Bash", Args: map[string]any{"command": "ls"}}},
@@ -141,14 +147,16 @@ func TestAnthropicStream(t *testing.T) {
 		}
 	}
 	want := []string{
-		"message_start", "content_block_start thinking", "content_block_stop", "content_block_start text", "content_block_stop",
+		"message_start", "content_block_start thinking", "content_block_stop", "content_block_start text",
+		"content_block_stop",
 		"content_block_start tool_use", "content_block_stop", "content_block_start tool_use", "content_block_stop",
 		"message_delta", "message_stop",
 	}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("events = %q\nwant %q", kinds, want)
 	}
-	if joined["text"] != "I will do it." || joined["thinking"] != "hm hm" || joined["partial_json"] != `{"command":"ls"}{"command": ` {
+	if joined["text"] != "I will do it." || joined["thinking"] != "hm hm" ||
+		joined["partial_json"] != `{"command":"ls"}{"command": ` {
 		t.Errorf("deltas = %q", joined)
 	}
 	events := eventsOf(t, body)
@@ -166,14 +174,16 @@ func TestAnthropicWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if at(got, "content", 0, "thinking") != "hm hm" || at(got, "content", 1, "text") != "I will do it." ||
-		at(got, "content", 2, "input", "command") != "ls" || at(got, "stop_reason") != "tool_use" || at(got, "usage", "input_tokens") == nil {
+		at(got, "content", 2, "input", "command") != "ls" || at(got, "stop_reason") != "tool_use" ||
+		at(got, "usage", "input_tokens") == nil {
 		t.Errorf("message = %s", body)
 	}
 }
 
 func TestAFailureInMidStreamIsAnEvent(t *testing.T) {
 	t.Parallel()
-	s := start(t, Config{Script: Script{Rules: []Rule{{Reply: []Step{{Text: "so far"}, {Fail: &Failure{Status: 529, Message: "busy"}}}}}}})
+	s := start(t, Config{Script: Script{Rules: []Rule{{Reply: []Step{{Text: "so far"},
+		{Fail: &Failure{Status: 529, Message: "busy"}}}}}}})
 	status, body := ask(t, s.URL()+"/v1/messages", strings.Replace(message("go"), "{", `{"stream":true,`, 1))
 	events := eventsOf(t, body)
 	last := events[len(events)-1]

@@ -17,8 +17,7 @@ func (chat) name() string { return OpenAIChat }
 
 func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 
-// modelListed is the one model that the list of models names. Requests may
-// name any.
+// modelListed is the one model in the list of models. Requests may name any model.
 const modelListed = "mock-model"
 
 func (chat) fixed(method, path string, _ []byte) any {
@@ -54,8 +53,7 @@ type chatMessage struct {
 	Content chatContent `json:"content"`
 }
 
-// chatContent are the texts of a message; on the wire a string, null, or a
-// list of parts.
+// chatContent are the texts of a message; in JSON a string, null, or a list of parts.
 type chatContent []string
 
 func (c *chatContent) UnmarshalJSON(data []byte) error {
@@ -118,12 +116,12 @@ func (m chatMessage) read(r *reader) {
 	}
 }
 
-// repeatedAtLeast is the least length, in bytes, of a repeat that is cut off:
-// longer than what a user would quote, shorter than any agent CLI's reminder.
+// repeatedAtLeast is the smallest length, in bytes, of a repeat that is cut off. It is
+// longer than a user would quote, and shorter than any agent CLI's reminder.
 const repeatedAtLeast = 200
 
-// withoutRepeat cuts off an end of the prompt that repeats a part of the system
-// text: some agent CLIs add their rules to each prompt, after an empty line.
+// withoutRepeat cuts off an end of the prompt that repeats a part of the system text.
+// Some agent CLIs add their rules to each prompt, after an empty line.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

@@ -24,10 +24,14 @@ func TestChatPromptIsTheUsersLastText(t *testing.T) {
 	}{
 		{"a string", `[{"role":"system","content":"s"},{"role":"user","content":" hi\n"}]`, " hi\n", false},
 		{"parts", `[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url"}]}]`, "hi", false},
-		{"a reminder among the parts", `[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}]`, "hi", false},
-		{"a tool result", `[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[]},{"role":"tool","content":"done"}]`, "hi", true},
-		{"the system text repeated after it", `[{"role":"system","content":` + mustJSON("Be good.\n"+rules) + `},{"role":"user","content":` + mustJSON("a\n\nb \n\n"+rules) + `}]`, "a\n\nb ", false},
-		{"a long end that is the user's own", `[{"role":"system","content":"s"},{"role":"user","content":` + mustJSON("a\n\n"+rules) + `}]`, "a\n\n" + rules, false},
+		{"a reminder among the parts",
+			`[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}]`, "hi", false},
+		{"a tool result",
+			`[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[]},{"role":"tool","content":"done"}]`, "hi", true},
+		{"the system text repeated after it", `[{"role":"system","content":` + mustJSON("Be good.\n"+rules) +
+			`},{"role":"user","content":` + mustJSON("a\n\nb \n\n"+rules) + `}]`, "a\n\nb ", false},
+		{"a long end that is the user's own", `[{"role":"system","content":"s"},{"role":"user","content":` +
+			mustJSON("a\n\n"+rules) + `}]`, "a\n\n" + rules, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +97,8 @@ func TestChatWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	message := at(got, "choices", 0, "message")
-	if at(message, "content") != "I will do it." || at(message, "tool_calls", 1, "function", "arguments") != `{"command": ` ||
+	if at(message, "content") != "I will do it." ||
+		at(message, "tool_calls", 1, "function", "arguments") != `{"command": ` ||
 		at(got, "choices", 0, "finish_reason") != "tool_calls" || at(got, "usage", "prompt_tokens") == nil {
 		t.Errorf("completion = %s", body)
 	}

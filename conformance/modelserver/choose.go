@@ -9,7 +9,7 @@ import (
 type chooser struct {
 	mu     sync.Mutex
 	script Script
-	used   []int // per rule
+	used   []int // number of uses of each rule
 }
 
 func (c *chooser) set(s Script) {

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Client steers a Server in another process, or in another network namespace,
-// through its control socket: path sockets reach across namespaces.
+// Client controls a Server in another process or network namespace through the server's
+// control socket. Path sockets reach across namespaces.
 type Client struct{ http *http.Client }
 
-// NewClient returns a client of the control socket at path. It connects anew
-// for each call, so the server may start later.
+// NewClient returns a client of the control socket at path. It makes a connection for
+// each call, so the server may start later.
 func NewClient(path string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -26,8 +26,9 @@ func NewClient(path string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// Record returns the requests from number from on (the first is 1). If there
-// are none yet, it waits up to wait for one; the server waits a minute at most.
+// Record returns the requests from number from on (the first is 1). If there are none
+// yet, it waits for one, at most wait; the server itself waits at most a minute. It
+// returns an error when the server cannot be reached or ctx is cancelled.
 func (c *Client) Record(ctx context.Context, from int, wait time.Duration) ([]Request, error) {
 	q := url.Values{"from": {strconv.Itoa(from)}}
 	if wait > 0 {
@@ -38,12 +39,14 @@ func (c *Client) Record(ctx context.Context, from int, wait time.Duration) ([]Re
 	return answer.Requests, err
 }
 
-// SetScript replaces the script of the server.
+// SetScript replaces the script of the server. It returns an error when the server
+// refuses the script or cannot be reached.
 func (c *Client) SetScript(ctx context.Context, s Script) error {
 	return c.do(ctx, http.MethodPost, "/coleo/script", s, nil)
 }
 
-// Release lets every stalled reply go on, and returns how many those were.
+// Release continues every stalled reply, and returns their number. It returns an error
+// when the server cannot be reached.
 func (c *Client) Release(ctx context.Context) (int, error) {
 	var answer struct{ Released int }
 	err := c.do(ctx, http.MethodPost, "/coleo/release", nil, &answer)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// longestWait bounds how long GET /coleo/record holds a request that waits.
+// longestWait bounds the wait of GET /coleo/record.
 const longestWait = time.Minute
 
 // control serves the paths below /coleo/:
 //
 //	GET  /coleo/record?from=N&wait=10s   requests from number N on; with wait, once there is one
 //	POST /coleo/script                   replaces the script
-//	POST /coleo/release                  lets stalled replies go on
+//	POST /coleo/release                  continues stalled replies
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	o := &out{w: w, now: time.Now}
 	switch r.Method + " " + r.URL.Path {
@@ -38,7 +38,8 @@ func (s *Server) controlRecord(o *out, r *http.Request) {
 	if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil {
 		ctx, stop := context.WithTimeout(r.Context(), min(wait, longestWait))
 		defer stop()
-		_, _ = s.Wait(ctx, func(q Request) bool { return q.N >= from }) // late or not, the list is the answer
+		// After a timeout too, the list is the answer.
+		_, _ = s.Wait(ctx, func(q Request) bool { return q.N >= from })
 	}
 	o.json(http.StatusOK, fields{"requests": s.rec.from(from)})
 }

@@ -17,7 +17,8 @@ func TestTheControlSocketSteersTheServer(t *testing.T) {
 	}
 	c, ctx := NewClient(path), within(t)
 
-	err := c.SetScript(ctx, Script{Rules: []Rule{{Name: "hold", When: When{Contains: "hold"}, Reply: []Step{{Stall: true}, {Text: "held"}}}}})
+	err := c.SetScript(ctx, Script{Rules: []Rule{{Name: "hold", When: When{Contains: "hold"},
+		Reply: []Step{{Stall: true}, {Text: "held"}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

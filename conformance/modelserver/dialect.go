@@ -2,21 +2,20 @@ package modelserver
 
 import "regexp"
 
-// A dialect is one model API: how its requests read, how its replies are
-// written. Each is one file; dialects lists them.
+// A dialect is one model API: it decodes requests and encodes replies. Each dialect has
+// its own file; dialects lists them.
 type dialect interface {
 	name() string
-	// serves tells whether a request for a reply comes in at this path.
+	// serves reports whether a request for a reply arrives at this path.
 	serves(path string) bool
-	// fixed answers the small requests around it (model lists, token counts),
-	// or returns nil.
+	// fixed answers other small requests (model lists, token counts), or returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
-	// addressed adds to a decoded request what its path says.
+	// addressed adds the data in a request's path to the decoded request.
 	addressed(t Turn, path string) Turn
-	// stream writes a reply as it comes.
+	// stream returns an encoder that writes a reply as it comes.
 	stream(o *out, t Turn) encoder
-	// whole is a reply as one JSON document.
+	// whole returns a reply as one JSON document.
 	whole(t Turn, c collected, u usage) any
 	failure(f Failure) any
 }
@@ -61,7 +60,7 @@ var (
 	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request interrupted by user|<environment_context>|<environment_details>|<user_instructions>|<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
-// folderIn is the working folder that a text names, or "".
+// folderIn returns the working folder that a text names, or "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
 		return m[1] + m[2] + m[3]
@@ -69,7 +68,7 @@ func folderIn(text string) string {
 	return ""
 }
 
-// reader gathers a Turn from messages in their order.
+// reader collects a Turn from messages in their order.
 type reader struct {
 	turn  Turn
 	fresh bool // the next user text begins a new message
@@ -78,7 +77,7 @@ type reader struct {
 // message begins the next message.
 func (r *reader) message() { r.fresh = true }
 
-// user reads a text that stands in the user's name.
+// user reads a text with the role of the user.
 func (r *reader) user(text string) {
 	if addedText.MatchString(text) {
 		r.turn.added += text + "\n"
@@ -104,7 +103,7 @@ func (r *reader) system(text string) {
 	r.turn.System += text
 }
 
-// done is the whole Turn.
+// done returns the complete Turn.
 func (r *reader) done() Turn {
 	t := r.turn
 	t.Folder = folderIn(t.System + "\n" + t.added)

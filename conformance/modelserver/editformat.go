@@ -2,15 +2,15 @@ package modelserver
 
 import "strings"
 
-// The formats in which agent CLIs without tools take edits from the model's
-// text. Their system text explains the one they want.
+// The formats in which agent CLIs without tools take edits from the model's text. The
+// system text explains the format that the agent CLI wants.
 const (
 	editWhole   = "whole"
 	editDiff    = "diff"
 	editUnified = "udiff"
 )
 
-// editFormat is the edit format that the system text asks for, or "".
+// editFormat returns the edit format that the system text asks for, or "".
 func editFormat(t Turn) string {
 	switch {
 	case len(t.Tools) > 0:
@@ -25,7 +25,7 @@ func editFormat(t Turn) string {
 	return ""
 }
 
-// editText is a new file with that content, in an edit format.
+// editText returns a new file with that content, in an edit format.
 func editText(format, path, content string) string {
 	switch format {
 	case editDiff:

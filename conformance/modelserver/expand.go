@@ -29,7 +29,7 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces the names it knows and leaves every other ${…} as it stands.
+// fill replaces the names that it knows and leaves every other ${…} unchanged.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

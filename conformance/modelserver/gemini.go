@@ -27,7 +27,7 @@ func (gemini) fixed(method, path string, body []byte) any {
 	return nil
 }
 
-// addressed adds what this dialect says by the address alone.
+// addressed adds the data that this dialect has only in the address.
 func (gemini) addressed(t Turn, path string) Turn {
 	if m := geminiPath.FindStringSubmatch(path); m != nil {
 		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
@@ -65,7 +65,7 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-// UnmarshalJSON takes a content with its parts, or a bare text.
+// UnmarshalJSON reads a content with its parts, or a bare text.
 func (c *geminiContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		c.Parts = []geminiPart{{}}
@@ -125,7 +125,8 @@ func (c geminiContent) read(r *reader) {
 }
 
 func (gemini) failure(f Failure) any {
-	status := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}[f.Status]
+	status := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND",
+		429: "RESOURCE_EXHAUSTED"}[f.Status]
 	if status == "" {
 		status = "INTERNAL"
 	}
@@ -136,7 +137,7 @@ func geminiUsage(u usage) fields {
 	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
 }
 
-// geminiChunk is a document, or a piece of a stream. finish is "" but at the end.
+// geminiChunk returns a document, or a piece of a stream. finish is "" except at the end.
 func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finish != "" {
@@ -145,8 +146,8 @@ func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
 }
 
-// geminiCall is a call as a part. Arguments are an object here; what is none
-// cannot be said in this dialect and goes as one argument.
+// geminiCall returns a call as a part. Arguments are an object in this dialect. Arguments
+// that are not JSON are sent as one argument.
 func geminiCall(c toolCall) fields {
 	args := json.RawMessage(c.args)
 	if !json.Valid(args) {

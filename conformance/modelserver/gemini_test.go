@@ -21,15 +21,18 @@ func TestGeminiTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = gemini{}.addressed(got, httpPath(geminiStreamPath))
-	if got.Prompt != "hi\n" || got.Folder != "/w/dir" || got.System != "be good" || len(got.Tools) != 1 || got.Model != "m-1" || !got.Stream {
+	if got.Prompt != "hi\n" || got.Folder != "/w/dir" || got.System != "be good" || len(got.Tools) != 1 ||
+		got.Model != "m-1" || !got.Stream {
 		t.Errorf("turn = %+v", got)
 	}
 	form := `{"contents":[{"role":"user","parts":[{"text":"which?"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","required":["choice"],"properties":{"choice":{"type":"string","enum":["flash"]}}}}}`
-	if turn, err := (gemini{}).decode([]byte(form)); err != nil || turn.Side != SideForm || sideReply(turn).Steps[0].Text != `{"choice":"flash"}` {
+	if turn, err := (gemini{}).decode([]byte(form)); err != nil || turn.Side != SideForm ||
+		sideReply(turn).Steps[0].Text != `{"choice":"flash"}` {
 		t.Errorf("turn = %+v, %v", turn, err)
 	}
 	answered := `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"done"}}}]}]}`
-	if turn, err := (gemini{}).decode([]byte(answered)); err != nil || !turn.HasToolResult || !strings.Contains(turn.ToolResult, "done") || turn.Prompt != "hi" {
+	if turn, err := (gemini{}).decode([]byte(answered)); err != nil || !turn.HasToolResult ||
+		!strings.Contains(turn.ToolResult, "done") || turn.Prompt != "hi" {
 		t.Errorf("turn = %+v, %v", turn, err)
 	}
 }
@@ -70,13 +73,15 @@ func TestGeminiWholeAndFailure(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
-	if call := at(got, "candidates", 0, "content", "parts", 1, "functionCall"); at(call, "name") != "write_file" || at(call, "args", "file_path") != "/w/dir/a.txt" || at(call, "args", "content") != "one\n" {
+	if call := at(got, "candidates", 0, "content", "parts", 1, "functionCall"); at(call, "name") != "write_file" ||
+		at(call, "args", "file_path") != "/w/dir/a.txt" || at(call, "args", "content") != "one\n" {
 		t.Errorf("document = %s", body)
 	}
 	if status, body := ask(t, url, geminiBody("fail 401")); status != 401 || !strings.Contains(body, "UNAUTHENTICATED") {
 		t.Errorf("answer = %d %s", status, body)
 	}
-	if status, body := ask(t, s.URL()+"/v1beta/models/m-1:countTokens", geminiBody("x")); status != 200 || !strings.Contains(body, "totalTokens") {
+	if status, body := ask(t, s.URL()+"/v1beta/models/m-1:countTokens", geminiBody("x")); status != 200 ||
+		!strings.Contains(body, "totalTokens") {
 		t.Errorf("count = %d %s", status, body)
 	}
 }

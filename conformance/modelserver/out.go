@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// out is the reply as it goes to the client. The first error stays and makes
-// everything after it do nothing.
+// out writes the reply to the client. After the first error it does nothing.
 type out struct {
 	w           http.ResponseWriter
 	now         func() time.Time
 	status      int // 0 until something was sent
 	first, last time.Time
-	began       func() // called once, when the first byte is out; may be nil
+	began       func() // called once, after the first byte was written; may be nil
 	err         error
 }
 
@@ -48,7 +47,7 @@ func (o *out) flush() {
 	}
 }
 
-// json sends one document; v is always of our own making.
+// json sends one document; v always comes from this package.
 func (o *out) json(status int, v any) {
 	if o.status != 0 {
 		return
@@ -88,7 +87,7 @@ func (o *out) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
-// cut closes the connection under the reply.
+// cut closes the connection in the middle of the reply.
 func (o *out) cut() {
 	o.flush()
 	conn, _, err := http.NewResponseController(o.w).Hijack()

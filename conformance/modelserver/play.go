@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// player carries out the steps of one reply.
+// player runs the steps of one reply.
 type player struct {
-	ctx     context.Context // ends when the client has gone, or the server closes
+	ctx     context.Context // ends when the client disconnects or the server closes
 	turn    Turn
 	enc     encoder
 	out     *out
 	release func() <-chan struct{}
-	used    func(usage) // told what the reply took, once all of it is out
-	stalled func(bool)  // told when the reply stands still until released
-	output  int         // bytes said, thought and called
+	used    func(usage) // called with the usage once the whole reply was sent
+	stalled func(bool)  // called when the reply begins or ends a stall
+	output  int         // bytes of text, thoughts and calls
 }
 
 var errCut = errors.New("connection cut by the script")
 
-// play ends with an error if the reply did not go out as the script has it.
+// play returns an error if the reply was not sent as the script has it.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -42,7 +42,7 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step carries out one step; done means that nothing may follow it.
+// step runs one step; done means that nothing may follow it.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -104,7 +104,8 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	release := p.release() // before it is told: whoever reads of the stall may release it
+	// The channel must be taken first: whoever reads of the stall may release it at once.
+	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)
 	select {

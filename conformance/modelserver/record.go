@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Request is one HTTP request that came in, and what became of it.
+// Request is one HTTP request and what became of it.
 type Request struct {
 	N         int       `json:"n"` // 1 for the first
 	At        time.Time `json:"at"`
@@ -20,17 +20,17 @@ type Request struct {
 	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme, or ""; never the credential
 	UserAgent string    `json:"user_agent,omitempty"`
 
-	Turn // empty but for requests for a reply
+	Turn // empty except for requests for a reply
 
-	// Rule says what chose the reply: "rule 2 (name)", "side", "words", or ""
-	// for what needs no choice.
+	// Rule is what chose the reply: "rule 2 (name)", "side", "words", or "" where nothing
+	// had to be chosen.
 	Rule    string    `json:"rule,omitempty"`
-	Reply   []Step    `json:"reply,omitempty"`         // as chosen, names filled in
+	Reply   []Step    `json:"reply,omitempty"`         // as chosen, with names filled in
 	Status  int       `json:"status,omitempty"`        // HTTP status sent; 0 while none was
-	Stalled bool      `json:"stalled,omitempty"`       // stands still until released
-	Aborted bool      `json:"aborted,omitempty"`       // the client went before the reply was out
-	Error   string    `json:"error,omitempty"`         // why the reply is not what the script has
-	Input   int       `json:"input_tokens,omitempty"`  // as the reply's usage says; 0 when it did not go out whole
+	Stalled bool      `json:"stalled,omitempty"`       // waits for a release
+	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was sent
+	Error   string    `json:"error,omitempty"`         // why the reply differs from the script
+	Input   int       `json:"input_tokens,omitempty"`  // from the reply's usage; 0 when it was not sent completely
 	Output  int       `json:"output_tokens,omitempty"` // likewise
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // first byte of the reply
@@ -41,8 +41,8 @@ type Request struct {
 type record struct {
 	mu      sync.Mutex
 	list    []Request
-	keep    int           // how many of the list are kept at least; 0: all
-	gone    int           // how many came before those of the list
+	keep    int           // least number of requests kept; 0: all
+	gone    int           // number of requests dropped from the beginning
 	changed chan struct{} // closed and replaced at every change
 	log     io.Writer     // may be nil
 	logErr  error
@@ -77,8 +77,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.told(*q)
 }
 
-// told wakes those who wait and writes a line. A request has a line when it
-// comes in, when its reply begins to stall or goes on, and when it is done.
+// told wakes waiting callers and writes a line. A request has a line when it arrives,
+// when its reply begins or ends a stall, and when it is done.
 func (r *record) told(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -110,7 +110,7 @@ func (r *record) count(is func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request that is what the caller waits for.
+// wait returns the first request for which is returns true.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, is func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

@@ -6,34 +6,34 @@ import (
 	"fmt"
 )
 
-// Reply is what the scripted model does with one request, step by step.
+// Reply is the scripted model's answer to one request, step by step.
 type Reply struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one thing the scripted model does. Exactly one of its fields is set,
-// but for Pace, which goes with Text and Thinking.
+// Step is one action of the scripted model. Exactly one of its fields is set, except that
+// Pace goes with Text and Thinking.
 //
-// In Text, Thinking and the arguments of a Tool, ${prompt} stands for the
-// user's prompt, ${result} for the last tool result and ${0} to ${9} for what
-// the rule's pattern matched.
+// Text, Thinking and the arguments of a Tool may hold names. ${prompt} stands for the
+// user's prompt, ${result} for the last tool result, and ${0} to ${9} for the matches of
+// the rule's pattern.
 type Step struct {
 	Text     string   `json:"text,omitempty"`
 	Thinking string   `json:"thinking,omitempty"`
 	Pace     int      `json:"pace_ms,omitempty"` // between two words, in ms; 0 sends all at once
 	Tool     *Call    `json:"tool,omitempty"`
-	Pause    int      `json:"pause_ms,omitempty"` // ms with nothing sent
-	Stall    bool     `json:"stall,omitempty"`    // nothing more until Release, or the client goes
-	Fail     *Failure `json:"fail,omitempty"`     // an HTTP status; inside a stream that has begun, an error event
+	Pause    int      `json:"pause_ms,omitempty"` // ms without output
+	Stall    bool     `json:"stall,omitempty"`    // no more output until Release, or until the client disconnects
+	Fail     *Failure `json:"fail,omitempty"`     // an HTTP status; in a stream that has begun, an error event
 	Cut      bool     `json:"cut,omitempty"`      // the connection is closed at once
 }
 
 // Call asks the agent CLI to use one of its tools.
 type Call struct {
-	// Name is the tool's own name. It need not be among those offered.
+	// Name is the tool's own name. The agent CLI need not offer such a tool.
 	Name string `json:"name,omitempty"`
-	// Does, in place of Name, is what the tool is for: the tool and the names
-	// of its arguments are then looked up in what the agent CLI offers.
+	// Does replaces Name by the purpose of the tool. The tool and the names of its
+	// arguments are then looked up among those that the agent CLI offers:
 	//
 	//	write  path, content
 	//	run    command
@@ -42,7 +42,7 @@ type Call struct {
 	Does Purpose `json:"does,omitempty"`
 	// Args are the arguments: the tool's own with Name, those above with Does.
 	Args map[string]any `json:"args,omitempty"`
-	// Raw is sent in place of the encoded arguments, right or wrong.
+	// Raw is sent instead of the encoded arguments, valid or not.
 	Raw string `json:"raw,omitempty"`
 }
 
@@ -64,7 +64,7 @@ type Failure struct {
 	Message    string `json:"message,omitempty"`
 }
 
-// check says what is wrong with a step of a script.
+// check returns an error for an invalid step of a script.
 func (s Step) check() error {
 	if n := s.count(); n != 1 {
 		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail and cut, want one", n)
@@ -83,7 +83,8 @@ func (s Step) check() error {
 
 func (s Step) count() int {
 	n := 0
-	for _, set := range []bool{s.Text != "", s.Thinking != "", s.Tool != nil, s.Pause != 0, s.Stall, s.Fail != nil, s.Cut} {
+	for _, set := range []bool{s.Text != "", s.Thinking != "", s.Tool != nil, s.Pause != 0, s.Stall, s.Fail != nil,
+		s.Cut} {
 		if set {
 			n++
 		}

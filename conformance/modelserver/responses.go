@@ -28,8 +28,8 @@ type responsesRequest struct {
 	Tools           []responsesTool `json:"tools"`
 }
 
-// responsesTool is a function, a tool that takes plain text ("custom"), or a
-// named group of functions ("namespace"), which is how MCP tools come.
+// responsesTool is a function, a tool that takes plain text ("custom"), or a named group
+// of functions ("namespace"). MCP tools come as such groups.
 type responsesTool struct {
 	Type       string          `json:"type"`
 	Name       string          `json:"name"`
@@ -37,8 +37,8 @@ type responsesTool struct {
 	Tools      []responsesTool `json:"tools"`
 }
 
-// responsesInput are the items of a conversation; on the wire a list, or a
-// string that stands for one message of the user.
+// responsesInput are the items of a conversation; in JSON a list, or a string for one
+// message of the user.
 type responsesInput []responsesItem
 
 type responsesItem struct {
@@ -103,7 +103,7 @@ func (item responsesItem) read(r *reader) {
 	}
 }
 
-// plainText is a string as it is, and anything else as JSON.
+// plainText returns a JSON string as its text, and anything else as JSON.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -134,7 +134,8 @@ func responsesThought(id, text string) fields {
 }
 
 func responsesCall(c toolCall) fields {
-	item := fields{"type": "function_call", "id": newID("fc_"), "call_id": c.id, "name": c.name, "arguments": c.args, "status": "completed"}
+	item := fields{"type": "function_call", "id": newID("fc_"), "call_id": c.id, "name": c.name, "arguments": c.args,
+		"status": "completed"}
 	if c.custom {
 		item["type"], item["input"] = "custom_tool_call", c.args
 		delete(item, "arguments")

@@ -1,14 +1,14 @@
 package modelserver
 
-// responsesStream writes a response as named events. Items come one after the
-// other; an item stays open while words of its kind come.
+// responsesStream writes a response as named events. Items come one after the other. An
+// item stays open while words of its kind come.
 type responsesStream struct {
 	out   *out
 	turn  Turn
 	id    string
 	begun bool
-	index int      // of the item that comes next, or is open
-	items []fields // that are done
+	index int      // of the open item, or of the next one
+	items []fields // finished items
 
 	open   string // kind of the open item: "message", "reasoning", or ""
 	itemID string
@@ -29,7 +29,8 @@ func (s *responsesStream) event(kind string, more fields) {
 }
 
 func (s *responsesStream) response(status string) fields {
-	return fields{"id": s.id, "object": "response", "status": status, "model": s.turn.Model, "output": append([]fields{}, s.items...)}
+	return fields{"id": s.id, "object": "response", "status": status, "model": s.turn.Model,
+		"output": append([]fields{}, s.items...)}
 }
 
 // within opens an item of a kind, unless one is open.
@@ -65,7 +66,8 @@ func (s *responsesStream) done(item fields) {
 func (s *responsesStream) text(text string) {
 	s.within("message", fields{"role": "assistant", "content": []any{}})
 	s.words += text
-	s.event("response.output_text.delta", fields{"item_id": s.itemID, "output_index": s.index, "content_index": 0, "delta": text})
+	s.event("response.output_text.delta", fields{"item_id": s.itemID, "output_index": s.index, "content_index": 0,
+		"delta": text})
 }
 
 func (s *responsesStream) thinking(text string) {
@@ -76,7 +78,8 @@ func (s *responsesStream) thinking(text string) {
 		})
 	}
 	s.words += text
-	s.event("response.reasoning_summary_text.delta", fields{"item_id": s.itemID, "output_index": s.index, "summary_index": 0, "delta": text})
+	s.event("response.reasoning_summary_text.delta",
+		fields{"item_id": s.itemID, "output_index": s.index, "summary_index": 0, "delta": text})
 }
 
 func (s *responsesStream) call(c toolCall) {

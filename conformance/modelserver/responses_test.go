@@ -21,14 +21,16 @@ func TestResponsesTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Prompt != "hi\n" || got.Folder != "/w/dir" || got.System != "be good" || len(got.Tools) != 3 || got.HasToolResult || got.Side != "" {
+	if got.Prompt != "hi\n" || got.Folder != "/w/dir" || got.System != "be good" || len(got.Tools) != 3 ||
+		got.HasToolResult || got.Side != "" {
 		t.Errorf("turn = %+v", got)
 	}
 	bare, err := responses{}.decode([]byte(`{"input":"hi"}`))
 	if err != nil || bare.Prompt != "hi" {
 		t.Errorf("turn = %+v, %v", bare, err)
 	}
-	answered, err := responses{}.decode([]byte(`{"input":[{"role":"user","content":"hi"},{"type":"function_call_output","output":"done"}]}`))
+	answered,
+		err := responses{}.decode([]byte(`{"input":[{"role":"user","content":"hi"},{"type":"function_call_output","output":"done"}]}`))
 	if err != nil || !answered.HasToolResult || answered.ToolResult != "done" {
 		t.Errorf("turn = %+v, %v", answered, err)
 	}
@@ -42,9 +44,12 @@ func TestResponsesCallsOfEachKind(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
 	for prompt, want := range map[string]fields{
-		"run ls":               {"type": "function_call", "name": "exec_command", "arguments": `{"cmd":"ls","justification":"May it run outside of the sandbox?","sandbox_permissions":"require_escalated"}`},
-		"write a.txt with one": {"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch\n"},
-		"mcp echo ping":        {"type": "function_call", "name": "echo", "namespace": "probe", "arguments": `{"text":"ping"}`},
+		"run ls": {"type": "function_call", "name": "exec_command",
+			"arguments": `{"cmd":"ls","justification":"May it run outside of the sandbox?","sandbox_permissions":"require_escalated"}`},
+		"write a.txt with one": {"type": "custom_tool_call", "name": "apply_patch",
+			"input": "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch\n"},
+		"mcp echo ping": {"type": "function_call", "name": "echo", "namespace": "probe",
+			"arguments": `{"text":"ping"}`},
 	} {
 		_, body := ask(t, s.URL()+"/v1/responses", responsesBody(responsesTools, prompt))
 		var got any
@@ -63,7 +68,8 @@ func TestResponsesCallsOfEachKind(t *testing.T) {
 
 func TestAFileIsWrittenByACommandWhereNoToolWrites(t *testing.T) {
 	t.Parallel()
-	turn := Turn{Tools: []Tool{{Name: "shell", schema: schema{Properties: map[string]schema{"command": {Type: "string"}}}}}}
+	turn := Turn{Tools: []Tool{{Name: "shell",
+		schema: schema{Properties: map[string]schema{"command": {Type: "string"}}}}}}
 	got, err := resolve(Call{Does: Write, Args: map[string]any{"path": "a b", "content": "it's\n"}}, turn)
 	if want := `{"command":"printf %s 'it'\\''s\n' \u003e 'a b'"}`; err != nil || got.args != want {
 		t.Errorf("call = %s, %v; want %s", got.args, err, want)
@@ -92,7 +98,8 @@ func TestResponsesStream(t *testing.T) {
 			usage = at(e.data, "response", "usage", "total_tokens")
 		}
 	}
-	if said != "I will do it." || thought != "hm hm" || strings.Join(kinds, " ") != "reasoning message function_call function_call" || usage == nil {
+	if said != "I will do it." || thought != "hm hm" ||
+		strings.Join(kinds, " ") != "reasoning message function_call function_call" || usage == nil {
 		t.Errorf("stream says %q, thinks %q, has items %q, usage %v", said, thought, kinds, usage)
 	}
 }
@@ -100,7 +107,8 @@ func TestResponsesStream(t *testing.T) {
 func TestResponsesFailure(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
-	if status, body := ask(t, s.URL()+"/v1/responses", responsesBody(`"stream":true,`, "fail 429")); status != 429 || !strings.Contains(body, "rate_limit_error") {
+	if status, body := ask(t, s.URL()+"/v1/responses", responsesBody(`"stream":true,`, "fail 429")); status != 429 ||
+		!strings.Contains(body, "rate_limit_error") {
 		t.Errorf("answer = %d %s", status, body)
 	}
 	if status, _ := ask(t, s.URL()+"/v1/responses", `{"input":[]}`); status != 400 {

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// The built-in scenario obeys the first line of a prompt that begins with a
-// verb it knows. What follows "then say" anywhere in the prompt is the closing
-// text, so that a test can tell one turn's end from another's.
+// The built-in scenario obeys the first line of a prompt that begins with a verb it
+// knows. The word after "then say" anywhere in the prompt is the closing text, by which
+// a test can tell the ends of turns apart.
 //
 //	say TEXT                        answers TEXT, exactly
 //	write FILE with TEXT            writes TEXT and a newline, with the agent CLI's own tool or edit format
 //	run COMMAND                     runs it, with the agent CLI's own tool
-//	count to N [every 50ms]         streams 1 to N; 200ms apart unless told
+//	count to N [every 50ms]         streams 1 to N; 200ms apart by default
 //	think TEXT [for 2s]             thinks TEXT, then answers
 //	ask QUESTION [with A or B]      uses the agent CLI's question tool
 //	mcp TOOL TEXT                   calls the MCP tool whose name ends in TOOL
 //	pause 2s                        sends nothing for so long, then answers
 //	fail CODE [after 5s] [N times]  answers with that HTTP status, Retry-After: 5; N times for this prompt, then answers
-//	stall                           stops in mid-stream until released or the client goes
+//	stall                           stops in mid-stream until released or the client disconnects
 //	cut [N times]                   closes the connection in mid-stream; N times for this prompt, then answers
 //	garble                          calls a tool with arguments that are not JSON
-//	show markdown|dialog            answers with marked-up text, or with what looks like an agent CLI's own screen
+//	show markdown|dialog            answers with marked-up text, or with text that looks like an agent CLI's own screen
 //
 // Every other prompt is echoed: "ECHO: " and the prompt.
 type scenario struct {
 	turn    Turn
 	failed  func(prompt string) int // how often this prompt was answered with a failure or a cut
-	closing string                  // what follows "then say", or ""
+	closing string                  // the word after "then say", or ""
 }
 
-// verbs names every verb's method; the order does not matter.
+// verbs maps each verb to its method. The order does not matter.
 func (s scenario) verbs() map[string]func(rest string) []Step {
 	return map[string]func(string) []Step{
 		"say": s.say, "write": s.write, "run": s.run, "count": s.count, "think": s.think,
@@ -43,7 +43,7 @@ func (s scenario) verbs() map[string]func(rest string) []Step {
 
 var thenSay = regexp.MustCompile(`(?i)[,;]?\s*(?:and )?then say (\S+)\s*`)
 
-// obey chooses the reply to a turn that no rule claims.
+// obey chooses the reply to a turn that no rule matches.
 func obey(t Turn, failed func(string) int) Reply {
 	s := scenario{turn: t, failed: failed}
 	if m := thenSay.FindStringSubmatch(unquoted(t.Prompt)); m != nil {
@@ -62,8 +62,8 @@ func obey(t Turn, failed func(string) int) Reply {
 	return says("ECHO: " + t.Prompt)
 }
 
-// unquoted is the prompt without the quotes that an agent CLI may put around
-// one that was given to it as an argument.
+// unquoted returns the prompt without the quotes that an agent CLI may put around a
+// prompt from its command line.
 func unquoted(prompt string) string {
 	if n := len(prompt); n > 1 && prompt[0] == '"' && prompt[n-1] == '"' {
 		return prompt[1 : n-1]
@@ -71,7 +71,7 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// closeWith is the closing text, or other where the prompt gave none.
+// closeWith returns the closing text, or other where the prompt has none.
 func (s scenario) closeWith(other string) Step {
 	if s.closing != "" {
 		return Step{Text: s.closing}
@@ -129,7 +129,7 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call is a tool call with a word before it.
+// call returns a tool call with a text before it.
 func (s scenario) call(c Call, before string) []Step {
 	if before == "" {
 		return []Step{{Tool: &c}}
@@ -139,8 +139,8 @@ func (s scenario) call(c Call, before string) []Step {
 
 // Defaults of the slow verbs.
 const (
-	countEvery = 200 * time.Millisecond // slow enough that a person sees it, 5 tokens a second
-	countTo    = 300                    // a minute of it
+	countEvery = 200 * time.Millisecond // slow enough for a person to see, 5 tokens a second
+	countTo    = 300                    // a minute of output
 	thinkFor   = 2 * time.Second        // longer than any agent CLI's delay before it shows a busy marker
 )
 

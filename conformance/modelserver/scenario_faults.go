@@ -62,7 +62,7 @@ func (s scenario) garble(string) []Step {
 	return []Step{{Tool: &Call{Name: "no_such_tool", Raw: `{"command": "tr`}}}
 }
 
-// show answers with texts that are hard on readers of screens.
+// show answers with texts that are difficult for readers of screens.
 func (s scenario) show(what string) []Step {
 	text := "# Heading\n\nSome **bold** words and a list:\n\n- one\n- two\n\n```python\nif x > 3:\n    print('hi')\n```\n\n" +
 		"| a | b |\n|---|---|\n| 1 | 2 |\n\nWide: 漢字 and é. The last line ends with >"

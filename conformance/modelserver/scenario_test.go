@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// offered are the tools of two agent CLIs, as they describe them.
+// offered returns the tools of an agent CLI, as the agent CLI describes them.
 func offered(t *testing.T, tools string) []Tool {
 	t.Helper()
 	turn, err := chat{}.decode([]byte(`{"tools":` + tools + `,"messages":[{"role":"user","content":"x"}]}`))
@@ -43,8 +43,10 @@ func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 		{"write /abs.txt with x", other, "write", `{"filePath":"/abs.txt","content":"x\n"}`},
 		{"run ls -l && pwd then say N-1", one, "Bash", `{"command":"ls -l && pwd"}`},
 		{"run ls", other, "bash", `{"command":"ls","description":"scripted","mode":"fast"}`},
-		{"ask Which? with A or B", one, "AskUserQuestion", `{"questions":[{"question":"Which?","header":"Question","multiSelect":false,"options":[{"label":"A","description":"choose A"},{"label":"B","description":"choose B"}]}]}`},
-		{"ask Which? with A", other, "question", `{"questions":[{"question":"Which?","header":"Question","options":[{"label":"A","description":"choose A"}]}]}`},
+		{"ask Which? with A or B", one, "AskUserQuestion",
+			`{"questions":[{"question":"Which?","header":"Question","multiSelect":false,"options":[{"label":"A","description":"choose A"},{"label":"B","description":"choose B"}]}]}`},
+		{"ask Which? with A", other, "question",
+			`{"questions":[{"question":"Which?","header":"Question","options":[{"label":"A","description":"choose A"}]}]}`},
 		{"ask Which? with A or B", offered(t, toolsOfThird), "AskQuestion", `{"question":"Which?","options":["A","B"]}`},
 		{"mcp ping hello there", other, "coleo_ping", `{"text":"hello there"}`},
 		{"mcp ping hello", one, "mcp__coleo__ping", `{"text":"hello"}`},
@@ -61,7 +63,7 @@ func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 	}
 }
 
-// sameJSON compares documents, and texts that are none.
+// sameJSON compares JSON documents, and as plain text those that are not JSON.
 func sameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
@@ -87,8 +89,10 @@ func TestWordsOfThePromptAreObeyed(t *testing.T) {
 		{Turn{Prompt: "fail 500 1 time then say N"}, []Step{{Text: "N"}}},
 		{Turn{Prompt: "run x then say N", HasToolResult: true}, []Step{{Text: "N"}}},
 		{Turn{Prompt: "run x", HasToolResult: true, ToolResult: "a\nb"}, []Step{{Text: "The tool has answered: a b"}}},
-		{Turn{Prompt: "write f with x then say N", System: "*file listing*"}, []Step{{Text: "f\n```\nx\n```\n\n"}, {Text: "N"}}},
-		{Turn{Prompt: "run ls", System: "*SEARCH/REPLACE block*"}, []Step{{Text: "```bash\nls\n```\n\n"}, {Text: "Suggested."}}},
+		{Turn{Prompt: "write f with x then say N", System: "*file listing*"},
+			[]Step{{Text: "f\n```\nx\n```\n\n"}, {Text: "N"}}},
+		{Turn{Prompt: "run ls", System: "*SEARCH/REPLACE block*"},
+			[]Step{{Text: "```bash\nls\n```\n\n"}, {Text: "Suggested."}}},
 	}
 	for _, tt := range tests {
 		if got := obey(tt.turn, func(string) int { return 1 }).Steps; !reflect.DeepEqual(got, tt.want) {

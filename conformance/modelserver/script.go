@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Script is a list of rules; the first that matches a request answers it. What
-// no rule matches goes to the side answers and the built-in scenario.
+// Script is a list of rules. The first matching rule answers a request. Without a
+// matching rule the side answers and the built-in scenario do.
 type Script struct {
 	Rules []Rule `json:"rules"`
 }
@@ -20,12 +20,12 @@ type Script struct {
 type Rule struct {
 	Name  string `json:"name,omitempty"`
 	When  When   `json:"when"`
-	Times int    `json:"times,omitempty"` // how often it may answer; 0 is no bound
+	Times int    `json:"times,omitempty"` // how often it may answer; 0: no bound
 	Reply []Step `json:"reply"`
 }
 
-// When is what a request must be for a rule to answer it. Fields that are not
-// set do not matter, but for Side: a rule without it answers main requests.
+// When is the condition for a rule to answer a request. Fields that are not set do not
+// matter, except Side: a rule without it answers main requests only.
 type When struct {
 	Contains   string `json:"contains,omitempty"`    // in the prompt
 	Matches    string `json:"matches,omitempty"`     // regular expression (RE2) found in the prompt
@@ -34,10 +34,10 @@ type When struct {
 	Side       Side   `json:"side,omitempty"` // "any" for main and side requests alike
 }
 
-// SideAny is for When: it takes main and side requests alike.
+// SideAny in a When matches main and side requests alike.
 const SideAny Side = "any"
 
-// LoadScript reads a script from a JSON file. The error names file and entry.
+// LoadScript reads a script from a JSON file. The error names the file and the entry.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -104,7 +104,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match returns what the pattern of w found in the prompt; groups may be empty.
+// match reports whether a request meets the condition, and returns the matches of the
+// pattern; groups may be empty.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||
@@ -117,7 +118,7 @@ func (w When) match(t Turn) (groups []string, ok bool) {
 	}
 	re, err := regexp.Compile(w.Matches)
 	if err != nil {
-		return nil, false // check refused it
+		return nil, false // check has refused it
 	}
 	groups = re.FindStringSubmatch(t.Prompt)
 	return groups, groups != nil

@@ -28,7 +28,8 @@ func TestRefusedScriptsNameFileAndEntry(t *testing.T) {
 		if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadScript(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := LoadScript(path); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("LoadScript of %s = %v, want %q and the file's name", script, err, want)
 		}
 	}
@@ -81,7 +82,8 @@ func TestNamesInArgumentsAreFilledInAnewEachTime(t *testing.T) {
 
 func TestRecordsKeepTheHeadOfTheSystemText(t *testing.T) {
 	t.Parallel()
-	kept := Turn{System: strings.Repeat("a", recordedSystem-1) + "éb", Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.recorded()
+	kept := Turn{System: strings.Repeat("a", recordedSystem-1) + "éb",
+		Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.recorded()
 	if kept.System != strings.Repeat("a", recordedSystem-1) || kept.Tools[0].schema.Required != nil {
 		t.Errorf("kept %d bytes of system text and tools %+v", len(kept.System), kept.Tools)
 	}
@@ -98,14 +100,18 @@ func TestSideRequestsAreRecognised(t *testing.T) {
 		{"a title by system text", Turn{System: "You are a title generator. Output", Prompt: "say x"}, SideTitle},
 		{"the same words, but with tools", Turn{System: "You are a title generator.", Tools: tools}, ""},
 		{"compaction without tools", Turn{System: "You are a context summarization agent."}, SideSummary},
-		{"compaction with tools", Turn{Tools: tools, Prompt: "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n"}, SideSummary},
-		{"compaction that asks the user's way", Turn{Tools: tools, Prompt: "Please provide a concise summary of our conversation so far, capturing"}, SideSummary},
-		{"a title that is asked the user's way", Turn{Tools: tools, Prompt: "Given the following... please reply with a title for the chat that is 3-4 words"}, SideTitle},
+		{"compaction with tools", Turn{Tools: tools,
+			Prompt: "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n"}, SideSummary},
+		{"compaction that asks the user's way", Turn{Tools: tools,
+			Prompt: "Please provide a concise summary of our conversation so far, capturing"}, SideSummary},
+		{"a title that is asked the user's way", Turn{Tools: tools,
+			Prompt: "Given the following... please reply with a title for the chat that is 3-4 words"}, SideTitle},
 		{"a commit message", Turn{System: "You generate concise, one-line Git commit messages based on diffs."}, SideCommit},
 		{"one token", Turn{maxTokens: 1, Tools: tools, Prompt: "quota"}, SideProbe},
 		{"no tools where a main request has them", Turn{Dialect: AnthropicMessages}, SideOther},
 		{"no tools where that says nothing", Turn{Dialect: OpenAIChat, Prompt: "hi"}, ""},
-		{"the user quotes a sign", Turn{Tools: tools, Prompt: strings.Repeat("x", signHead) + "Your task is to create a detailed summary of the conversation"}, ""},
+		{"the user quotes a sign", Turn{Tools: tools, Prompt: strings.Repeat("x", signHead) +
+			"Your task is to create a detailed summary of the conversation"}, ""},
 	}
 	for _, tt := range tests {
 		if got := sideOf(tt.turn); got != tt.want {

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Config says where a Server listens and what it answers.
+// Config is the configuration of a Server.
 type Config struct {
 	Addr    string // TCP, "127.0.0.1:0" if empty; must be a loopback address
 	Control string // path of a unix socket, mode 0600, that serves the same requests; none if empty
 	Log     string // file that gets a JSON line per change of the record; none if empty
 	Script  Script // may be empty: then the built-in scenario answers
-	Keep    int    // how many requests the record keeps at least; it keeps up to twice as many. 0: all
+	Keep    int    // least number of requests in the record, which keeps up to twice as many; 0: all
 }
 
 // Server is a running model server.
@@ -28,7 +28,7 @@ type Server struct {
 	chooser chooser
 	log     *os.File // may be nil
 	https   []*http.Server
-	ctx     context.Context // ends at Close
+	ctx     context.Context // cancelled by Close
 	cancel  context.CancelFunc
 	serving sync.WaitGroup // the accept loops and the requests
 
@@ -37,7 +37,8 @@ type Server struct {
 	release chan struct{} // closed and replaced by Release
 }
 
-// Start listens and returns; requests are served in the background until Close.
+// Start listens and returns. Requests are served in the background until Close. The error
+// is about the script, the address, the control socket or the record.
 func Start(c Config) (*Server, error) {
 	if err := c.Script.check(); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -67,7 +68,7 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens the TCP listener and, after it, the control socket's.
+// listen opens the TCP listener and then that of the control socket.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -119,7 +120,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// headerTimeout bounds how long a client may take over its request's header.
+// headerTimeout bounds how long a client may take for its request's header.
 const headerTimeout = 10 * time.Second
 
 func (s *Server) serve(l net.Listener) {
@@ -128,21 +129,22 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL is where agent CLIs find the server: "http://127.0.0.1:PORT". For the
-// chat dialect the base is URL + "/v1".
+// URL returns the address of the server: "http://127.0.0.1:PORT". For the chat dialect
+// the base is URL + "/v1".
 func (s *Server) URL() string { return s.url }
 
-// Record returns a copy of what came in so far, in order of arrival.
+// Record returns a copy of the requests so far, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request, past or to come, for which is holds. It is
-// asked again whenever a request comes in, stalls, goes on or is done. The
-// error is that of ctx, or tells that the server was closed.
+// Wait returns the first request, past or future, for which is returns true. It calls is
+// again whenever a request arrives, stalls, continues or is done. The error is that of
+// ctx, or says that the server was closed.
 func (s *Server) Wait(ctx context.Context, is func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), is)
 }
 
-// SetScript replaces the script. Replies that have begun go on as they were.
+// SetScript replaces the script. Replies that have begun do not change. The error says
+// what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -151,7 +153,7 @@ func (s *Server) SetScript(script Script) error {
 	return nil
 }
 
-// Release lets every stalled reply go on, and returns how many those were.
+// Release continues every stalled reply, and returns their number.
 func (s *Server) Release() int {
 	n := s.rec.count(func(q Request) bool { return q.Stalled })
 	s.mu.Lock()
@@ -167,7 +169,7 @@ func (s *Server) released() <-chan struct{} {
 	return s.release
 }
 
-// enter counts a request in, unless the server is closed.
+// enter counts a request, and reports whether the server is still open.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +179,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close cuts all connections and waits for what they were doing. It returns the
-// first error in writing the record.
+// Close closes all connections and waits for their handlers. It returns the first error
+// in writing the record.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -28,7 +28,7 @@ func start(t *testing.T, c Config) *Server {
 	return s
 }
 
-// within is a context for what must happen soon.
+// within returns a context for what must happen soon.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -57,7 +57,7 @@ func ask(t *testing.T, url, body string) (int, string) {
 	return status, answer
 }
 
-// asking is ask in the background; the channel gets the answer.
+// asking is ask in the background; the channel receives the answer.
 func asking(t *testing.T, url, body string) <-chan string {
 	got := make(chan string, 1)
 	go func() {
@@ -70,7 +70,7 @@ func asking(t *testing.T, url, body string) <-chan string {
 	return got
 }
 
-// message is an Anthropic request with one tool and one prompt.
+// message returns an Anthropic request with one tool and one prompt.
 func message(prompt string) string {
 	return `{"model":"m","max_tokens":100,"tools":[{"name":"Bash","input_schema":{"properties":{"command":{"type":"string"}}}}],` +
 		`"messages":[{"role":"user","content":` + mustJSON(prompt) + `}]}`
@@ -167,7 +167,9 @@ func TestACutConnectionEndsInMidStream(t *testing.T) {
 			t.Errorf("stream %s: the answer ended well, want a cut", stream)
 		}
 	}
-	if _, err := s.Wait(within(t), func(q Request) bool { return q.N == 2 && q.Done && !q.Aborted && q.Error != "" }); err != nil {
+	if _, err := s.Wait(within(t), func(q Request) bool {
+		return q.N == 2 && q.Done && !q.Aborted && q.Error != ""
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -188,7 +190,8 @@ func TestFailuresCarryStatusAndRetryAfterAndEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
 	for i, want := range []int{429, 429, 200} {
-		answer, err := http.Post(s.URL()+"/v1/messages", "application/json", strings.NewReader(message("fail 429 after 3s 2 times")))
+		answer, err := http.Post(s.URL()+"/v1/messages", "application/json",
+			strings.NewReader(message("fail 429 after 3s 2 times")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +235,7 @@ func TestEveryRequestIsRecordedAndLogged(t *testing.T) {
 	}
 }
 
-// lastLogged reads the last line of each request in a log.
+// lastLogged returns the last line of each request in a log.
 func lastLogged(t *testing.T, path string) map[int]Request {
 	t.Helper()
 	f, err := os.Open(path)

@@ -2,30 +2,30 @@ package modelserver
 
 import "strings"
 
-// Side is the kind of a request that an agent CLI makes for itself, not for
-// the user's prompt.
+// Side is the kind of a request that an agent CLI makes for itself, not for the user's
+// prompt.
 type Side string
 
 // The kinds of side requests.
 const (
 	SideTitle   Side = "title"   // a name for the conversation
-	SideSummary Side = "summary" // the conversation made short: compaction
+	SideSummary Side = "summary" // a shorter form of the conversation: compaction
 	SideCommit  Side = "commit"  // a commit message for a diff
 	SideProbe   Side = "probe"   // one token, to see whether the endpoint answers
 	SideForm    Side = "form"    // an answer in a given JSON form: a classifier
 	SideOther   Side = "other"   // none of these, and without the tools that a main request has
 )
 
-// A sign tells a side request by words that stand in its system text, or at
-// the head of its user text.
+// A sign identifies a side request by words in its system text, or at the beginning of
+// its user text.
 type sign struct {
 	kind     Side
 	inSystem bool
 	words    string // lower case
 }
 
-// signHead is how far into the user's text a sign may begin, in bytes. A text
-// that quotes a sign further on is the user's own.
+// signHead is how far into the user's text a sign may begin, in bytes. A text that quotes
+// a sign further on is the user's own.
 const signHead = 200
 
 func signs() []sign {
@@ -53,7 +53,7 @@ func signs() []sign {
 	}
 }
 
-// sideOf says for what a request is made.
+// sideOf returns the kind of side request, or "" for a main request.
 func sideOf(t Turn) Side {
 	if t.maxTokens == 1 {
 		return SideProbe
@@ -72,7 +72,7 @@ func sideOf(t Turn) Side {
 	return ""
 }
 
-// sideReply answers a side request that no rule claims.
+// sideReply answers a side request that no rule matches.
 func sideReply(t Turn) Reply {
 	switch t.Side {
 	case SideTitle:

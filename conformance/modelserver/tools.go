@@ -20,7 +20,7 @@ type schema struct {
 	Enum       []any             `json:"enum"`
 }
 
-// UnmarshalJSON takes any schema; what it cannot use it leaves out.
+// UnmarshalJSON reads any schema. It drops the parts that it cannot use.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	type plain schema
 	var p plain
@@ -30,12 +30,14 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// The names that agent CLIs give to their tools and arguments, by purpose and
-// in lower case; seen in the tools lists of ten agent CLIs in November 2026.
+// The names that agent CLIs give to their tools and arguments, by purpose and in lower
+// case. They come from the tool lists of ten agent CLIs in November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
-	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_terminal_command", "run_commands"}
-	askTools   = []string{"askuserquestion", "askquestion", "question", "ask_user", "ask_user_question", "ask_followup_question"}
+	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
+		"run_terminal_command", "run_commands"}
+	askTools = []string{"askuserquestion", "askquestion", "question", "ask_user", "ask_user_question",
+		"ask_followup_question"}
 
 	pathArgs    = []string{"file_path", "filepath", "path", "absolute_path"}
 	contentArgs = []string{"content", "file_text", "contents", "new_text"}
@@ -72,20 +74,22 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand writes a file by a command, for agent CLIs that offer no tool for it.
+// asCommand returns a command that writes a file, for agent CLIs that offer no tool for
+// it.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
 	return Call{Does: Run, Args: map[string]any{"command": command}}
 }
 
-// patch is a new file in the one form that tools which take plain text share.
+// patch returns a new file in the form that all tools with plain text arguments accept.
 func patch(c Call) string {
 	lines := strings.TrimSuffix(str(c.Args["content"]), "\n")
-	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") + "\n*** End Patch\n"
+	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") +
+		"\n*** End Patch\n"
 }
 
-// find looks up the tool that serves a purpose.
+// find returns the tool for a purpose.
 func find(c Call, t Turn) (Tool, error) {
 	names := map[Purpose][]string{Write: writeTools, Run: runTools, Ask: askTools}[c.Does]
 	if c.Does == MCP {
@@ -101,8 +105,8 @@ func find(c Call, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("none of the %d tools offered serves to %s", len(t.Tools), c.Does)
 }
 
-// findMCP finds an MCP tool by the end of its name. Some agent CLIs do not list
-// such tools but mention them, as mcp__server__tool, and take calls of them.
+// findMCP returns an MCP tool by the end of its name. Some agent CLIs do not list such
+// tools but mention them, as mcp__server__tool, and accept calls of them.
 func findMCP(name string, t Turn) (Tool, error) {
 	for _, tool := range t.Tools {
 		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) || strings.HasSuffix(tool.Name, "-"+name) {
@@ -119,8 +123,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }
 
-// arguments fills in the tool's own arguments, and something of the right type
-// for every other one that it requires.
+// arguments fills in the tool's own arguments, and a value of the right type for every
+// other one that it requires.
 func arguments(c Call, tool Tool, t Turn) map[string]any {
 	props := tool.schema.Properties
 	args := map[string]any{}
@@ -150,8 +154,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument is the first of names, in lower case, that the tool has; with no
-// schema it is the first of all.
+// argument returns the first of names, in lower case, that the tool has, or the first
+// name when the tool has none of them.
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -163,7 +167,7 @@ func argument(props map[string]schema, names []string) string {
 	return names[0]
 }
 
-// textArgument is "text", or the only argument that takes a string.
+// textArgument returns "text", or else the first argument that takes a string.
 func textArgument(props map[string]schema) string {
 	if _, ok := props["text"]; ok || len(props) == 0 {
 		return "text"
@@ -178,8 +182,8 @@ func textArgument(props map[string]schema) string {
 	return append(names, "text")[0]
 }
 
-// question is the shape that question tools have come to share: a list of
-// questions, each with labelled options. Some take one, with plain words.
+// question returns the arguments of a question tool. Most take a list of questions, each
+// with labelled options. Some take one question, with plain words.
 func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
@@ -210,7 +214,7 @@ func (s schema) is(kind string) bool {
 	return s.Type == kind
 }
 
-// sample is some value that the schema allows.
+// sample returns some value that the schema allows.
 func (s schema) sample() any {
 	switch {
 	case len(s.Enum) > 0:
@@ -245,8 +249,8 @@ func str(v any) string {
 	return s
 }
 
-// newID is a name that no other reply uses, across restarts too: agent CLIs
-// keep ids in their conversations and resume them.
+// newID returns an id that no other reply uses, not even after a restart: agent CLIs keep
+// ids in their conversations and resume them.
 func newID(prefix string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -2,7 +2,7 @@ package modelserver
 
 import "strings"
 
-// The dialects, as they stand in records and scripts.
+// The names of the dialects in records and scripts.
 const (
 	AnthropicMessages = "anthropic-messages"
 	OpenAIChat        = "openai-chat"
@@ -10,37 +10,37 @@ const (
 	GeminiContent     = "gemini-content"
 )
 
-// Turn is one request to the model, in words that no dialect owns.
+// Turn is one request to the model, independent of its dialect.
 type Turn struct {
 	Dialect string `json:"dialect"`
 	Model   string `json:"model,omitempty"`
 	Stream  bool   `json:"stream"`
 
-	// System is the system text. A record keeps its first 512 bytes only.
+	// System is the system text. A record keeps only its first 512 bytes.
 	System string `json:"system,omitempty"`
 	// Folder is the working folder that the system text names, or "".
 	Folder string `json:"folder,omitempty"`
-	// Prompt is the user's last text, byte for byte as it was sent, without
-	// what the agent CLI added to it.
+	// Prompt is the user's last text, byte for byte as sent, without the agent CLI's
+	// additions.
 	Prompt string `json:"prompt"`
-	// Texts are all texts of the message that Prompt ends.
+	// Texts are all texts of the message that ends with Prompt.
 	Texts []string `json:"texts,omitempty"`
-	// HasToolResult tells that a tool's result came after Prompt: the agent
-	// CLI goes on with the same turn of the user.
+	// HasToolResult reports that a tool's result came after Prompt: the agent CLI
+	// continues the same turn of the user.
 	HasToolResult bool `json:"has_tool_result"`
-	// Turns is how many messages of the user the request holds.
+	// Turns is the number of the user's messages in the request.
 	Turns int `json:"turns"`
 	// ToolResult is the text of the last such result.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
-	// Side is the kind of a request that the agent CLI makes for itself, or
-	// "" for one that serves the user's prompt.
+	// Side is the kind of a request that the agent CLI makes for itself, or "" for one
+	// that serves the user's prompt.
 	Side Side `json:"side,omitempty"`
 
 	maxTokens  int
 	form       schema // of the answer, with SideForm
-	wantsUsage bool   // a chat stream ends with usage only if asked to
-	added      string // what the agent CLI put among the user's texts
+	wantsUsage bool   // a chat stream ends with usage only on request
+	added      string // texts that the agent CLI put among the user's
 	size       int    // of the request, in bytes
 }
 
@@ -50,11 +50,11 @@ type Tool struct {
 
 	schema    schema
 	custom    bool   // takes plain text instead of arguments
-	namespace string // that it is called in, or ""
+	namespace string // the namespace in which it is called, or ""
 }
 
-// recordedSystem bounds the system text kept per request, in bytes: enough to
-// recognise who sent it; agent CLIs send 10 to 60 kB of it each time.
+// recordedSystem bounds the system text kept per request, in bytes. It is enough to
+// recognise the sender. Agent CLIs send 10 to 60 kB of system text each time.
 const recordedSystem = 512
 
 // recorded returns t as the record keeps it.
@@ -70,5 +70,5 @@ func (t Turn) recorded() Turn {
 	return t
 }
 
-// inputTokens is a steady stand-in for a tokenizer: four bytes make a token.
+// inputTokens replaces a tokenizer by a fixed rule: four bytes make a token.
 func (t Turn) inputTokens() int { return t.size/4 + 1 }

@@ -7,9 +7,10 @@ import (
 	"runtime"
 )
 
-// RunAgain runs the command line of this process again, with one more
-// variable in its environment, in a network namespace of its own, and returns
-// its exit code. Test binaries do so: what they start has no network then.
+// RunAgain runs the command line of this process again and returns its exit code. The new
+// process has a network namespace of its own and one more variable in its environment.
+// Test binaries use it so that the programs they start have no network. RunAgain returns
+// 1 when the process cannot start or a signal ends it.
 func RunAgain(environ []string, variable string) int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(environ, variable)
@@ -24,5 +25,5 @@ func RunAgain(environ []string, variable string) int {
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
-	return 1 // by a signal
+	return 1 // ended by a signal
 }

@@ -1,7 +1,7 @@
-// Package netns runs things where there is no network but loopback.
+// Package netns runs programs without a network except loopback.
 //
-// Real agent CLIs are judged there: what they would send to the world cannot
-// leave, and no key of the user's is within reach.
+// Real agent CLIs are tested that way. They cannot send anything outside, and no key of
+// the user's is within reach.
 package netns
 
 import (
@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Isolated tells whether this process sees no network but loopback.
+// Isolated reports whether this process has no network except loopback. It returns false
+// when the interfaces cannot be listed.
 func Isolated() bool {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -28,9 +29,9 @@ func Isolated() bool {
 	return true
 }
 
-// Isolate makes cmd start in a network namespace of its own; without root, in
-// a user namespace too. The program must call LoopbackUp first. It is told to
-// end when the thread that starts it does: lock that one.
+// Isolate makes cmd start in a network namespace of its own; without root, also in a user
+// namespace. The program must call LoopbackUp first. It gets SIGTERM when the thread that
+// starts it ends, so the caller must lock that thread.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
@@ -46,7 +47,8 @@ func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = attr
 }
 
-// LoopbackUp brings the loopback interface up in this network namespace.
+// LoopbackUp brings the loopback interface up in this network namespace. The error says
+// that the kernel refuses.
 func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -64,9 +66,10 @@ func LoopbackUp() error {
 	return nil
 }
 
-// Own returns the argv to put before a program so that it runs in a network
-// namespace of its own, in the same process; without root, in a user namespace
-// too. The program must call LoopbackUp first. It needs util-linux.
+// Own returns the argv to put before a program so that it runs in a network namespace of
+// its own. The process stays the same. Without root it also gets a user namespace. The
+// program must call LoopbackUp first. The error says that unshare of util-linux is
+// missing.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -79,8 +82,9 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns the argv to put before a program so that it runs in the
-// network namespace of a process: SpawnConfig.Wrap. It needs util-linux.
+// Enter returns the argv to put before a program so that it runs in the network namespace
+// of a process, for SpawnConfig.Wrap. The error says that nsenter of util-linux is
+// missing.
 func Enter(pid int) ([]string, error) {
 	path, err := exec.LookPath("nsenter")
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build !linux
 
-// Package netns runs things where there is no network but loopback. Only Linux
-// can; elsewhere nothing is isolated, and it says so.
+// Package netns runs programs without a network except loopback. Only Linux can do so. On
+// other systems nothing is isolated, and the functions report that.
 package netns
 
 import (
@@ -9,19 +9,19 @@ import (
 	"os/exec"
 )
 
-// Isolated tells whether this process sees no network but loopback.
+// Isolated always returns false on this system.
 func Isolated() bool { return false }
 
-// Isolate changes nothing here.
+// Isolate does nothing on this system.
 func Isolate(*exec.Cmd) {}
 
-// LoopbackUp is an error here.
+// LoopbackUp always returns an error on this system.
 func LoopbackUp() error {
 	return errors.New("network namespaces are Linux's: nothing is isolated here")
 }
 
-// Own is an error here.
+// Own always returns an error on this system.
 func Own() ([]string, error) { return nil, LoopbackUp() }
 
-// Enter is an error here.
+// Enter always returns an error on this system.
 func Enter(int) ([]string, error) { return nil, LoopbackUp() }

@@ -1,7 +1,7 @@
 // Package stranger runs parts of a test as another user of the machine.
 //
-// A test binary calls Play at the start of its TestMain, with the parts that a
-// stranger can play. A test then calls Start.
+// A test binary calls Play at the start of its TestMain, with the parts that a stranger
+// can play. A test then calls Start.
 package stranger
 
 import (
@@ -17,11 +17,12 @@ import (
 // UID is the user and group id of the stranger: nobody, on Debian.
 const UID = 65534
 
-// partVariable names the part in the environment of the process that plays it.
+// partVariable is the environment variable that names the part a process plays.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play runs the part that this process was started for, and exits with what it
-// returns. It returns when the process was not started by Start.
+// Play runs the part that this process was started for, and exits with the part's result.
+// It exits with 2 for an unknown part. It returns when the process was not started by
+// Start.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -35,9 +36,10 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, who plays a part. What it
-// prints to standard error goes to the test's. The test skips unless it runs as
-// root, who alone can become somebody else.
+// Start starts this test binary as the stranger, who plays a part. out is the process's
+// standard output; its standard error goes to the test's. The test is skipped unless it
+// runs as root, because only root can become another user. The process is killed at the
+// end of the test.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -59,7 +61,7 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
-// program copies the test binary to where the stranger can read it.
+// program copies the test binary to a place where the stranger can read it.
 func program(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stranger")

@@ -1,5 +1,5 @@
-// Package aider drives Aider. What it knows of its screen is in harness.toml;
-// the code here reads answers from its transcript and usage from its account.
+// Package aider drives Aider. harness.toml describes its screen. The code reads answers
+// from its transcript and usage from its event log.
 package aider
 
 import (
@@ -21,12 +21,12 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks reads answers from the transcript that Aider keeps in the work folder,
-// and usage from the log of events that it is told to keep.
+// Hooks returns the hooks for Aider. They read answers from the transcript that Aider
+// keeps in the work folder, and usage from the event log that Coleo makes it keep.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// sent is what matters of an event in the log (0.86.2). There is one for each
-// message, with all requests that it took.
+// sent is the part of a logged event that counts (0.86.2). There is one event for each
+// message, with all requests that the message took.
 type sent struct {
 	Event      string `json:"event"`
 	Properties struct {
@@ -36,9 +36,9 @@ type sent struct {
 	} `json:"properties"`
 }
 
-// usage adds up the messages since the agent CLI was started. While answers are
-// streamed Aider counts the tokens itself, as on its screen, where they are
-// rounded besides.
+// usage adds up the messages since the agent CLI was started. The counts are approximate:
+// while answers are streamed Aider counts the tokens itself, as on its screen, where they
+// are also rounded.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	u := coleo.Usage{}
 	err := terminal.EachEntry(f.Account, func(e sent) {
@@ -53,9 +53,9 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	return u, err
 }
 
-// answer returns what stands behind the last prompt in
-// .aider.chat.history.md (0.86.2): prompts are lines that begin with "#### ",
-// Aider's own words ones that begin with ">".
+// answer returns the text after the last prompt in .aider.chat.history.md (0.86.2).
+// Prompts are lines that begin with "#### ", and Aider's own messages are lines that
+// begin with ">".
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	raw, err := os.ReadFile(filepath.Join(f.Workdir, ".aider.chat.history.md"))
 	if os.IsNotExist(err) {

@@ -1,5 +1,5 @@
-// Package claudecode drives Claude Code. What it knows of its screen is in
-// harness.toml; the code here finds the transcript, where the answers are.
+// Package claudecode drives Claude Code. harness.toml describes its screen. The code
+// finds the transcript, which holds the answers.
 package claudecode
 
 import (
@@ -18,10 +18,11 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks reads answers and usage from the transcript that Claude Code keeps below HOME.
+// Hooks returns the hooks for Claude Code. They read answers and usage from the
+// transcript that it keeps below HOME.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// line is what matters of a line of the transcript (2.1.329).
+// line is the part of a line of the transcript that counts (2.1.329).
 type line struct {
 	Type    string `json:"type"`
 	IsMeta  bool   `json:"isMeta"`
@@ -31,9 +32,8 @@ type line struct {
 	} `json:"message"`
 }
 
-// answer returns the text of the assistant's messages behind the last prompt
-// of the user in the conversation's transcript. Without a transcript it
-// returns an answer without text.
+// answer returns the text of the last assistant message after the user's last prompt in
+// the conversation's transcript. Without a transcript it returns an answer without text.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
@@ -56,9 +56,9 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, nil
 }
 
-// transcript returns the path of the conversation's transcript, "" when it is
-// not there. The folder's name is made from the work folder; the id is unique,
-// so it is looked for in all of them.
+// transcript returns the path of the conversation's transcript, "" when it is not there.
+// The transcript's folder is named after the work folder. The id is unique, so transcript
+// searches all folders.
 func transcript(f terminal.Facts) (string, error) {
 	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))
 	if err != nil || len(found) == 0 || f.Conversation == "" {
@@ -67,7 +67,7 @@ func transcript(f terminal.Facts) (string, error) {
 	return found[0], nil
 }
 
-// text joins the text parts of a message; tool calls and results have none.
+// text joins the text parts of a message. Tool calls and results have none.
 func (l line) text() string {
 	var plain string
 	if json.Unmarshal(l.Message.Content, &plain) == nil {

@@ -1,4 +1,4 @@
-// Package cline drives Cline's terminal program. All that it knows is in harness.toml.
+// Package cline drives Cline's terminal program. harness.toml describes it completely.
 package cline
 
 import _ "embed"

@@ -1,5 +1,5 @@
-// Package codex drives Codex. What it knows of its screen is in harness.toml;
-// the code here finds its conversations and reads answers from them.
+// Package codex drives Codex. harness.toml describes its screen. The code finds its
+// conversations and reads answers from them.
 package codex
 
 import (
@@ -19,13 +19,13 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks finds a conversation by its work folder, and reads answers and usage from
-// the rollout file that Codex keeps of each below HOME.
+// Hooks returns the hooks for Codex. They find a conversation by its work folder, and
+// read answers and usage from its rollout file below HOME.
 func Hooks() terminal.Hooks {
 	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage}
 }
 
-// entry is what matters of a line of a rollout (0.169.0).
+// entry is the part of a line of a rollout that counts (0.169.0).
 type entry struct {
 	Type    string `json:"type"`
 	Payload struct {
@@ -45,8 +45,8 @@ func rollouts(home, pattern string) ([]string, error) {
 	return found, err
 }
 
-// conversation returns the id of the newest conversation that was begun in the
-// work folder since the start; "" before the first prompt.
+// conversation returns the id of the newest conversation that began in the work folder
+// since the start; "" before the first prompt.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {
@@ -66,7 +66,7 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	return "", nil
 }
 
-// answer returns the last message of the newest turn once that is complete.
+// answer returns the last message of the newest turn once that turn is complete.
 func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := rollout(ctx, f)
 	if path == "" {
@@ -84,8 +84,7 @@ func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answe
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// rollout returns the path of the conversation's newest rollout, "" when there
-// is none.
+// rollout returns the path of the conversation's newest rollout, "" when there is none.
 func rollout(ctx context.Context, f terminal.Facts) (string, error) {
 	if f.Conversation == "" {
 		f.Conversation, _ = conversation(ctx, f)
@@ -97,7 +96,7 @@ func rollout(ctx context.Context, f terminal.Facts) (string, error) {
 	return found[0], nil
 }
 
-// costs is the account in a rollout, written after each reply (0.169.0).
+// costs is the token count in a rollout, written after each reply (0.169.0).
 type costs struct {
 	Payload struct {
 		Type string `json:"type"`
@@ -112,7 +111,7 @@ type costs struct {
 	} `json:"payload"`
 }
 
-// usage returns the newest account.
+// usage returns the newest token count.
 func usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := rollout(ctx, f)
 	if path == "" {

@@ -1,4 +1,5 @@
-// Package continuecli drives Continue's terminal program. All that it knows is in harness.toml.
+// Package continuecli drives Continue's terminal program. harness.toml describes it
+// completely.
 package continuecli
 
 import _ "embed"

@@ -1,4 +1,4 @@
-// Package copilot drives Copilot CLI. All that it knows is in harness.toml.
+// Package copilot drives Copilot CLI. harness.toml describes it completely.
 package copilot
 
 import _ "embed"

@@ -1,5 +1,5 @@
-// Package gemini drives Gemini CLI. What it knows of its screen is in
-// harness.toml; the code here reads answers from its transcript.
+// Package gemini drives Gemini CLI. harness.toml describes its screen. The code reads
+// answers from its transcript.
 package gemini
 
 import (
@@ -19,16 +19,17 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks reads answers and usage from the transcript that Gemini CLI keeps below HOME.
+// Hooks returns the hooks for Gemini CLI. They read answers and usage from the transcript
+// that it keeps below HOME.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// entry is what matters of a line of a transcript (0.61.0).
+// entry is the part of a line of a transcript that counts (0.61.0).
 type entry struct {
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
 }
 
-// answer returns what the model said last behind the last prompt.
+// answer returns the model's last text after the last prompt.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
@@ -49,11 +50,11 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is how much of a conversation's id its transcript's name holds.
+// idInName is how many characters of a conversation's id are in its transcript's name.
 const idInName = 8
 
-// transcript returns the path of the conversation's newest transcript, "" when
-// there is none.
+// transcript returns the path of the conversation's newest transcript, "" when there is
+// none.
 func transcript(f terminal.Facts) (string, error) {
 	if len(f.Conversation) < idInName {
 		return "", nil
@@ -66,7 +67,7 @@ func transcript(f terminal.Facts) (string, error) {
 	return slices.Max(found), nil // the time is in the name
 }
 
-// costs is what matters of a reply in the transcript (0.61.0).
+// costs is the part of a reply in the transcript that counts (0.61.0).
 type costs struct {
 	ID     string `json:"id"`
 	Tokens *struct {
@@ -78,8 +79,8 @@ type costs struct {
 	} `json:"tokens"`
 }
 
-// usage adds up the replies of the conversation. One that grew has several
-// lines, and the last one counts.
+// usage adds up the replies of the conversation. A reply that grew has several lines, and
+// the last line counts.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
@@ -88,7 +89,8 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	replies := map[string]coleo.Usage{}
 	err = terminal.EachEntry(path, func(l costs) {
 		if t := l.Tokens; t != nil {
-			replies[l.ID] = coleo.Usage{Input: t.Input + t.Tool, Cached: t.Cached, Output: t.Output + t.Thoughts, Reasoning: t.Thoughts}
+			replies[l.ID] = coleo.Usage{Input: t.Input + t.Tool, Cached: t.Cached, Output: t.Output + t.Thoughts,
+				Reasoning: t.Thoughts}
 		}
 	})
 	return coleo.SumUsage(maps.Values(replies)), err

@@ -1,4 +1,5 @@
-// Package generic drives any program with a prompt line. All that it knows is in harness.toml.
+// Package generic drives any program with a prompt line. harness.toml describes it
+// completely.
 package generic
 
 import _ "embed"

@@ -1,5 +1,5 @@
-// Package kilo drives Kilo CLI, a fork of OpenCode: harness.toml says what is
-// other there.
+// Package kilo drives Kilo CLI, a fork of OpenCode. harness.toml describes the
+// differences.
 package kilo
 
 import _ "embed"

@@ -16,16 +16,16 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Info is what matters of a message of a conversation (1.18.33), over HTTP and
-// in the database.
+// Info is the part of a message of a conversation that counts (1.18.33), over HTTP and in
+// the database.
 type Info struct {
 	Role string `json:"role"`
 	Time struct {
-		Created int64 `json:"created"` // Unix, ms
+		Created int64 `json:"created"` // Unix time in ms
 	} `json:"time"`
 	Cost   float64 `json:"cost"` // US dollars
 	Tokens struct {
-		Input     int `json:"input"` // what no cache had
+		Input     int `json:"input"` // tokens that no cache had
 		Output    int `json:"output"`
 		Reasoning int `json:"reasoning"`
 		Cache     struct {
@@ -35,7 +35,7 @@ type Info struct {
 	} `json:"tokens"`
 }
 
-// Usage is what the message has taken.
+// Usage returns what the message has used.
 func (i Info) Usage() coleo.Usage {
 	t := i.Tokens
 	return coleo.Usage{
@@ -44,13 +44,13 @@ func (i Info) Usage() coleo.Usage {
 	}
 }
 
-// account is the database with the conversations of one agent CLI, which it
-// writes to while it is read.
-type account struct{ folder string } // of its data, and the database's name
+// account is the database with the conversations of one agent CLI. The agent CLI writes
+// to it while Coleo reads.
+type account struct{ folder string } // name of its data folder and of the database
 
 func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	id := f.Conversation
-	if id == "" { // it is looked for only after the first turn
+	if id == "" { // the session learns the id only after the first turn
 		var err error
 		if id, err = conversation(f, a.folder); err != nil {
 			return nil, "", err
@@ -60,12 +60,13 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer joins the texts of the assistant's last message behind the last prompt.
-// What cannot be read there is read from the screen.
+// answer joins the texts of the assistant's last message after the last prompt. When the
+// database cannot be read, the answer is empty and the session reads the screen.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
-	err := a.each(ctx, f, "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
+	err := a.each(ctx, f,
+		"SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
 		func(id string, m Info, part []byte) {
 			var p struct{ Type, Text string }
 			switch {
@@ -96,8 +97,9 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// each gives what a question about the conversation returns.
-func (a account) each(ctx context.Context, f terminal.Facts, question string, row func(id string, m Info, part []byte)) error {
+// each calls row with each row that a query about the conversation returns.
+func (a account) each(ctx context.Context, f terminal.Facts, question string,
+	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// conversationOf makes a HOME with a database as OpenCode 1.18.33 keeps it.
+// conversationOf makes a HOME with a database in the form of OpenCode 1.18.33.
 func conversationOf(t *testing.T, statements ...string) terminal.Facts {
 	t.Helper()
 	f := terminal.Facts{Home: t.TempDir(), Conversation: "ses_1"}
@@ -59,17 +59,20 @@ func TestAnswerAndUsageAreReadFromTheDatabase(t *testing.T) {
 	}
 }
 
-// What is not in the database is read from the screen; an account that is not
-// there yet is empty, one that cannot be read is an error.
+// An answer that is not in the database is read from the screen. An account that is not
+// there yet is empty; one that cannot be read is an error.
 func TestADatabaseThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	h := Hooks("opencode")
-	unasked := conversationOf(t, tables, turns+`; INSERT INTO message VALUES ('m6', 'ses_1', 6, '{"role":"user"}'); INSERT INTO part VALUES ('pa', 'm6', 'ses_1', '{"type":"text","text":"third prompt"}')`)
-	for what, f := range map[string]terminal.Facts{"no database": {Home: t.TempDir(), Conversation: "ses_1"}, "other tables": conversationOf(t, "CREATE TABLE x (y)"), "no answer yet": unasked} {
+	unasked := conversationOf(t, tables, turns+
+		`; INSERT INTO message VALUES ('m6', 'ses_1', 6, '{"role":"user"}'); INSERT INTO part VALUES ('pa', 'm6', 'ses_1', '{"type":"text","text":"third prompt"}')`)
+	for what, f := range map[string]terminal.Facts{"no database": {Home: t.TempDir(), Conversation: "ses_1"},
+		"other tables": conversationOf(t, "CREATE TABLE x (y)"), "no answer yet": unasked} {
 		if a, err := h.Answer(t.Context(), f, coleo.Receipt{}); err != nil || a.Text != "" {
 			t.Errorf("%s: answer %+v, %v; want none", what, a, err)
 		}
-		if u, err := h.Usage(t.Context(), f); what == "no database" && (err != nil || u.Total() != 0) || what == "other tables" && err == nil {
+		if u, err := h.Usage(t.Context(), f); what == "no database" && (err != nil || u.Total() != 0) ||
+			what == "other tables" && err == nil {
 			t.Errorf("%s: usage %+v, %v", what, u, err)
 		}
 	}

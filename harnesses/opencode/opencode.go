@@ -1,5 +1,5 @@
-// Package opencode drives OpenCode's terminal program. What it knows of its
-// screen is in harness.toml; the code here finds its conversations and reads them.
+// Package opencode drives OpenCode's terminal program. harness.toml describes its screen.
+// The code finds its conversations and reads them.
 package opencode
 
 import (
@@ -20,9 +20,9 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks finds a conversation by its work folder in OpenCode's log, and reads
-// answers and usage from its database. Forks keep both in a data folder of another
-// name, which is the database's too.
+// Hooks returns the hooks for OpenCode. They find a conversation by its work folder in
+// OpenCode's log, and read answers and usage from its database. Forks keep both in a data
+// folder of another name, which is also the name of the database.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -32,15 +32,15 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// created is the line of the log (1.18.33) that names a new conversation which
-// is not part of another.
+// created matches the line of the log (1.18.33) that names a new conversation which is
+// not part of another.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* parentID=undefined `)
 
-// maxLine bounds a line of the log, in bytes; longer ones are not looked at.
+// maxLine bounds a line of the log, in bytes. Reading stops at a longer one.
 const maxLine = 1 << 20
 
-// conversation returns the id of the newest conversation that was begun in the
-// work folder since the start; "" before the first prompt.
+// conversation returns the id of the newest conversation that began in the work folder
+// since the start; "" before the first prompt.
 func conversation(f terminal.Facts, folder string) (string, error) {
 	logs, err := filepath.Glob(filepath.Join(f.Home, ".local", "share", folder, "log", "*.log"))
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"coleo.dev"
 )
 
-// facts is what the server has said of the conversation so far.
+// facts is what the server has reported of the conversation so far.
 type facts struct {
-	known    bool   // it has said something
+	known    bool   // the server has reported its state
 	status   string // "idle", "busy" or "retry"
 	attempt  int    // with retry
 	message  string // with retry
@@ -20,10 +20,10 @@ type facts struct {
 	busied   int    // how often it has become busy
 	failures int    // how many turns have failed
 	tools    map[string]bool
-	asked    []asked // what waits for an answer, oldest first
+	asked    []asked // pending dialogs of all conversations, oldest first
 }
 
-// asked is a permission or a question that waits.
+// asked is a permission or a question that waits for an answer.
 type asked struct {
 	id       string
 	question bool
@@ -32,8 +32,8 @@ type asked struct {
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace takes what the server says now for all of it, but keeps what only
-// the past can tell.
+// replace takes over the server's present state, but keeps the counts and failures that
+// only earlier events show.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	if now.status != "idle" && f.status == "idle" {
@@ -42,7 +42,7 @@ func (f *facts) replace(now facts) {
 	*f = now
 }
 
-// reading is the state that the facts amount to.
+// reading returns the state that follows from the facts.
 func (f *facts) reading() coleo.Reading {
 	r := coleo.Reading{State: coleo.Initializing, Rule: "connecting", Known: true}
 	switch {
@@ -51,7 +51,8 @@ func (f *facts) reading() coleo.Reading {
 		d := f.asked[0].dialog
 		r.State, r.Rule, r.Dialog = coleo.WaitingApproval, string(d.Kind)+".asked", &d
 	case f.status == "retry":
-		r.State, r.Rule, r.Detail = coleo.Processing, "session.status retry", fmt.Sprintf("attempt %d: %s", f.attempt, f.message)
+		r.State, r.Rule, r.Detail = coleo.Processing, "session.status retry",
+			fmt.Sprintf("attempt %d: %s", f.attempt, f.message)
 	case f.status == "busy" && len(f.tools) > 0:
 		r.State, r.Rule = coleo.Executing, "tool running"
 	case f.status == "busy":
@@ -64,7 +65,7 @@ func (f *facts) reading() coleo.Reading {
 	return r
 }
 
-// Shapes of what the server says (1.18.33).
+// Forms of the server's messages (1.18.33).
 type (
 	statusBody struct {
 		Type    string `json:"type"`
@@ -98,7 +99,7 @@ type (
 	}
 )
 
-// aborted is the error of a turn that somebody interrupted: no failure.
+// aborted is the error of a turn that somebody interrupted. It is not a failure.
 const aborted = "MessageAbortedError"
 
 func (p permissionBody) asked() asked {
@@ -123,7 +124,7 @@ func (q questionBody) asked() asked {
 	return asked{id: q.ID, question: true, dialog: d}
 }
 
-// take notes one event.
+// take processes one event.
 func (s *session) take(e event) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
@@ -228,14 +229,15 @@ func (f *facts) drop(id string) {
 	f.asked = left
 }
 
-// askFacts asks the server for the present state.
+// askFacts asks the server for its present state.
 func askFacts(ctx context.Context, srv *server, conversation string) (facts, error) {
 	f := newFacts()
 	f.known, f.status = true, "idle"
 	var statuses map[string]statusBody
 	var permissions []permissionBody
 	var questions []questionBody
-	for path, out := range map[string]any{"/session/status": &statuses, "/permission": &permissions, "/question": &questions} {
+	for path, out := range map[string]any{"/session/status": &statuses, "/permission": &permissions,
+		"/question": &questions} {
 		if err := srv.do(ctx, "GET", path, nil, out); err != nil {
 			return f, err
 		}
@@ -252,7 +254,8 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// seen waits until ok holds of the facts, or the time is over.
+// seen waits until ok returns true for the facts, and reports whether it did within
+// limit. It also stops when ctx or the session ends.
 func (s *session) seen(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

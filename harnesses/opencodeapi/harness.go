@@ -1,5 +1,6 @@
-// Package opencodeapi drives OpenCode by its HTTP API: `opencode serve` under
-// a holder, prompts and replies as requests, states from its event stream.
+// Package opencodeapi drives OpenCode through its HTTP API. It runs `opencode serve`
+// under a holder, sends prompts and replies as requests, and reads states from its event
+// stream.
 package opencodeapi
 
 import (
@@ -20,7 +21,7 @@ import (
 //go:embed harness.toml
 var description []byte
 
-// Harness satisfies coleo.Harness and coleo.Cataloguer.
+// Harness implements coleo.Harness and coleo.Cataloguer.
 type Harness struct {
 	spec *terminal.Spec
 	hold []string
@@ -31,7 +32,8 @@ var (
 	_ coleo.Cataloguer = (*Harness)(nil)
 )
 
-// New returns the harness. hold is the command that becomes a holder.
+// New returns the harness. hold is the command that becomes a holder. New fails only when
+// a built-in harness.toml is invalid.
 func New(hold []string) (*Harness, error) {
 	spec, err := terminal.ParseSpec("opencode-api/harness.toml", description)
 	if err != nil {
@@ -43,14 +45,16 @@ func New(hold []string) (*Harness, error) {
 	}
 	spec.Launch = screen.Launch
 	// The server takes conversation and model by request, not by flag.
-	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p terminal.Part) bool { return len(p.Args) > 0 })
+	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p terminal.Part) bool {
+		return len(p.Args) > 0
+	})
 	return &Harness{spec: spec, hold: hold}, nil
 }
 
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// extra is what a handle keeps beyond what all harnesses do.
+// extra is what a handle of this harness adds to those of all harnesses.
 type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
@@ -60,13 +64,17 @@ type extra struct {
 // passwordEnv turns the server's authentication on.
 const passwordEnv = "OPENCODE_SERVER_PASSWORD"
 
-// Spawn starts the server under a holder.
+// Spawn starts the server under a holder and returns its session. The error is
+// EUnsupported with PartitionFreeze, because there is no terminal to freeze. Spawn also
+// returns the errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	if c.OnPartition == coleo.PartitionFreeze {
-		return nil, coleo.Errorf(coleo.EUnsupported, "%s has no terminal that could be frozen: leave out --on-partition freeze, or use the harness 'opencode'", h.Info().Title)
+		return nil, coleo.Errorf(coleo.EUnsupported,
+			"%s has no terminal that could be frozen: leave out --on-partition freeze, or use the harness 'opencode'",
+			h.Info().Title)
 	}
 	own := extra{Password: rand.Text(), Provider: c.Provider, Model: c.Model}
-	if c.Endpoint != "" { // the provider that the configuration gives an endpoint
+	if c.Endpoint != "" { // the provider for which the configuration sets an endpoint
 		own.Provider, own.Model = "coleo", c.Model
 		if own.Model == "" {
 			own.Model = "default"
@@ -88,7 +96,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 
 func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, error) {
 	if _, taken := c.Env[passwordEnv]; taken {
-		return holder.Status{}, coleo.Errorf(coleo.EInvalid, "the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv, h.spec.Name)
+		return holder.Status{}, coleo.Errorf(coleo.EInvalid,
+			"the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv, h.spec.Name)
 	}
 	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
 	launch, err := h.spec.Plan(c, nil)
@@ -99,8 +108,8 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 	return holder.Start(ctx, h.hold, launch)
 }
 
-// Attach takes up a server whose holder proves that it is the one in the
-// handle.
+// Attach reopens the session of a handle. Its holder must prove that it is the one in the
+// handle; Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	var own extra
 	if err := json.Unmarshal(handle.Extra, &own); err != nil {
@@ -112,11 +121,13 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	return h.open(handle, own)
 }
 
-// catalogGrace is between hang-up and KILL for the server that is only asked
-// for its catalogue.
+// catalogGrace is the time between HUP and KILL for the server that is only asked for its
+// catalogue.
 const catalogGrace = time.Second
 
-// Catalog starts a server for a moment and asks it for its providers.
+// Catalog starts a server for a moment and returns its list of providers, models, prices
+// and defaults as JSON. It leaves out the keys that the server's answer also holds. It
+// returns the errors of the launch plan, of holder.Start and of the request to the server.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
@@ -140,7 +151,8 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	return json.Marshal(body)
 }
 
-// catalogue is what of the server's answer is passed on: it also holds keys.
+// catalogue is the part of the server's answer that is passed on. The answer also holds
+// keys.
 type catalogue struct {
 	All []struct {
 		ID     string `json:"id"`

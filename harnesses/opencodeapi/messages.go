@@ -8,7 +8,7 @@ import (
 	"coleo.dev/harnesses/opencode"
 )
 
-// message is what matters of a message of the conversation (1.18.33).
+// message is the part of a message of the conversation that counts (1.18.33).
 type message struct {
 	Info  opencode.Info `json:"info"`
 	Parts []part        `json:"parts"`
@@ -35,7 +35,8 @@ func (s *session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the last message of the assistant.
+// Answer returns the text of the assistant's last message after the last prompt. It is
+// empty while there is none. Answer returns the errors of ready and of the request.
 func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -52,8 +53,9 @@ func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove looks for a prompt that somebody was about to send among the messages
-// since then.
+// Prove looks for a prompt that somebody was about to send, among the messages since
+// r.Time. It returns ProofAccepted when the prompt is there, and an empty proof when it
+// is not. It returns the errors of ready and of the request.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -67,7 +69,8 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	return "", nil
 }
 
-// Usage adds up the messages of the conversation.
+// Usage adds up the messages of the conversation. It returns the errors of ready and of
+// the request.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 	messages, err := s.messages(ctx)
 	u := coleo.SumUsage(func(yield func(coleo.Usage) bool) {

@@ -18,17 +18,17 @@ import (
 	"coleo.dev/holder"
 )
 
-// startTimeout bounds how long the server may take to say where it listens: it
-// took 10 s on a loaded machine.
+// startTimeout bounds how long the server may take to report its address. It took 10 s on
+// a loaded machine.
 const startTimeout = 90 * time.Second
 
-// requestTimeout bounds one request; none of them waits for a model.
+// requestTimeout bounds one request. No request waits for a model.
 const requestTimeout = 30 * time.Second
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// listening reads the server's output until it says where it listens. Earlier
-// requests would hang for ever, although its port takes connections already.
+// listening reads the server's output until it reports its address. Requests before that
+// would hang for ever, although the port already accepts connections.
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -41,10 +41,12 @@ func listening(ctx context.Context, c *holder.Client) (string, error) {
 	for {
 		chunk, err := stream.Next()
 		if err != nil {
-			return "", coleo.Errorf(coleo.ETimeout, "the server did not say where it listens; it said %q", lastLine(seen.String()))
+			return "", coleo.Errorf(coleo.ETimeout, "the server did not say where it listens; it said %q",
+				lastLine(seen.String()))
 		}
 		if chunk.Exit != nil {
-			return "", coleo.Errorf(coleo.EExited, "the server ended at its start (%s); it said %q", chunk.Exit, lastLine(seen.String()))
+			return "", coleo.Errorf(coleo.EExited, "the server ended at its start (%s); it said %q", chunk.Exit,
+				lastLine(seen.String()))
 		}
 		seen.Write(chunk.Data)
 		if m := listeningLine.FindSubmatch(seen.Bytes()); m != nil {
@@ -58,14 +60,15 @@ func lastLine(s string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// server speaks to one OpenCode server about one project folder.
+// server is the API of one OpenCode server for one project folder.
 type server struct {
 	base, password, dir string
 	http                *http.Client
 }
 
 func newServer(base, password, dir string) *server {
-	return &server{base: base, password: password, dir: dir, http: &http.Client{Transport: &http.Transport{}}} // no proxy: it is on loopback
+	// There is no proxy: the server is on loopback.
+	return &server{base: base, password: password, dir: dir, http: &http.Client{Transport: &http.Transport{}}}
 }
 
 func (s *server) request(ctx context.Context, method, path string, in any) (*http.Request, error) {
@@ -88,7 +91,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// tell is do for what commands the server: it is not sent once nobody waits for it.
+// tell is do for requests that command the server. It does not send a request that nobody
+// waits for any more.
 func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	if err := coleo.Wanted(ctx); err != nil {
 		return err
@@ -96,7 +100,9 @@ func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request and decodes the answer into out unless that is nil.
+// do sends a request and decodes the answer into out, unless out is nil. The error is
+// EUnavailable when the server cannot be reached, ENotFound for status 404, and EInternal
+// for other refusals.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -117,7 +123,8 @@ func (s *server) do(ctx context.Context, method, path string, in, out any) error
 		return coleo.Errorf(coleo.ENotFound, "the server knows nothing at %s: %s", path, bytes.TrimSpace(raw))
 	}
 	if answer.StatusCode >= http.StatusBadRequest {
-		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status, bytes.TrimSpace(raw))
+		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status,
+			bytes.TrimSpace(raw))
 	}
 	if out == nil || len(raw) == 0 {
 		return nil
@@ -134,7 +141,7 @@ type event struct {
 	Properties json.RawMessage `json:"properties"`
 }
 
-// events calls take for each event until the stream or ctx ends.
+// events calls take for each event until the stream ends or ctx is cancelled.
 func (s *server) events(ctx context.Context, take func(event)) error {
 	q, err := s.request(ctx, http.MethodGet, "/event", nil)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// stopGrace is between hang-up and KILL.
+	// stopGrace is the time between HUP and KILL.
 	stopGrace = 2 * time.Second
-	// followRetry is between two tries to follow the events.
+	// followRetry is the time between two attempts to follow the events.
 	followRetry = 250 * time.Millisecond
 )
 
-// session is one live server and one conversation in it. It is no
-// coleo.Reloader: of its description it uses the title alone, in errors; the
-// rest says how a server is started.
+// session is one live server and one conversation in it. It does not implement
+// coleo.Reloader: it uses only the title of its Spec, in errors. The rest of the Spec
+// describes how a server is started.
 type session struct {
 	h      *Harness
 	own    extra
 	client *holder.Client
 	log    *terminal.Changes
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
@@ -38,7 +38,7 @@ type session struct {
 	facts   facts
 	reading coleo.Reading
 	output  time.Time
-	changed chan struct{} // closed and replaced when facts do
+	changed chan struct{} // closed and replaced when facts change
 }
 
 var (
@@ -71,7 +71,7 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*session, error) {
 func (s *session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
-		return // the process is watched elsewhere
+		return // watchProcess handles the end of the process
 	}
 	srv := newServer(base, s.own.Password, s.handle.Workdir)
 	for s.ctx.Err() == nil {
@@ -123,17 +123,16 @@ func (s *session) converse(srv *server) error {
 	return nil
 }
 
-// resync reads the present state, because events before the connection are
-// lost.
+// resync reads the present state, because events from before the connection are lost.
 func (s *session) resync(srv *server) {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
-		return // the stream will break as well, and be followed anew
+		return // the stream will break as well, and be followed again
 	}
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// rest waits, and tells whether the session still lives.
+// rest waits, and reports whether the session is still open.
 func (s *session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -178,7 +177,7 @@ func (s *session) ended(code int, how string) {
 	s.cancel()
 }
 
-// update changes what is known and reads the state anew.
+// update changes the facts and the reading that follows from them.
 func (s *session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
@@ -214,7 +213,7 @@ func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
 	return r.Dialog.Fingerprint
 }
 
-// Handle returns what finds this session again.
+// Handle returns the data by which Attach finds this session again.
 func (s *session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,22 +227,26 @@ func (s *session) State() coleo.Reading {
 	return s.reading
 }
 
-// LastOutput returns when the server last said something.
+// LastOutput returns when the server last reported something.
 func (s *session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.output
 }
 
-// Held asks the session's holder whether it is the one in the handle.
+// Held asks the session's holder whether it is the one in the handle. It returns the
+// errors of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Changes yields what happened after a cursor, and then what happens.
+// Changes yields the changes after a cursor, and then each new one. It ends when ctx is
+// cancelled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
 
-// Kill ends the whole process tree.
+// Kill ends the whole process tree and returns when the session has ended. Processes get
+// 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
+// holder.Client.End, such as EInternal when processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
@@ -252,7 +255,8 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close lets go of the session; the server runs on.
+// Close ends the session. The server keeps running. It returns the error of closing the
+// connection to the holder.
 func (s *session) Close() error {
 	s.cancel()
 	err := s.client.Close()

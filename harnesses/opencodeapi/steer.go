@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// startedTimeout bounds how long the server may take to begin after it has
-	// accepted a prompt; the first one of a process took 18 s on a loaded
-	// machine.
+	// startedTimeout bounds how long the server may take to begin after it has accepted a
+	// prompt. The first prompt of a process took 18 s on a loaded machine.
 	startedTimeout = 40 * time.Second
-	// failureSettle is how long after a failed turn the server gets for itself: a
-	// prompt that came at once was accepted and forgotten (1.18.33).
+	// failureSettle is how long the server is left alone after a failed turn. A prompt
+	// that came at once was accepted and forgotten (1.18.33).
 	failureSettle = 1500 * time.Millisecond
-	// goneTimeout bounds how long an answered question may still be open.
+	// goneTimeout bounds how long an answered question may stay open.
 	goneTimeout = 10 * time.Second
-	// abortTimeout bounds how long an interrupt may take; it took 0.16 s.
+	// abortTimeout bounds how long an interrupt may take. It took 0.16 s.
 	abortTimeout = 10 * time.Second
 	// compactTimeout bounds a summary, which a model writes.
 	compactTimeout = 2 * time.Minute
 )
 
-// ready returns the server, or why nothing can be sent now.
+// ready returns the server, or an error that says why nothing can be sent now: EExited or
+// EBusy.
 func (s *session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *session) ready() (*server, error) {
 	return s.server, nil
 }
 
-// part, model and so on are bodies of requests.
+// part, model and promptBody are bodies of requests.
 type (
 	part struct {
 		Type string `json:"type"`
@@ -61,8 +61,13 @@ func (s *session) model() *model {
 	return &model{ProviderID: s.own.Provider, ModelID: s.own.Model}
 }
 
-// SendPrompt sends a prompt and returns when the server has begun to work on
-// it.
+// SendPrompt sends a prompt and returns when the server has begun to work on it. With
+// p.Interrupt it first interrupts the turn that is running.
+//
+// The error is EInvalid for an empty prompt, EBlocked when a dialog is open, and EBusy
+// while the server starts or works. It is EExited after the server ended, and EPromptLost
+// when the server did not begin. A request that fails is EUnavailable, ENotFound or
+// EInternal.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -83,7 +88,8 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 		return coleo.Receipt{}, coleo.Blocked(now.Dialog)
 	}
 	if now.State.Working() {
-		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
+		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it",
+			s.h.spec.Title)
 	}
 	if now.State == coleo.Failed && !s.rest(failureSettle-time.Since(now.Since)) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
@@ -97,12 +103,15 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 		return coleo.Receipt{}, err
 	}
 	if !s.seen(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
-		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "%s accepted the prompt and did not begin to work on it", s.h.spec.Title)
+		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "%s accepted the prompt and did not begin to work on it",
+			s.h.spec.Title)
 	}
 	return r, nil
 }
 
-// Respond answers a permission or a question by its id.
+// Respond answers an open permission or question, and returns when it is no longer open.
+// The error is EStale when the dialog is not open, and EInvalid or EUnsupported for a
+// decision that does not fit it. It is ETimeout when the dialog stays open.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -138,7 +147,8 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		return true
 	}
 	if !s.seen(ctx, goneTimeout, gone) {
-		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered", open.dialog.Title, goneTimeout)
+		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered", open.dialog.Title,
+			goneTimeout)
 	}
 	return nil
 }
@@ -154,7 +164,8 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 			word = a.dialog.Options[d.Option-1]
 		}
 		if d.Choice != coleo.Reply || word == "" {
-			return "", nil, coleo.Errorf(coleo.EInvalid, "a question takes an option from 1 to %d, or words", len(a.dialog.Options))
+			return "", nil, coleo.Errorf(coleo.EInvalid, "a question takes an option from 1 to %d, or words",
+				len(a.dialog.Options))
 		}
 		return "/question/" + a.id + "/reply", map[string]any{"answers": [][]string{{word}}}, nil
 	}
@@ -170,7 +181,8 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	return "/permission/" + a.id + "/reply", answer, nil
 }
 
-// Interrupt aborts the running turn.
+// Interrupt aborts the running turn and returns when the server is idle. Without a turn
+// it does nothing. The error is ETimeout when the server did not stop in time.
 func (s *session) Interrupt(ctx context.Context) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -187,11 +199,13 @@ func (s *session) Interrupt(ctx context.Context) error {
 	if !s.seen(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
 		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, abortTimeout)
 	}
-	s.resync(srv) // what waited for an answer is gone with the turn
+	s.resync(srv) // pending dialogs end with the turn
 	return nil
 }
 
-// Compact shortens the conversation; its id stays.
+// Compact shortens the conversation, whose id stays, and returns when the server is idle.
+// The error is EInvalid for an arm without provider and model, because a summary needs
+// them. It is ETimeout when the server still works after 2 minutes.
 func (s *session) Compact(ctx context.Context) error {
 	srv, err := s.ready()
 	if err != nil {
@@ -208,7 +222,8 @@ func (s *session) Compact(ctx context.Context) error {
 	}
 	s.resync(srv) // the answer may overtake the events
 	if !s.seen(ctx, compactTimeout, func(f facts) bool { return f.status == "idle" }) {
-		return coleo.Errorf(coleo.ETimeout, "%s is still working %s after the summary was asked for", s.h.spec.Title, compactTimeout)
+		return coleo.Errorf(coleo.ETimeout, "%s is still working %s after the summary was asked for", s.h.spec.Title,
+			compactTimeout)
 	}
 	return nil
 }

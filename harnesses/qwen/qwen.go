@@ -1,4 +1,4 @@
-// Package qwen drives Qwen Code. All that it knows is in harness.toml.
+// Package qwen drives Qwen Code. harness.toml describes it completely.
 package qwen
 
 import _ "embed"

@@ -1,4 +1,5 @@
-// Package roo describes Roo Code's terminal program. All that it knows is in harness.toml.
+// Package roo describes Roo Code's terminal program. harness.toml describes it
+// completely.
 package roo
 
 import _ "embed"

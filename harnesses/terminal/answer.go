@@ -12,9 +12,10 @@ import (
 	"coleo.dev/pty"
 )
 
-// Answer reads the reply to a prompt: what the agent CLI's hook was told, which
-// names the prompt, else from its transcript when the harness knows that, else
-// from the screen.
+// Answer returns the reply to a prompt. It tries three sources in order: the report of
+// the agent CLI's hook that names the prompt, the agent CLI's own channel, and the
+// screen. The text is empty when none of them has the reply. Answer returns an error when
+// the agent CLI's own channel or the journal cannot be read.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	s.mu.Lock()
 	s.listen(time.Now())
@@ -35,17 +36,18 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 }
 
 const (
-	// maxPrinted bounds the output that one answer is made of, in bytes. Of more
-	// only the end counts.
+	// maxPrinted bounds the output that one answer is made of, in bytes. Only the end of
+	// a longer output is read.
 	maxPrinted = 1 << 20
-	// printedCols is the width at which output is read: lines that are longer than
-	// the terminal stay whole.
+	// printedCols is the width at which output is read. Lines longer than the terminal
+	// stay whole.
 	printedCols = 1000
 )
 
-// printed returns what the program has written since a prompt was submitted, as
-// text, without the prompt at its end. Of more than maxPrinted bytes, or than
-// historyRows rows, the beginning is missing; the source is the screen then.
+// printed returns the output of the program since a prompt was submitted, as text. It
+// leaves out the echo of that prompt at the beginning and the program's own prompt at the
+// end. Only the newest maxPrinted bytes and historyRows rows are kept. If anything is
+// missing, the source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	s.mu.Lock()
 	end, composer := s.end, &s.rules().Composer
@@ -73,8 +75,8 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// behindTyped leaves out the rows at the beginning that show the prompt itself: a
-// line editor draws it once more when it is submitted.
+// behindTyped drops the rows at the beginning that show the prompt itself. A line editor
+// draws the prompt once more when it is submitted.
 func behindTyped(rows []string, prompt string) []string {
 	for line := range strings.Lines(prompt) {
 		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
@@ -85,8 +87,8 @@ func behindTyped(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns how many of the rows, from the first on, together show a text; 0
-// when they show another one.
+// rowsOf returns how many of the first rows together show a text. It returns 0 when they
+// show another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))
@@ -100,8 +102,8 @@ func rowsOf(text string, rows []string) int {
 	return 0
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel: by code, or in
-// the transcript that the Spec describes. It has no text where there is none.
+// ownAnswer reads the reply from the agent CLI's own channel: through Hooks.Answer, or
+// from the transcript that the Spec describes. The text is empty where there is neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.h.hooks.Answer != nil:
@@ -113,15 +115,15 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long the end of an answer may be on the screen before
-	// it is in the transcript: one agent CLI writes its own in lots, a second apart.
+	// transcriptLag is how long the end of an answer may be on the screen before it is in
+	// the transcript. One agent CLI writes its transcript in batches a second apart.
 	transcriptLag = 3 * time.Second
-	// transcriptRetry is how often the transcript is read meanwhile.
+	// transcriptRetry is the interval at which the transcript is read again.
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript, again until the screen shows
-// that it is whole or transcriptLag is over.
+// transcribed reads the reply from the transcript. It reads again until the screen shows
+// that the reply is whole, or until transcriptLag has passed.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()
@@ -140,7 +142,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above are the rows above the composer, and what has scrolled away above them.
+// above returns the rows above the composer, after the rows that have scrolled away.
 func (s *session) above() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +154,8 @@ func (s *session) above() []string {
 	return append(s.screen.History(historyRows), f.rows[:bottom]...)
 }
 
-// behindEcho are the rows behind the last that shows the beginning of a prompt.
+// behindEcho returns the rows after the last one that shows the beginning of a prompt.
+// It returns all rows where none does.
 func behindEcho(rows []string, prompt string) []string {
 	line, _, _ := strings.Cut(prompt, "\n")
 	echo := firstRunes(squeeze(line), tailRunes)
@@ -164,7 +167,7 @@ func behindEcho(rows []string, prompt string) []string {
 	return rows
 }
 
-// endsOn tells whether rows show the end of a text.
+// endsOn reports whether rows show the end of a text.
 func endsOn(rows []string, text string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -177,7 +180,7 @@ func endsOn(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// read takes the last answer behind the last echo of the prompt.
+// read returns the last answer after the last echo of the prompt.
 func (a *AnswerRule) read(rows []string, prompt string) string {
 	if a.begin == nil {
 		return ""

@@ -11,44 +11,43 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must have said the same before it is
-	// told what it says: some agent CLIs draw the subject after the box. That
-	// there is one is told at once.
+	// dialogSettle is how long a dialog must show the same text before that text is
+	// reported. Some agent CLIs draw the subject after the box. The presence of a dialog
+	// is reported at once.
 	dialogSettle = 150 * time.Millisecond
-	// againSettle is the same for a dialog in the place of another one that had
-	// itself come in the place of this, within againWithin: some agent CLIs draw the
-	// first one once more behind a second thought, until their own server has heard
-	// of the answer. On a loaded machine OpenCode 1.18.33 did so for 200 ms.
+	// againSettle is the settling time of a dialog that comes back. Such a dialog
+	// replaces one that had itself replaced it within againWithin. Some agent CLIs draw
+	// the first dialog once more after a second one, until their own server has heard of
+	// the answer. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
 	againSettle = time.Second
 	againWithin = 3 * time.Second
-	// draftSettle is the same for one that does not say yet what it is about,
-	// as its rule knows: OpenCode 1.18.33 draws the command 22 ms after the box, and
-	// at a load of ten 200 ms after it.
+	// draftSettle is the settling time of a dialog whose rule knows that its subject is
+	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box, and 200 ms
+	// after it at a load of ten.
 	draftSettle = 3 * time.Second
-	// partialSettle is the same for one that shows no title or no options: on a low
-	// screen they may be out of sight, but most such pictures are half drawn.
+	// partialSettle is the settling time of a dialog that shows no title or no options.
+	// On a low screen they may be out of sight, but most such pictures are half drawn.
 	partialSettle = time.Second
 )
 
-// dialogCounter numbers the appearances of dialogs. Its epoch differs for
-// every session object, because after a restart nobody can prove that a dialog
-// is still the same appearance.
+// dialogCounter numbers the appearances of dialogs. Its epoch differs for every session
+// object: after a restart nothing proves that a dialog is still the same appearance.
 //
-// A picture that no rule knows ends no appearance, since it may be half drawn,
-// unless keys were typed at the dialog: then what comes behind it may be the
-// next one, with the same words.
+// A picture that no rule knows may be half drawn, so it ends no appearance. The exception
+// is a dialog at which keys were typed: what comes after it may be the next dialog, with
+// the same words.
 type dialogCounter struct {
 	epoch string
 	n     int
-	open  string    // what the dialog on the screen says; "" without one
-	title string    // of the last one
-	since time.Time // of this appearance
-	keyed bool      // keys were typed at it that may have answered it
-	lost  bool      // and then it was not seen
-	doubt bool      // it says what the one before it said, which was keyed and lost
+	open  string    // text of the dialog on the screen; "" without one
+	title string    // title of the last dialog
+	since time.Time // start of this appearance
+	keyed bool      // keys that may have answered it were typed
+	lost  bool      // and then the dialog was not seen
+	doubt bool      // it has the text of the one before it, which was keyed and lost
 
-	settle time.Duration        // how long it must say the same before it is told
-	seen   map[string]time.Time // what dialogs have said, and when they were last seen
+	settle time.Duration        // how long the text must stay the same before it is reported
+	seen   map[string]time.Time // texts of dialogs, and when each was last seen
 }
 
 func newDialogCounter() dialogCounter {
@@ -57,7 +56,7 @@ func newDialogCounter() dialogCounter {
 	return dialogCounter{epoch: hex.EncodeToString(b[:]), seen: map[string]time.Time{}}
 }
 
-// shows takes the dialog on a picture and returns its fingerprint.
+// shows records the dialog on a picture and returns its fingerprint.
 func (c *dialogCounter) shows(v *verdict, now time.Time) coleo.Fingerprint {
 	if text := saying(v.dialog); text != c.open || c.lost {
 		c.comes(text, v, now)
@@ -85,14 +84,14 @@ func (c *dialogCounter) comes(text string, v *verdict, now time.Time) {
 	c.n++
 }
 
-// hidden takes a picture that no rule knows.
+// hidden records a picture that no rule knows.
 func (c *dialogCounter) hidden() { c.lost = c.lost || c.keyed }
 
-// gone takes a picture that is known and has no dialog.
+// gone records a picture that is known and has no dialog.
 func (c *dialogCounter) gone() { c.open, c.keyed, c.lost, c.doubt = "", false, false, false }
 
-// settling returns for how long the dialog must still say the same before it is
-// told what it says.
+// settling returns how long the dialog's text must still stay the same before it is
+// reported.
 func (c *dialogCounter) settling(now time.Time) time.Duration {
 	return max(0, c.settle-now.Sub(c.since))
 }

@@ -16,7 +16,7 @@ const (
 	blank = "\x1b[2J\x1b[H"
 )
 
-// asked is the appearance of a dialog that was told last.
+// asked returns the fingerprint of the dialog that was reported last.
 func (b *bench) asked() coleo.Fingerprint {
 	b.t.Helper()
 	d := b.r.reading.Dialog
@@ -41,10 +41,13 @@ func TestADialogThatIsOnlyRedrawnIsTheSameAppearance(t *testing.T) {
 func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(*bench){
-		"work was seen":                     func(b *bench) { b.shows(busy) },
-		"the composer was seen":             func(b *bench) { b.shows(calm) },
-		"keys were typed, it was not seen":  func(b *bench) { b.r.dialogs.keyed = true; b.shows(blank) },
-		"keys, nothing of it, and it again": func(b *bench) { b.r.dialogs.keyed = true; b.shows(blank).shows(asks).shows(blank) },
+		"work was seen":                    func(b *bench) { b.shows(busy) },
+		"the composer was seen":            func(b *bench) { b.shows(calm) },
+		"keys were typed, it was not seen": func(b *bench) { b.r.dialogs.keyed = true; b.shows(blank) },
+		"keys, nothing of it, and it again": func(b *bench) {
+			b.r.dialogs.keyed = true
+			b.shows(blank).shows(asks).shows(blank)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,8 +61,8 @@ func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 	}
 }
 
-// OpenCode draws the command of a permission after its box: on a loaded machine
-// long after it.
+// OpenCode draws the command of a permission after its box. On a loaded machine it draws
+// the command long after the box.
 func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	for slow, want := range map[time.Duration][]string{
@@ -94,7 +97,7 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 	}
 }
 
-// askStage is a stage whose program asks, and the session that reads it.
+// askStage returns a stage whose program shows a dialog, and the session that reads it.
 func askStage(t *testing.T) (*stage, *session, coleo.Fingerprint) {
 	t.Helper()
 	st, s := setStageOf(t, benchSpec+"[launch.permission]\nask = \"\"\n", 60, 12, 0)
@@ -130,7 +133,7 @@ func TestAnAnswerWaitsForADialogThatIsRedrawn(t *testing.T) {
 	}
 }
 
-// A refusal names the dialog that is there by a fingerprint that holds.
+// An EStale error names the dialog on the screen by its final fingerprint.
 func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	t.Parallel()
 	st, s, first := askStage(t)
@@ -150,7 +153,7 @@ func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	}
 }
 
-// Keys that were typed may have answered the first of two that say the same.
+// Typed keys may have answered the first of two dialogs with the same text.
 func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 	t.Parallel()
 	for key, same := range map[string]bool{"1": false, "\r": false, "\x1b": false, "\x1b[B": true, "\x1b[A": true} {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// Bounds of one piece of a recording: as JSON it is less than 1 MiB, the most
-// that the bus takes.
+// Bounds of one piece of a recording. As JSON a piece is less than 1 MiB, the most that
+// the bus takes.
 const (
 	pieceBytes  = 128 << 10
 	pieceEvents = 2000
@@ -20,7 +20,7 @@ const (
 
 var _ coleo.Recorder = (*Harness)(nil)
 
-// archive is what the folder of a generation holds of its terminal.
+// archive is the recorded terminal of one generation: its journal, index and snapshots.
 type archive struct {
 	snapshots
 	dir        string // of the journal
@@ -42,7 +42,8 @@ func openArchive(h coleo.Handle) (*archive, error) {
 
 func (a *archive) close() { _ = a.index.Close() }
 
-// ScreenAt returns the screen as it stood at a time, to 50 ms.
+// ScreenAt returns the screen as it was at a time, to 50 ms. The error is EInvalid for a
+// time in the future and for one before the oldest screen that is kept.
 func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
 	screen, err := screenAt(handle, at)
 	if err != nil {
@@ -53,8 +54,8 @@ func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, err
 	return view, nil
 }
 
-// screenAt is the terminal as it stood at a time, what had scrolled away
-// included.
+// screenAt returns the terminal as it was at a time, with the rows that had scrolled
+// away.
 func screenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -78,8 +79,8 @@ func screenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return a.play(screen, from, until, last)
 }
 
-// until returns where the output ended at a time, and how many marks there were
-// by then.
+// until returns the offset at which the output ended at a time, and the number of marks
+// up to that time.
 func (a *archive) until(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m holder.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -90,7 +91,8 @@ func (a *archive) until(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// begins returns since when screens can be shown, false when none can.
+// begins returns the time of the oldest screen that can be shown. It returns false when
+// none can be shown.
 func (a *archive) begins() (time.Time, bool) {
 	if a.start == 0 {
 		for m := range a.index.From(0) {
@@ -107,22 +109,22 @@ func (a *archive) begins() (time.Time, bool) {
 			return m.Time, true
 		}
 	}
-	return shot.Time.Truncate(time.Millisecond), true // all since came at once
+	return shot.Time.Truncate(time.Millisecond), true // all output since then came at once
 }
 
 func tooOld(at, oldest time.Time, known bool) error {
 	if !known {
-		return coleo.Errorf(coleo.EInvalid, "no screen of %s can be shown: the output is deleted, and no snapshot of the screen is left", moment(at))
+		return coleo.Errorf(coleo.EInvalid,
+			"no screen of %s can be shown: the output is deleted, and no snapshot of the screen is left", moment(at))
 	}
 	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is of %s", moment(at), moment(oldest))
 }
 
-// moment writes a time for people, so that it can be given back.
+// moment formats a time so that a person can read it and pass it back.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// play feeds a screen, a new one when there is none, with the journal between
-// two offsets and with the resizes there, as far as the first so many marks have
-// them.
+// play writes the journal between two offsets to a screen and applies the resizes among
+// the first marks. It makes a new screen when screen is nil.
 func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
 	journal := holder.NewReader(a.dir, from)
 	defer journal.Close()
@@ -148,7 +150,7 @@ func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Cor
 	return screen, feedUntil(screen, journal, until, buf)
 }
 
-// feedUntil writes the journal up to an offset to a screen.
+// feedUntil writes the journal to a screen, up to an offset.
 func feedUntil(screen *pty.Core, journal *holder.Reader, until int64, buf []byte) error {
 	for journal.Offset() < until {
 		n, err := journal.Read(buf[:min(int64(len(buf)), until-journal.Offset())])
@@ -165,7 +167,9 @@ func feedUntil(screen *pty.Core, journal *holder.Reader, until int64, buf []byte
 	return nil
 }
 
-// Record returns the piece of output that begins at an offset.
+// Record returns the piece of a recording that begins at offset from, in bytes. A piece
+// may begin later, with a painted screen, when older output was deleted. The error is
+// EInvalid when from is after the end of the output.
 func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -193,8 +197,8 @@ func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, erro
 	return out, a.collect(&out, first)
 }
 
-// paint begins a piece with the oldest screen there is, and returns the number
-// of the first mark behind it. Without any the output itself is the beginning.
+// paint begins a piece with the oldest screen there is, and returns the number of the
+// first mark after it. Without a snapshot the piece begins with the output itself.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
 	shot := a.oldest(a.start)
@@ -215,8 +219,8 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// complete reads on to the end of the sequence or character in the middle of
-// which a snapshot was taken.
+// complete reads on to the end of the sequence or character in the middle of which a
+// snapshot was taken.
 func (a *archive) complete(s *snapshot) error {
 	journal := holder.NewReader(a.dir, s.Offset)
 	defer journal.Close()
@@ -230,7 +234,7 @@ func (a *archive) complete(s *snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size that the last resize before a mark has set.
+// sizeAt returns the size that the last resize before a mark set.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -244,8 +248,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of what came before a mark, or of the mark itself when
-// it is the first.
+// timeAt returns the time of the mark before a mark. For the first mark it returns that
+// mark's own time.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -253,7 +257,7 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect fills a piece with output and resizes from a mark on, to its bounds.
+// collect fills a piece with output and resizes, from a mark on, until the piece is full.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	journal := holder.NewReader(a.dir, out.Next)
 	defer journal.Close()

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// recordingOf is an arm's recording as it is written and read again.
+// recordingOf writes an arm's recording and reads it back.
 func recordingOf(t *testing.T, st *stage) (cast *pty.Cast, first coleo.Recording) {
 	t.Helper()
 	var out bytes.Buffer
@@ -46,7 +46,7 @@ func recordingOf(t *testing.T, st *stage) (cast *pty.Cast, first coleo.Recording
 	return cast, first
 }
 
-// shown is what a cast leaves on the screen.
+// shown returns the screen that a cast leaves.
 func shown(c *pty.Cast) (*pty.Core, time.Duration) {
 	screen, last := pty.New(c.Cols, c.Rows), time.Duration(0)
 	for _, e := range c.Events {
@@ -59,8 +59,8 @@ func shown(c *pty.Cast) (*pty.Core, time.Duration) {
 	return screen, last
 }
 
-// TestARecordingHoldsAllOfTheOutput: through several pieces, with a resize, and
-// also when the arm has ended.
+// TestARecordingHoldsAllOfTheOutput covers several pieces, a resize, and an arm that has
+// ended.
 func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 700_000)
@@ -89,7 +89,8 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 			}
 		}
 		if all.String() != strings.ToValidUTF8(string(data), "\ufffd") {
-			t.Fatalf("%s: the recording has %d bytes of output, which are not the %d that were written", when, all.Len(), len(data))
+			t.Fatalf("%s: the recording has %d bytes of output, which are not the %d that were written", when, all.Len(),
+				len(data))
 		}
 		if when == "while it runs" {
 			if err := s.Kill(t.Context()); err != nil {
@@ -100,8 +101,8 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 	}
 }
 
-// TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen: not with whatever
-// piece of a sequence stands at the journal's beginning.
+// TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen checks that a recording does not
+// begin with the rest of a sequence at the journal's beginning.
 func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 3*holder.SegmentSize+recorded/2)
@@ -148,7 +149,7 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestAScreenIsShownAsItStoodAtATime, with the size it had then.
+// TestAScreenIsShownAsItStoodAtATime also checks the size that the screen had then.
 func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -173,20 +174,23 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 		for _, want := range steps {
 			got, err := st.h.ScreenAt(st.handle, want.at.Add(2*markedEvery))
 			if err != nil || got.Lines[0] != want.text || got.Cols != want.cols {
-				t.Errorf("the screen of %s is %q, %d wide (%v), want %q, %d wide", want.at, got.Lines, got.Cols, err, want.text, want.cols)
+				t.Errorf("the screen of %s is %q, %d wide (%v), want %q, %d wide", want.at, got.Lines, got.Cols, err, want.text,
+					want.cols)
 			}
 		}
 		_ = s.Kill(t.Context()) // and again when it has ended
 		_ = s.Close()
 	}
-	for what, at := range map[string]time.Time{"is kept": steps[0].at.Add(-time.Hour), "is yet to come": time.Now().Add(time.Hour)} {
-		if _, err := st.h.ScreenAt(st.handle, at); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), what) {
+	for what, at := range map[string]time.Time{"is kept": steps[0].at.Add(-time.Hour),
+		"is yet to come": time.Now().Add(time.Hour)} {
+		if _, err := st.h.ScreenAt(st.handle, at); coleo.ErrorCode(err) != coleo.EInvalid ||
+			!strings.Contains(err.Error(), what) {
 			t.Errorf("a screen of %s: %v", at, err)
 		}
 	}
 }
 
-// markedEvery is how often at most output is marked with its time.
+// markedEvery is the longest time between two time marks of output.
 const markedEvery = 50 * time.Millisecond
 
 func lastMark(t *testing.T, st *stage) (last time.Time) {

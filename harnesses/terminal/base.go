@@ -8,8 +8,8 @@ import (
 	"coleo.dev/config"
 )
 
-// layBase fills a Spec with what the base of a file says, if it has one, and
-// returns its rules and dialogs. A base has none itself.
+// layBase fills a Spec from the base that a file names, if it names one, and returns the
+// base's rules and dialogs. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -31,8 +31,8 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 	return under, nil
 }
 
-// inherit puts a base's rules and dialogs behind those of s, but for the names
-// that s has itself.
+// inherit appends a base's rules and dialogs to those of s. It leaves out those whose
+// names s has itself.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
@@ -46,7 +46,7 @@ func (s *Spec) inherit(under Spec) {
 	}
 }
 
-// renameEnv gives the environment variables of a base other names.
+// renameEnv renames the environment variables of a base.
 func (l *Launch) renameEnv(names map[string]string) {
 	rename := func(name string) string {
 		for from, to := range names {
@@ -69,8 +69,8 @@ func (l *Launch) renameEnv(names map[string]string) {
 	}
 }
 
-// support checks how far a harness says that it goes, and that it says what is
-// missing.
+// support checks the level of support that a harness claims, and that a harness with less
+// than full support says what is missing.
 func (c *compiler) support(s *Spec) {
 	if s.Support == "" {
 		s.Support = string(coleo.SupportFull)

@@ -12,7 +12,8 @@ import (
 
 func TestADescriptionOnABase(t *testing.T) {
 	t.Parallel()
-	base := goodSpec + "[[dialog]]\nname = \"d\"\ntitle = \"x\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n" +
+	base := goodSpec +
+		"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n" +
 		"[launch]\ncredentials_env = [\"OLD_KEY\", \"OTHER\"]\n[[launch.part]]\nenv = { OLD_A = \"1\", B = \"2\" }\n"
 	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
 	bases := func(name string) []byte { return map[string][]byte{"x": []byte(base)}[name] }
@@ -24,14 +25,17 @@ func TestADescriptionOnABase(t *testing.T) {
 		t.Errorf("it is %s with command %s, %d dialogs, rules %+v", s.Name, s.Command, len(s.Dialogs), s.Rules)
 	}
 	env := s.Launch.Parts[0].Env
-	if env["NEW_A"] != "1" || env["B"] != "2" || len(env) != 2 || strings.Join(s.Launch.CredentialsEnv, " ") != "NEW_KEY OTHER" {
+	if env["NEW_A"] != "1" || env["B"] != "2" || len(env) != 2 ||
+		strings.Join(s.Launch.CredentialsEnv, " ") != "NEW_KEY OTHER" {
 		t.Errorf("its environment is %v, its credentials %v", env, s.Launch.CredentialsEnv)
 	}
 	same := strings.Replace(own, `name = "busy"`, `name = "composer"`, 1)
-	if s, err = ParseSpecOn("y.toml", []byte(same), bases); err != nil || len(s.Rules) != 1 || s.Rules[0].State != "processing" {
+	if s, err = ParseSpecOn("y.toml", []byte(same), bases); err != nil || len(s.Rules) != 1 ||
+		s.Rules[0].State != "processing" {
 		t.Errorf("with a rule of the base's name it has %+v, %v", s.Rules, err)
 	}
-	if _, err = ParseSpecOn("y.toml", []byte(strings.Replace(own, `"x"`, `"nope"`, 1)), bases); err == nil || !strings.Contains(err.Error(), `y.toml:1: base "nope" is no built-in harness`) {
+	if _, err = ParseSpecOn("y.toml", []byte(strings.Replace(own, `"x"`, `"nope"`, 1)), bases); err == nil ||
+		!strings.Contains(err.Error(), `y.toml:1: base "nope" is no built-in harness`) {
 		t.Errorf("on a base that is none: %v", err)
 	}
 }
@@ -40,7 +44,8 @@ func TestSupportSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
 		"": "", "support = \"partial\"\nmissing = [\"m\"]\n": "",
-		"support = \"partial\"\n": "missing must say", "missing = [\"m\"]\n": "missing must say", "support = \"good\"\n": "support must be one of",
+		"support = \"partial\"\n": "missing must say", "missing = [\"m\"]\n": "missing must say",
+		"support = \"good\"\n": "support must be one of",
 	} {
 		_, err := ParseSpec("x.toml", []byte(head+goodSpec))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -52,7 +57,8 @@ func TestSupportSaysWhatIsMissing(t *testing.T) {
 func TestAnswersInATranscript(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	rule := Transcript{File: "logs/*/{id}.jsonl", Prompt: "type=user", Answer: "type=model", Text: "m.parts.text", Without: "thought"}
+	rule := Transcript{File: "logs/*/{id}.jsonl", Prompt: "type=user", Answer: "type=model", Text: "m.parts.text",
+		Without: "thought"}
 	user := func(text string) string { return `{"type":"user","m":{"parts":[{"text":"` + text + `"}]}}` + "\n" }
 	model := func(text string) string {
 		return `{"type":"model","m":{"parts":[{"text":"hm","thought":true},{"text":"` + text + `"}]}}` + "\n"
@@ -63,10 +69,12 @@ func TestAnswersInATranscript(t *testing.T) {
 	}
 	sent := coleo.Receipt{Text: "the second", Time: time.Now().Add(-time.Minute)}
 	for name, c := range map[string]struct{ content, want string }{
-		"the last behind the prompt":           {user("first") + model("a") + user("the second") + model("b") + model("c"), "c"},
-		"none while another prompt is last":    {user("first") + model("a"), ""},
-		"none before the model has said any":   {user("first") + model("a") + user("the second"), ""},
-		"a result of a tool is no prompt":      {user("the second") + `{"type":"user","m":{"result":1}}` + "\n" + model("b"), "b"},
+		"the last behind the prompt": {user("first") + model("a") + user("the second") + model("b") +
+			model("c"), "c"},
+		"none while another prompt is last":  {user("first") + model("a"), ""},
+		"none before the model has said any": {user("first") + model("a") + user("the second"), ""},
+		"a result of a tool is no prompt": {user("the second") + `{"type":"user","m":{"result":1}}` + "\n" +
+			model("b"), "b"},
 		"a line that is still written is none": {user("the second") + model("b") + strings.TrimSpace(model("c")), "b"},
 	} {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
@@ -84,20 +92,23 @@ func TestAnswersInATranscript(t *testing.T) {
 	if a, err := rule.answer(Facts{Home: home}, sent); a.Text != "" || err != nil {
 		t.Errorf("without an id it answers %q, %v", a.Text, err)
 	}
-	if !endsOn([]string{"> it", "┃ some words, │", "and their end  ┃"}, "some words, and their end") || endsOn([]string{"some words"}, "some words, and more") {
+	if !endsOn([]string{"> it", "┃ some words, │", "and their end  ┃"}, "some words, and their end") ||
+		endsOn([]string{"some words"}, "some words, and more") {
 		t.Error("whether the screen shows the end of an answer is told wrongly")
 	}
 }
 
 func TestSomePromptsAreNeverSent(t *testing.T) {
 	t.Parallel()
-	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "refuse = '^/'\nlead = \" \"\nnever = '^\\s*!'\nfirst =", 1)))
+	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =",
+		"refuse = '^/'\nlead = \" \"\nnever = '^\\s*!'\nfirst =", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &session{}
 	s.described.Store(spec)
-	for prompt, want := range map[string]string{"a": "a", " a": " a", "/a": " /a", "\n /a": " /a", "!a": "", "  !a": "", " \n": "",
+	for prompt, want := range map[string]string{"a": "a", " a": " a", "/a": " /a", "\n /a": " /a", "!a": "",
+		"  !a": "", " \n": "",
 		"": "", "\x00\x1b": "", "\u200b\u00a0\ufeff": "", "\r\n\t\n": "", "\u0301": "",
 		"\u00a0/a": " /a", "\ufeff/a": " /a", "\v\u2028\u3000!a": "", // what JavaScript cuts off
 		"\x00/a": " /a", "\x1b[201~!a": "", "\x1b[20\x1b[201~1~a": "[201~a", "\u009b!a": "", // what a paste leaves out
@@ -110,14 +121,15 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 	}
 }
 
-// Claude Code 2.1.329 and Gemini CLI 0.61.0 make a new row of ENTER behind a
-// backslash; Codex 0.169.0 and OpenCode 1.18.33 do not.
+// Claude Code 2.1.329 and Gemini CLI 0.61.0 turn ENTER after a backslash into a new row.
+// Codex 0.169.0 and OpenCode 1.18.33 do not.
 func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
 	t.Parallel()
 	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false, "opencode": false} {
 		s := &session{}
 		s.described.Store(builtinSpec(t, harness+"-"))
-		for prompt, want := range map[string]bool{"a folder\\": refused, "two\nrows\\\n": refused, "a\\b": false, "a\\\nb": false} {
+		for prompt, want := range map[string]bool{"a folder\\": refused, "two\nrows\\\n": refused, "a\\b": false,
+			"a\\\nb": false} {
 			if _, err := s.asText(plain(prompt)); (coleo.ErrorCode(err) == coleo.EInvalid) != want {
 				t.Errorf("%s: %q: %v; want refused: %t", harness, prompt, err, want)
 			}

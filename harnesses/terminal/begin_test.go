@@ -7,7 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// A prompt that stands there, and on which no work was seen, is not over.
+// The turn of a prompt is not over while the composer holds it and no work on it was
+// seen.
 func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(1, 0)

@@ -8,12 +8,12 @@ import (
 	"coleo.dev"
 )
 
-// changesKept bounds a session's memory of what happened; the host agent
-// writes each change to its log, so only a reader that is stuck falls behind.
+// changesKept is how many changes a session keeps in memory. The host agent writes each
+// change to its log, so only a reader that is stuck falls behind.
 const changesKept = 4096
 
-// Changes is what happened in a session, numbered from 1. Sessions of all
-// transports keep one.
+// Changes is the list of what happened in a session, numbered from 1. Sessions of all
+// transports keep one. Its methods may be called from several goroutines.
 type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
@@ -27,7 +27,8 @@ func NewChanges() *Changes {
 	return &Changes{first: 1, grown: make(chan struct{})}
 }
 
-// Add appends a change, numbers it and wakes who follows.
+// Add numbers a change, appends it, and wakes the readers. It returns the change's
+// number. The list keeps the newest 4096 changes.
 func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +42,8 @@ func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// End lets every reader finish after the last change.
+// End marks the list as complete. Readers finish after the last change. A second call
+// does nothing.
 func (l *Changes) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,15 +58,15 @@ func (l *Changes) wake() {
 	l.grown = make(chan struct{})
 }
 
-// Cursor returns the position behind the newest change.
+// Cursor returns the number of the newest change, 0 when there is none.
 func (l *Changes) Cursor() coleo.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes behind a cursor, and what to wait for when there
-// are none; nil when there will never be more.
+// after returns the changes after a cursor, and a channel that is closed when the list
+// grows. The channel is nil when no change can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +80,9 @@ func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-// Follow yields what happened after a cursor, and then what happens, until ctx
-// ends or the list does.
+// Follow yields the changes after a cursor, and then each new one. It ends when ctx is
+// cancelled or after the last change of an ended list. It skips changes that are no
+// longer kept, and never yields an error.
 func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for {

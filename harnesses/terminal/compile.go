@@ -13,30 +13,31 @@ import (
 	"coleo.dev/config"
 )
 
-// Bounds of a harness.toml, several times what any built-in one has: more is a
-// slip, and would make each look at a screen slow.
+// Bounds of a harness.toml, several times what any built-in one has. A larger value is a
+// mistake, and would make each look at a screen slow.
 const (
-	maxSpec     = 256 << 10 // bytes of the file
+	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // rules, and as many dialogs
 	maxConds    = 16        // conditions of a rule or dialog
-	maxPattern  = 1000      // bytes of a pattern
-	maxProgram  = 2000      // steps that a pattern is compiled to; each may be taken at each character
-	maxLineText = 200       // characters of a name and the like
-	maxTime     = 600_000   // of a time, in ms: longer than any agent CLI takes for anything
+	maxPattern  = 1000      // length of a pattern in bytes
+	maxProgram  = 2000      // compiled steps of a pattern; each may be taken at each character
+	maxLineText = 200       // characters of a name or another one-line text
+	maxTime     = 600_000   // a time in ms: longer than any agent CLI takes for anything
 )
 
-// names are what a harness may be called: on command lines, in file names and
-// in URLs without quotes.
+// names matches the valid names of a harness. They can be used on command lines, in file
+// names and in URLs without quotes.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// ParseSpec reads a harness.toml that has no base. Errors name the file and
-// the line.
+// ParseSpec reads a harness.toml that has no base. Its errors are EInvalid and name the
+// file and the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn reads a harness.toml. What describes its base is asked of bases.
-// Keys of the file stand in place of the base's. Its rules and dialogs come
-// before the base's, and instead of those with the same name; other lists are
-// replaced whole.
+// ParseSpecOn reads a harness.toml that may have a base. It calls bases with the base's
+// name to get the base's harness.toml; nil means that there is none. Keys of the file
+// replace those of the base. Rules and dialogs of the file come before the base's and
+// replace those with the same name. Other lists are replaced as a whole. Its errors are
+// EInvalid and name the file and the line.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)
@@ -79,13 +80,14 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	}
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)
-	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin}, "end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})
+	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin},
+		"end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})
 	c.transcript(&s.Transcript)
 	return s, c.err
 }
 
-// compiler checks a spec and keeps the first thing wrong with it. Paths are of
-// keys, as config.Line has them.
+// compiler checks a spec and keeps the first error. Paths name keys in the form that
+// config.Line takes.
 type compiler struct {
 	file string
 	data []byte
@@ -98,7 +100,7 @@ func (c *compiler) fail(path, format string, args ...any) {
 	}
 }
 
-// head checks what is said of the harness as a whole.
+// head checks the keys that describe the harness as a whole.
 func (c *compiler) head(s *Spec) {
 	c.required("name", s.Name)
 	c.required("command", s.Command)
@@ -109,17 +111,19 @@ func (c *compiler) head(s *Spec) {
 	c.plain("version", s.Version)
 	c.plain("command", s.Command)
 	c.plain("install", s.Install)
-	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" && (!ok || name == "" || manager != "npm" && manager != "pip") {
+	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" &&
+		(!ok || name == "" || manager != "npm" && manager != "pip") {
 		c.fail("package", "package: %q is neither npm:NAME nor pip:NAME", s.Package)
 	}
 }
 
 // dialogKinds are the kinds that a dialog may have.
 var dialogKinds = []coleo.DialogKind{
-	coleo.DialogPermission, coleo.DialogQuestion, coleo.DialogTrust, coleo.DialogLogin, coleo.DialogPlan, coleo.DialogUpdate, coleo.DialogOther,
+	coleo.DialogPermission, coleo.DialogQuestion, coleo.DialogTrust, coleo.DialogLogin,
+	coleo.DialogPlan, coleo.DialogUpdate, coleo.DialogOther,
 }
 
-// timing wants times that can be waited for.
+// timing checks that each time is between 0 and maxTime.
 func (c *compiler) timing(t Timing) {
 	times := map[string]int{
 		"settle_ms": t.Settle, "begin_ms": t.Begin, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap, "dialog_gap_ms": t.DialogGap,
@@ -132,14 +136,14 @@ func (c *compiler) timing(t Timing) {
 	}
 }
 
-// plain wants a text for one line that does nothing to a terminal.
+// plain checks that a text is one line and does nothing to a terminal.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text, maxLineText)
 	}
 }
 
-// atMost bounds a list; the first element beyond is the wrong one.
+// atMost bounds the length of a list. Its error is at the first element beyond the bound.
 func (c *compiler) atMost(path string, n, most int) {
 	if n > most {
 		c.fail(fmt.Sprintf("%s[%d]", path, most), "there are %d of %s, more than %d", n, path, most)
@@ -152,7 +156,7 @@ func (c *compiler) required(path, value string) {
 	}
 }
 
-// pattern is the text of a regular expression and where it is kept compiled.
+// pattern is the text of a regular expression and the place of its compiled form.
 type pattern struct {
 	text string
 	to   **regexp.Regexp
@@ -179,12 +183,13 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 		return nil
 	}
 	if n := steps(pattern); n > maxProgram {
-		c.fail(path, "%s: the pattern is slow: it comes to %d steps, more than %d, because of what it repeats", path, n, maxProgram)
+		c.fail(path, "%s: the pattern is slow: it comes to %d steps, more than %d, because of what it repeats", path, n,
+			maxProgram)
 	}
 	return re
 }
 
-// steps is how many instructions a pattern that compiles is made of.
+// steps returns the number of instructions of a compiled pattern.
 func steps(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -249,7 +254,8 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	}
 	switch d.Select {
 	case "digit", "arrows", "row":
-		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always}, "deny": {d.Deny, &d.deny}})
+		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
+			"deny": {d.Deny, &d.deny}})
 	case "keys":
 		c.keys(at+"approve", d.Approve)
 		c.keys(at+"always", d.Always)
@@ -264,7 +270,8 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top}, "option": {d.Option, &d.option},
-		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed}, "choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
+		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 	})
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)

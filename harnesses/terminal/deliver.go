@@ -11,32 +11,37 @@ import (
 )
 
 const (
-	// heldTimeout bounds how long a composer may take to show a paste, beside
-	// what a long one takes.
+	// heldTimeout bounds how long a composer may take to show a paste, beside the time
+	// that a long text takes.
 	heldTimeout = 10 * time.Second
-	// slowest is how much of a text an agent CLI digests in a second at least, in
-	// bytes, when it shows it or starts on it: Gemini CLI 0.61.0 stands still for
-	// 27 to 100 s over 100 kB in one line, and longer on a loaded machine.
+	// slowest is the lowest rate, in bytes per second, at which an agent CLI digests a
+	// text that it shows or starts on. Gemini CLI 0.61.0 stalls for 27 to 100 s
+	// over 100 kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// startTimeout bounds how long the agent CLI may take to begin after
-	// submit. The first prompt of a process took one of them 18 s on a loaded
-	// machine.
+	// startTimeout bounds how long the agent CLI may take to begin after submit. One
+	// agent CLI took 18 s for the first prompt of its process on a loaded machine.
 	startTimeout = 30 * time.Second
-	// tailRunes is how much of a prompt's end must be seen in the composer,
-	// and of its beginning in the transcript.
+	// tailRunes is how much of a prompt's end must be seen in the composer, and of its
+	// beginning in the transcript.
 	tailRunes = 24
-	// clearTries is how often the keys that clear a row are pressed in vain, each
-	// time for clearTimeout, before leftovers are left alone; clearMost, how often
-	// at all: once for each row.
+	// clearTries is how often in a row the keys that clear a row may be pressed in vain.
+	// Each try lasts clearTimeout. clearMost bounds all tries: each clears one row.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
 
-// SendPrompt types a prompt and returns when the agent CLI has taken it.
+// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it.
+// With p.Interrupt it first interrupts the turn that is running.
+//
+// The error is EInvalid for a prompt that the composer cannot take as text. It is
+// EBlocked when a dialog is open, and EBusy when no prompt can be typed now. It is
+// EExited after the agent CLI ended, and EUnrecognised when no rule knows the screen.
+// ETimeout says that ctx ended first. EPromptLost says that the prompt cannot be proven
+// to have arrived.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text, err := s.asText(plain(p.Text))
 	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
-		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // that comes first
+		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // an open dialog comes first
 	}
 	if err != nil {
 		return coleo.Receipt{}, err
@@ -49,7 +54,10 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return s.send(ctx, text, nil)
 }
 
-// Compact has the agent CLI shorten its conversation, and returns when it has.
+// Compact makes the agent CLI shorten its conversation, and returns when it has done so.
+// The error is EUnsupported where the agent CLI cannot, and EBusy while it is working. It
+// is EBlocked when a dialog opens, and EInternal when the agent CLI fails. Compact also
+// returns the errors of SendPrompt.
 func (s *session) Compact(ctx context.Context) error {
 	command := s.rules().Keys.Compact
 	if !s.rules().Capabilities.Compact || command == "" {
@@ -62,7 +70,8 @@ func (s *session) Compact(ctx context.Context) error {
 		if ok, _, _ := f.matchAll(s.rules().CompactWhen); ok {
 			return nil
 		}
-		return coleo.Errorf(coleo.EBusy, "the menu of %s does not show %s as the command to be carried out: it was not submitted", s.rules().Title, command)
+		return coleo.Errorf(coleo.EBusy,
+			"the menu of %s does not show %s as the command to be carried out: it was not submitted", s.rules().Title, command)
 	}
 	receipt, err := s.send(ctx, command, chosen)
 	if err != nil {
@@ -80,8 +89,8 @@ func (s *session) Compact(ctx context.Context) error {
 	return nil
 }
 
-// send types a text into the composer and submits it once also holds, if that
-// is given.
+// send types a text into the composer and submits it. With also, it submits only once
+// that check passes.
 func (s *session) send(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	s.typing.Lock()
 	defer s.typing.Unlock()
@@ -92,7 +101,8 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		return coleo.Receipt{}, err
 	}
 	if err := s.typeIf(ctx, s.mayPrompt, pty.Paste(text, s.bracketed())); err != nil {
-		if code := coleo.ErrorCode(err); !errors.As(err, new(unwanted)) && (code == coleo.EConflict || code == coleo.ETimeout) {
+		if code := coleo.ErrorCode(err); !errors.As(err, new(unwanted)) &&
+			(code == coleo.EConflict || code == coleo.ETimeout) {
 			s.unseen, s.torn = text, true
 		}
 		return coleo.Receipt{}, err
@@ -114,14 +124,16 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 	return s.submit(ctx, text, also)
 }
 
-// unsubmitted is the error for a prompt whose time was up behind its text. The
-// text is left where it is: nothing may be typed any more, not even what clears it.
+// unsubmitted returns the error for a prompt whose time was up after its text was typed.
+// The text stays where it is: no key may be typed after that time, not even one that
+// clears it.
 func (s *session) unsubmitted() error {
-	return coleo.Errorf(coleo.ETimeout, "time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it", s.rules().Title)
+	return coleo.Errorf(coleo.ETimeout,
+		"time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it", s.rules().Title)
 }
 
-// awaitHeld waits until the composer shows a text, no longer than until a dialog stands
-// in its place.
+// awaitHeld waits until the composer shows a text, and reports whether it does. It stops
+// waiting when a dialog stands in the composer's place.
 func (s *session) awaitHeld(ctx context.Context, text string) (held bool) {
 	c := &s.rules().Composer
 	s.await(ctx, heldTimeout+digesting(text), func() bool {
@@ -131,13 +143,13 @@ func (s *session) awaitHeld(ctx context.Context, text string) (held bool) {
 	return held
 }
 
-// digesting is how long an agent CLI may stand still over a text.
+// digesting returns how long an agent CLI may stall over a text.
 func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 
-// mayPrompt is the check before text is typed: the composer is on this very
-// picture, no dialog is, and the agent CLI takes prompts now.
+// mayPrompt is the check before text is typed. It passes when this picture shows the
+// composer and no dialog, and the agent CLI takes prompts now.
 func (s *session) mayPrompt(f *frame, v verdict) error {
 	switch {
 	case s.reading.State == coleo.Dead:
@@ -155,9 +167,11 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 	case s.reading.State == coleo.Initializing:
 		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.rules().Title)
 	case v.state.Working() && !s.rules().Capabilities.QueueWhileBusy:
-		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it", s.rules().Title)
+		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it",
+			s.rules().Title)
 	case v.state.Working() && !s.safelyQueues():
-		return coleo.Errorf(coleo.EBusy, "%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not drawn yet; wait until it is idle, or interrupt it", s.rules().Title)
+		return coleo.Errorf(coleo.EBusy,
+			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not drawn yet; wait until it is idle, or interrupt it", s.rules().Title)
 	}
 	if re := s.rules().Composer.trap; re != nil && re.MatchString(strings.Join(f.rows, "\n")) {
 		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", s.rules().Title)
@@ -165,8 +179,8 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 	return nil
 }
 
-// emptyComposer clears what somebody left in the composer, because the agent
-// CLI would join it to the prompt.
+// emptyComposer clears text that somebody left in the composer, because the agent CLI
+// would join it to the prompt.
 func (s *session) emptyComposer(ctx context.Context) error {
 	keys, err := keySequence(s.rules().Keys.Clear)
 	if err != nil {
@@ -211,15 +225,15 @@ func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, a
 	return e
 }
 
-// relook looks at the screen although nothing came, and again when it is time
-// to. The read loop does so by itself after output.
+// relook looks at the screen although no output came, and again when another look is due.
+// After output the read loop does so by itself.
 func (s *session) relook() {
 	if again := s.look(time.Now()); again < idleLook {
 		time.AfterFunc(again, s.relook)
 	}
 }
 
-// lapse ends what the agent CLI said of itself before it was stopped.
+// lapse discards what the agent CLI reported of itself before it was stopped.
 func (s *session) lapse() {
 	s.mu.Lock()
 	for _, v := range s.witnesses() {
@@ -229,10 +243,11 @@ func (s *session) lapse() {
 	s.relook()
 }
 
-// lost is the error for a prompt that cannot be proven to have arrived.
+// lost returns the error for a prompt that cannot be proven to have arrived.
 func (s *session) lost(ctx context.Context, why string) error {
 	if coleo.Wanted(ctx) != nil {
-		return coleo.Errorf(coleo.ETimeout, "time was up before it was seen what became of the prompt: whether %s took it is not known", s.rules().Title)
+		return coleo.Errorf(coleo.ETimeout,
+			"time was up before it was seen what became of the prompt: whether %s took it is not known", s.rules().Title)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

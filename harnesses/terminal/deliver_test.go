@@ -12,26 +12,27 @@ import (
 	"coleo.dev/pty"
 )
 
-// deliverSpec is a program whose composer stands below what it has printed.
-var deliverSpec = strings.Replace(stageSpec, "[composer]\n", "[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
+// deliverSpec is a program whose composer is below what it has printed.
+var deliverSpec = strings.Replace(stageSpec, "[composer]\n",
+	"[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
 
 // composing is the composer of deliverSpec with a text in it.
 func composing(text string) string { return "> " + text + "\r\n-----" }
 
-// redrawn takes the composer away from where it is, and draws what stands above
-// it from now on and the composer again.
+// redrawn removes the composer, draws the rows that are above it from now on, and draws
+// the composer again.
 func redrawn(above, text string) string {
 	return "\r\x1b[A\x1b[J" + strings.ReplaceAll(above, "\n", "\r\n") + composing(text)
 }
 
-// typedSoFar is what the program was typed.
+// typedSoFar returns what was typed into the program.
 func (st *stage) typedSoFar() string {
 	raw, _ := os.ReadFile(st.typed)
 	return string(raw)
 }
 
-// deliver sends a prompt, has the program show it in its composer, and what it
-// shows once submit was pressed.
+// deliver sends a prompt. It makes the program show the prompt in its composer, and show
+// then once submit was pressed.
 func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then string) (coleo.Receipt, error) {
 	st.t.Helper()
 	type sent struct {
@@ -51,8 +52,8 @@ func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then st
 	return got.r, got.err
 }
 
-// On a low screen what a prompt brings about may push its echo off the screen
-// before any picture shows it.
+// On a low screen the output of a prompt may push its echo off the screen before any
+// picture shows it.
 func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
@@ -68,7 +69,7 @@ func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	}
 }
 
-// What is left of an old prompt proves nothing of one that says the same.
+// What is left of an old prompt proves nothing about a new one with the same text.
 func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
@@ -82,7 +83,7 @@ func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	}
 }
 
-// A picture that is half drawn shows no composer: the text in it is no echo then.
+// A half-drawn picture may show no composer. The text in the composer is then no echo.
 func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
@@ -96,9 +97,9 @@ func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	}
 }
 
-// Gemini CLI 0.61.0 at 60x20, refused at once by its model server. All that it drew
-// from submit to the error is read in one piece, as by a machine that stands still
-// for half a second.
+// Gemini CLI 0.61.0 at 60x20, refused at once by its model server. The session reads all
+// output from submit to the error in one piece. So does a machine that stalls for
+// half a second.
 func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	t.Parallel()
 	described, err := os.ReadFile("../gemini/harness.toml")

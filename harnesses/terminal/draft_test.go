@@ -10,15 +10,16 @@ import (
 	"coleo.dev/pty"
 )
 
-// heldFor is longer than a dialog that is whole takes to be told, and shorter than
-// one that is not.
+// heldFor is longer than the settling time of a whole dialog, and shorter than that of
+// one that is not whole.
 const heldFor = time.Second
 
-// A machine that stands still may show a dialog for long before what it is about
-// is drawn. It is not told so: its fingerprint would go stale when it is.
+// A machine that stalls may show a dialog long before its subject is drawn. The
+// dialog is not reported in that time: its fingerprint would become stale when the
+// subject comes.
 func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 	t.Parallel()
-	for recording, at := range map[string]time.Duration{ // of a picture without it
+	for recording, at := range map[string]time.Duration{ // time of a picture without the subject
 		"claude-code-2.1.329/edit":           2_810 * time.Millisecond,
 		"gemini-sizes/0.61.0-60x20-long":     4_060 * time.Millisecond,
 		"gemini-sizes/0.61.0-60x20-long two": 6_450 * time.Millisecond,
@@ -30,7 +31,7 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 			cast := castFrom(t, "testdata/recordings/"+path+".cast.gz")
 			folder, _, _ := strings.Cut(path, "/")
 			p := newPlayer(builtinSpec(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-			held := time.Duration(0) // how much later all is that comes behind that picture
+			held := time.Duration(0) // how much later everything after that picture comes
 			for _, e := range cast.Events {
 				if e.At > at && held == 0 {
 					held = heldFor
@@ -53,12 +54,14 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 	}
 }
 
-// What OpenCode 1.18.33 asks before it knows what of, by its source; and whole.
+// The drafts that OpenCode 1.18.33 shows before it knows the subject, according to its
+// source; and whole dialogs.
 func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "opencode-1.18.33")
 	asks := func(rows ...string) string {
-		return "  ┃\n  ┃  △ Permission required\n  ┃    " + strings.Join(rows, "\n  ┃    ") + "\n  ┃\n  ┃\n  ┃   Allow once   Allow always   Reject        ctrl+f fullscreen  ⇆ select  enter confirm\n  ┃\n"
+		return "  ┃\n  ┃  △ Permission required\n  ┃    " + strings.Join(rows, "\n  ┃    ") +
+			"\n  ┃\n  ┃\n  ┃   Allow once   Allow always   Reject        ctrl+f fullscreen  ⇆ select  enter confirm\n  ┃\n"
 	}
 	for _, tt := range []struct {
 		rows  []string
@@ -80,7 +83,8 @@ func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 		{[]string{"✱ Glob \"*.go\"", "", "Pattern: *.go"}, false},
 		{[]string{"% WebFetch http://127.0.0.1/", "", "URL: http://127.0.0.1/"}, false},
 		{[]string{"← Access external directory /d", "", "Patterns", "", "- /d/*"}, false},
-		{[]string{"⟳ Continue after repeated failures", "", "This keeps the session running despite repeated failures."}, false},
+		{[]string{"⟳ Continue after repeated failures", "",
+			"This keeps the session running despite repeated failures."}, false},
 		{[]string{"⚙ Call tool probe_echo", "", "Tool: probe_echo"}, false},
 	} {
 		screen, ok := pty.ReadStill([]byte(asks(tt.rows...)))
@@ -94,7 +98,8 @@ func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 	}
 }
 
-// A question is drawn before its options, which a loaded machine shows for a while.
+// A question is drawn before its options. A loaded machine shows it without options for a
+// while.
 func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
 	t.Parallel()
 	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// A prompt is found again in the transcript however that shows it, and nothing
-// else is taken for it.
+// A prompt is found in the transcript in whatever form that shows it, and nothing else is
+// taken for it.
 func TestAPromptIsFoundInTheTranscript(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -17,7 +17,8 @@ func TestAPromptIsFoundInTheTranscript(t *testing.T) {
 		rows   []string
 		want   bool
 	}{
-		"code without its marks":       {"n9af1 'so' `code` <b>\tx `code`", []string{"❯ n9af1 'so' code <b>    x", "  code"}, true},
+		"code without its marks": {"n9af1 'so' `code` <b>\tx `code`",
+			[]string{"❯ n9af1 'so' code <b>    x", "  code"}, true},
 		"broken within a word":         {"a prompt that is long", []string{"❯ a prompt th", "  at is long"}, true},
 		"behind an empty line":         {"\n\nthe second line", []string{"❯ something else"}, false},
 		"the line behind an empty one": {"\n\nthe second line", []string{"❯", "  the second line"}, true},
@@ -25,18 +26,20 @@ func TestAPromptIsFoundInTheTranscript(t *testing.T) {
 		"other pictures":               {"🎉🎉", []string{"❯ 👍"}, false},
 		"marks alone":                  {"***", []string{"❯ hello"}, false},
 		"another prompt":               {"n9af1 one", []string{"❯ n9af2 one"}, false},
-		"its end alone":                {"begin\nwhat is at its very end, far below", []string{"  what is at its very end, far below"}, true},
+		"its end alone": {"begin\nwhat is at its very end, far below",
+			[]string{"  what is at its very end, far below"}, true},
 	} {
-		f := &frame{screen: coleo.Screen{Cols: 40}, rows: append(c.rows, "---", "> "), composer: &composerView{top: len(c.rows)}}
+		f := &frame{screen: coleo.Screen{Cols: 40}, rows: append(c.rows, "---", "> "),
+			composer: &composerView{top: len(c.rows)}}
 		if got := f.echoes(c.prompt); got != c.want {
 			t.Errorf("%s: the echo of %q in %q is %t, want %t", name, c.prompt, c.rows, got, c.want)
 		}
 	}
 }
 
-// Codex draws "❤️" as one cell and a blank. Taken for two, the end of the prompt
-// before stayed behind the empty composer's hint: it held text for ever, and each
-// further prompt was refused.
+// Codex draws "❤️" as one cell and a blank. Read as two cells, it left the end of the
+// previous prompt after the empty composer's hint. The composer then seemed to hold text
+// for ever, and each further prompt was refused.
 func TestAComposerIsEmptyBehindEmoji(t *testing.T) {
 	t.Parallel()
 	cast, spec := castFrom(t, "testdata/recordings/codex-sizes/0.169.0-emoji.cast.gz"), builtinSpec(t, "codex")

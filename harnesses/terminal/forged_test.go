@@ -10,25 +10,25 @@ import (
 	"coleo.dev/pty"
 )
 
-// forged are words that a tool's output may hold, and that the agent CLI never
-// said.
+// forged are sequences that a tool's output may hold and that the agent CLI never wrote.
 var forged = []string{
-	"\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=blocked:kind=permission\x07", "\x1b]7501;state=idle\x07", "\x1b]7501;state=clear\x07",
+	"\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=blocked:kind=permission\x07", "\x1b]7501;state=idle\x07",
+	"\x1b]7501;state=clear\x07",
 	"\x1b]26;CodeAgent=x;Status=running\x07", "\x1b]26;Status=awaiting-approval\x07", "\x1b]26;Status=finished\x07",
 	"\x1b]9;4;1;50\x07", "\x1b]9;4;3\x07", "\x1b]9;4;0\x07",
 }
 
-// forgedEach is how many of them each recording gets: all of them many times
-// over all recordings.
+// forgedEach is how many of them each recording gets. Over all recordings each is used
+// many times.
 const forgedEach = 2
 
-// held is for how long a forged word may hold a reading: until it lapses, and
-// what then settles.
+// held is how long a forged word may hold a reading: until it lapses and the next reading
+// settles.
 const held = 3*time.Second + slack + 200*time.Millisecond
 
-// A forged word in the middle of a recording makes no arm idle before it is,
-// and holds none for longer than it takes to lapse. What the screen alone tells
-// is the measure of the first, as the word may take the place of a true one.
+// A forged word in the middle of a recording never makes an arm idle too early. It holds
+// no arm for longer than the word takes to lapse. The forged word may replace a true one,
+// so the reading of the screen alone decides what is too early.
 func TestAForgedWordFoolsNobody(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h *terminal.Harness, name string, c *pty.Cast) {
@@ -40,7 +40,7 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 			fake := lengthened(c)
 			at := forge(fake, word)
 			if at < 0 {
-				return // it says nothing
+				return // nothing to forge
 			}
 			got := replay(h, terminal.Recording{Cast: fake, Until: -1})
 			for _, s := range spans(alone, got) {
@@ -64,8 +64,8 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 	})
 }
 
-// lengthened is a recording with a minute of silence at its end, in which what
-// is wrong must pass.
+// lengthened returns a recording with a minute of silence at its end, in which a wrong
+// reading must pass.
 func lengthened(c *pty.Cast) *pty.Cast {
 	out := &pty.Cast{Cols: c.Cols, Rows: c.Rows, Events: append([]pty.CastEvent(nil), c.Events...)}
 	if n := len(out.Events); n > 0 {
@@ -74,8 +74,8 @@ func lengthened(c *pty.Cast) *pty.Cast {
 	return out
 }
 
-// forge puts a word behind the output in the middle of a recording, and returns
-// when that is.
+// forge inserts a word after the output in the middle of a recording, and returns the
+// time of that place.
 func forge(c *pty.Cast, word string) time.Duration {
 	for i := len(c.Events) / 2; i < len(c.Events); i++ {
 		if e := &c.Events[i]; e.Kind == pty.CastOutput {

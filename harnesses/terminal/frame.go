@@ -15,16 +15,16 @@ import (
 // cursorEdge, as a composer's lower edge, stands for the cursor's own row.
 const cursorEdge = "cursor"
 
-// Where a composer's cursor must be. An overlay takes it away, and so does the
-// end of the agent CLI, which leaves the composer's picture behind.
+// Values of Composer.Cursor: where the cursor must be. An overlay takes the cursor away.
+// So does the end of the agent CLI, which leaves the composer's picture behind.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
 )
 
-// pasteMode is the mode by which some agent CLIs show that they take input. One
-// that was never switched on is not known to be off: the terminal may not have
-// been there when it was, or the recording may have left it out.
+// pasteMode is the mode by which some agent CLIs show that they take input. A mode that
+// was never switched on may still be on. It may have been switched on before the terminal
+// was there, or the recording may lack that.
 const pasteMode = string(pty.ModeBracketedPaste)
 
 // region names a part of the screen that a condition looks at:
@@ -32,18 +32,18 @@ const pasteMode = string(pty.ModeBracketedPaste)
 //	screen            all rows
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
-//	cursor line       the same, with the rows above it whose text goes on in it, as
-//	                  far as their length tells
-//	wrapped line      the same, with the rows above it that the terminal has wrapped
+//	cursor line       the cursor's row and the rows above it whose text continues in
+//	                  it, judged by their length
+//	wrapped line      the cursor's row and the rows above it that the terminal wrapped
 //	title             the window title
-//	modes             the names of the terminal modes that are on, a row each;
-//	                  "bracketed_paste?" where nobody knows whether that one is
+//	modes             the names of the terminal modes that are on, one per row;
+//	                  "bracketed_paste?" where it is not known whether that one is on
 //	composer          the composer's text
 //	below composer    the rows below it
 //	above composer N  the last N rows above it that are not blank
 //
-// A region that is not there, such as a composer that is not on the screen,
-// matches nothing; a condition with Not holds there.
+// A region that is not there, such as a composer that is not on the screen, matches
+// nothing. A condition with Not holds there.
 type region struct {
 	name string
 	n    int
@@ -66,15 +66,15 @@ func parseRegion(s string) (region, error) {
 // frame is one picture, prepared for the rules.
 type frame struct {
 	screen   coleo.Screen
-	rows     []string // with no-break spaces made plain
+	rows     []string // with no-break spaces replaced by plain ones
 	composer *composerView
-	cell     func(x, y int) pty.Cell // nil where there is text alone
-	memo     memo                    // of the pictures before; nil: all is asked anew
+	cell     func(x, y int) pty.Cell // nil where the picture has text alone
+	memo     memo                    // answers from earlier pictures; nil: every condition is evaluated
 }
 
 // composerView is the composer on one picture.
 type composerView struct {
-	top, bottom int    // rows [top, bottom) are its own
+	top, bottom int    // the composer's rows are [top, bottom)
 	text        string // rows joined by \n, edges trimmed
 	empty       bool
 }
@@ -89,7 +89,7 @@ func newFrame(s coleo.Screen, c *Composer) *frame {
 	return f
 }
 
-// region returns the rows of a region, and whether it is there at all.
+// region returns the rows of a region, and whether the region is there at all.
 func (f *frame) region(r region) ([]string, bool) {
 	switch r.name {
 	case "screen":
@@ -127,8 +127,9 @@ func (f *frame) cursorRow() string {
 	return ""
 }
 
-// cursorLine is the cursor's row behind the rows that go on in it: those in which
-// its first character had no room, and which draw no line.
+// cursorLine returns the cursor's row together with the rows above that continue in it. A
+// row continues when the first character of the next one had no room in it. Rows that
+// draw a line do not continue.
 func (f *frame) cursorLine() string {
 	line := f.cursorRow()
 	for y := min(f.cursorY(), len(f.rows)) - 1; y >= 0; y-- {
@@ -142,8 +143,8 @@ func (f *frame) cursorLine() string {
 	return line
 }
 
-// wrappedLine is the cursor's row behind the rows that the terminal has wrapped
-// into it, which it knows.
+// wrappedLine returns the cursor's row together with the rows that the terminal wrapped
+// into it.
 func (f *frame) wrappedLine() string {
 	line, wrapped := f.cursorRow(), f.screen.Wrapped
 	for y := f.cursorY(); 0 < y && y < len(wrapped) && y < len(f.rows) && wrapped[y]; y-- {
@@ -152,7 +153,8 @@ func (f *frame) wrappedLine() string {
 	return line
 }
 
-// cursorY is the cursor's row; the last one with text where nobody knows it.
+// cursorY returns the cursor's row, or the last row with text where the cursor's row is
+// not known.
 func (f *frame) cursorY() int {
 	if y := f.screen.Cursor[1]; y >= 0 {
 		return y
@@ -165,7 +167,7 @@ func (f *frame) cursorY() int {
 	return 0
 }
 
-// allows tells whether the cursor is where the composer wants it.
+// allows reports whether the cursor is where the composer's rule requires it.
 func (c *Composer) allows(f *frame, top, bottom int) bool {
 	y := f.screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
@@ -203,7 +205,7 @@ func lastRows(rows []string, n int) []string {
 	return out
 }
 
-// find looks for the composer; nil when it is not on the picture.
+// find returns the composer, or nil when it is not on the picture.
 func (c *Composer) find(f *frame) *composerView {
 	if c.Mode != "" && !f.screen.Modes[c.Mode] {
 		return nil
@@ -225,8 +227,8 @@ func (c *Composer) find(f *frame) *composerView {
 	return v
 }
 
-// findBottom returns the row behind the composer's last, -1 without one. Below the
-// cursor's row are those of a text in which somebody has moved up.
+// findBottom returns the row after the composer's last row, or -1 without one. When
+// somebody has moved up in a long text, the rest of that text is below the cursor's row.
 func (c *Composer) findBottom(f *frame) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(f.cursorY()+1, len(f.rows))
@@ -245,8 +247,8 @@ func (c *Composer) findBottom(f *frame) int {
 	return -1
 }
 
-// nearest returns the first lower edge below an upper one that was found above
-// bottom: Gemini CLI 0.61.0 leaves an old one on a low screen, below its own.
+// nearest returns the first lower edge below the upper edge at top, if it is above
+// bottom. Gemini CLI 0.61.0 leaves an old lower edge on a low screen, below its own.
 func (c *Composer) nearest(f *frame, top, bottom int) int {
 	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(f.rows[top-1]) {
 		return bottom
@@ -259,7 +261,7 @@ func (c *Composer) nearest(f *frame, top, bottom int) int {
 	return bottom
 }
 
-// findTop returns the composer's first row, -1 without one.
+// findTop returns the composer's first row, or -1 without one.
 func (c *Composer) findTop(f *frame, bottom int) int {
 	switch {
 	case c.row != nil:
@@ -275,7 +277,7 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 			}
 		}
 		return c.run(f, bottom)
-	default: // it begins where its first row is
+	default: // the composer begins where its first row is
 		for i := bottom - 1; i >= 0; i-- {
 			if c.first != nil && c.first.MatchString(f.rows[i]) {
 				return i
@@ -288,9 +290,9 @@ func (c *Composer) findTop(f *frame, bottom int) int {
 	}
 }
 
-// run returns the first of the rows above bottom that all look like a first row:
-// what there is of a composer whose upper edge has scrolled away. It is -1 where
-// only one row can look so.
+// run returns the first of the rows above bottom that all look like a first row. They are
+// what is left of a composer whose upper edge has scrolled away. run returns -1 where
+// only one row can look like that.
 func (c *Composer) run(f *frame, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
@@ -302,7 +304,7 @@ func (c *Composer) run(f *frame, bottom int) int {
 	return top
 }
 
-// behindHead returns the first row from top on that is not of the head.
+// behindHead returns the first row from top on that is not part of the head.
 func (c *Composer) behindHead(f *frame, top, bottom int) int {
 	for c.head != nil && top < bottom && c.head.MatchString(f.rows[top]) {
 		top++
@@ -324,10 +326,10 @@ func (c *Composer) text(rows []string) string {
 	return strings.Trim(strings.Join(rows, "\n"), "\n ")
 }
 
-// match tells whether a condition holds, and returns the detail that its
-// pattern names and the rows in which it was found.
+// match reports whether a condition holds. It also returns the detail that the pattern
+// names and the rows in which it was found.
 func (f *frame) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := answer{ok: c.Not} // of a region that is not there
+	a := answer{ok: c.Not} // the answer where the region is not there
 	if f.memo != nil {
 		a, rows = f.memo.ask(f, c)
 	} else if all, there := f.region(c.where); there {
@@ -339,7 +341,7 @@ func (f *frame) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// answer asks a condition of its region's rows, whose text is all of them.
+// answer evaluates a condition on the rows of its region. text is those rows joined.
 func (f *frame) answer(c *Cond, rows []string, text string) answer {
 	var m []int
 	if c.mayMatch(text) {

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// Harness drives one agent CLI by its Spec. It satisfies coleo.Harness.
+// Harness drives one agent CLI by its Spec. It implements coleo.Harness.
 type Harness struct {
 	spec   *Spec
 	hooks  Hooks
@@ -31,20 +31,19 @@ type Facts struct {
 
 // Hooks answer what a Spec cannot. Each may be nil.
 type Hooks struct {
-	// Conversation finds the id of the conversation that the agent CLI began
-	// by itself; "" when it cannot be known yet.
+	// Conversation returns the id of the conversation that the agent CLI began by itself.
+	// It returns "" while the id cannot be known.
 	Conversation func(ctx context.Context, f Facts) (string, error)
-	// Answer reads the answer to a prompt from the agent CLI's own channel.
-	// An answer without text sends the session to the screen.
+	// Answer returns the answer to a prompt from the agent CLI's own channel. After an
+	// answer without text the session reads the screen.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
-	// Usage reads what the conversation has taken from the agent CLI's own
-	// account; nothing before its first turn.
+	// Usage returns what the conversation has used, from the agent CLI's own account. It
+	// returns nothing before the first turn.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
 }
 
-// New returns a harness. hold is the command that becomes a holder: `coleo
-// hold --stdin`, with the program's own path. All harnesses of a host agent have
-// floods in common.
+// New returns a harness. hold is the command that becomes a holder: `coleo hold --stdin`,
+// with the program's own path. All harnesses of a host agent share floods.
 func New(spec *Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
 	return &Harness{spec: spec, hooks: hooks, hold: hold, floods: floods}
 }
@@ -60,17 +59,21 @@ func (s *Spec) Info() coleo.Info {
 	}
 	return coleo.Info{
 		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
-		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged, Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package, Trust: s.Launch.Trust.File,
+		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
+		Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package,
+		Trust: s.Launch.Trust.File,
 	}
 }
 
-// Spawn starts the agent CLI under a holder of its own.
+// Spawn starts the agent CLI under a new holder and returns its session. It returns the
+// errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	launch, err := h.spec.Plan(&c, hookCommand(h.hold))
 	if err != nil {
 		return nil, err
 	}
-	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(), Account: accountPath(c.Dir)}
+	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
+		Account: accountPath(c.Dir)}
 	status, err := holder.Start(ctx, h.hold, launch)
 	if err != nil {
 		return nil, err
@@ -85,8 +88,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, facts, status, true)
 }
 
-// Attach takes up a session whose holder proves that it is the one in the
-// handle.
+// Attach reopens the session of a handle. Its holder must prove that it is the one in the
+// handle; Attach returns the errors of Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	facts := Facts{Workdir: handle.Workdir}
 	if len(handle.Extra) > 0 {
@@ -102,9 +105,9 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	return h.open(handle, facts, status, false)
 }
 
-// Prove compares a handle with what its holder says of itself and with the
-// processes that are there, and returns the holder's account. What fails is
-// EUnproven; a holder that is not there is EUnavailable.
+// Prove compares a handle with the status that its holder reports and with the running
+// processes, and returns that status. The error is EUnproven when they differ, and
+// EUnavailable when the holder is not there.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -121,7 +124,8 @@ func Prove(h coleo.Handle) (holder.Status, error) {
 func compare(h coleo.Handle, s holder.Status) error {
 	switch {
 	case s.Arm != h.Arm || s.Generation != h.Generation || s.Nonce != h.Nonce:
-		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir, s.Arm, s.Generation, h.Arm, h.Generation)
+		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir,
+			s.Arm, s.Generation, h.Arm, h.Generation)
 	case s.Holder != h.Holder || s.Process != h.Process:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps another process than arm %s had", h.Dir, h.Arm)
 	case s.Exit == nil && !holder.SameProcess(h.Process):
@@ -130,16 +134,17 @@ func compare(h coleo.Handle, s holder.Status) error {
 	return nil
 }
 
-// Read reads one picture by the screen rules alone, as a session would at its
-// first sight of it. Tests and recordings use it.
+// Read classifies one picture by the screen rules alone, as a session does when it first
+// sees it. Tests and recordings use it.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
-// Explain is Read with the evidence.
+// Explain is Read with the evidence: the witnesses and the rows that matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation {
 	v := h.spec.read(newFrame(s, &h.spec.Composer))
 	now := RecordingStart()
 	return coleo.Explanation{
-		Reading:   coleo.Reading{State: v.state, Rule: v.rule, Since: now, Known: v.state != "", Detail: v.detail, Dialog: v.dialog},
+		Reading: coleo.Reading{State: v.state, Rule: v.rule, Since: now, Known: v.state != "", Detail: v.detail,
+			Dialog: v.dialog},
 		Now:       now,
 		Witnesses: []coleo.Witness{{Name: "screen", State: v.state, Rule: v.rule, Detail: v.detail, Time: now}},
 		Rows:      v.rows, Screen: s,

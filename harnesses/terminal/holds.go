@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// holds tells whether the composer shows the end of a text, or the note that
-// stands for a large paste.
+// holds reports whether the composer shows the end of a text, or the note that stands for
+// a large paste.
 func (f *frame) holds(text string, c *Composer) bool {
 	if f.composer == nil {
 		return false
@@ -16,25 +16,26 @@ func (f *frame) holds(text string, c *Composer) bool {
 	return c.folds(f.composer.text) || c.endsLike(f.composer.text, text)
 }
 
-// folds tells whether what is shown is the note that stands for a large paste.
+// folds reports whether shown is the note that stands for a large paste.
 func (c *Composer) folds(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
 
-// endsLike tells whether what is shown ends as a text does.
+// endsLike reports whether shown ends as a text does.
 func (c *Composer) endsLike(shown, text string) bool {
 	if c.Tab != "" && strings.Contains(text, "\t") {
 		shown = strings.ReplaceAll(shown, c.Tab, "")
 	}
 	tail := squeezedEnd(text, tailRunes)
-	whole := (strings.HasSuffix(squeezedEnd(shown, tailRunes), tail) || endsComposed(shown, text)) && (tail != "" || shown != "")
+	whole := (strings.HasSuffix(squeezedEnd(shown, tailRunes), tail) || endsComposed(shown, text)) &&
+		(tail != "" || shown != "")
 	return whole || c.garbles(text) && beginsLike(shown, text) && endsBelow(shown, text)
 }
 
-// anyLetter stands for a letter with marks, in what is looked for.
+// anyLetter stands for a letter with a combining mark in the runes that are looked for.
 const anyLetter = '\uffff'
 
-// endsComposed tells whether what is shown ends as a text does whose letters with
-// marks behind them may be shown as one: Claude Code 2.1.329 makes é of e and its
-// accent. Which letter it became is not asked.
+// endsComposed reports whether shown ends as a text does when a letter and the combining
+// marks after it may be shown as one letter. Claude Code 2.1.329 makes é of e and its
+// accent. Any letter is accepted in that place.
 func endsComposed(shown, text string) bool {
 	var all []rune
 	for _, r := range text[endOf(text, tailRunes+1):] {
@@ -54,17 +55,17 @@ func endsComposed(shown, text string) bool {
 	})
 }
 
-// garbles tells whether a text may be shown in another order than its own.
+// garbles reports whether a text may be shown in another order than its own.
 func (c *Composer) garbles(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
-// tabOver is how many columns wider a tab is drawn than it was counted: what is
-// drawn that far beyond the edge is drawn over.
+// tabOver is how many columns wider a tab is drawn than the agent CLI counted. Text that
+// runs that far over the edge is overwritten.
 const tabOver = 3
 
-// endsBelow tells whether the last row that is shown is where a text ends that is
-// drawn with tabs wider than they were counted. That row is drawn last: it begins
-// with the words that it was meant to hold, before what has run over from the one
-// above. Of its own end, what runs over is lost: a word, and all behind it.
+// endsBelow reports whether the last row of shown is where a text ends when tabs are
+// drawn wider than the agent CLI counted. That row is drawn last. It begins with its own
+// words, before the text that ran over from the row above. Its own overrun is lost: one
+// word, and all after it.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -86,19 +87,19 @@ func endsBelow(shown, text string) bool {
 	return false
 }
 
-// beginsLike tells whether what is shown begins as a text does.
+// beginsLike reports whether shown begins as a text does.
 func beginsLike(shown, text string) bool {
 	head := firstRunes(squeeze(text), tailRunes)
 	return head != "" && strings.HasPrefix(squeeze(shown), head)
 }
 
-// columns is how many a text takes that is drawn with tabs as blanks.
+// columns returns the width of a text in columns when tabs are drawn as blanks.
 func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed returns what of a text is behind the first n bytes that squeeze
-// leaves of it.
+// behindSqueezed returns the part of a text after the first n bytes that squeeze leaves
+// of it.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -109,28 +110,31 @@ func behindSqueezed(text string, n int) string {
 	return ""
 }
 
-// overflows tells whether a composer that is taller than the screen shows the
-// end of a long text right before the cursor: its edges are out of sight then.
+// overflows reports whether a composer taller than the screen shows the end of a long
+// text right before the cursor. The edges of such a composer are out of sight.
 func (f *frame) overflows(text string, c *Composer) bool {
 	y, text := f.screen.Cursor[1], squeezedEnd(text, tailRunes)
-	if !c.Tall || f.composer != nil || !f.screen.CursorVisible || y < 0 || y >= len(f.rows) || len([]rune(text)) < tailRunes {
+	if !c.Tall || f.composer != nil || !f.screen.CursorVisible || y < 0 || y >= len(f.rows) ||
+		len([]rune(text)) < tailRunes {
 		return false
 	}
 	return c.endsLike(strings.Join(f.rows[:y+1], "\n"), text)
 }
 
-// lets tells whether the composer is there and no longer holds the text.
+// lets reports whether the composer is there and no longer holds the text.
 func (f *frame) lets(text string, c *Composer) bool {
 	if f.composer == nil {
 		return false
 	}
-	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text) || c.folds(f.composer.text)
+	left := c.endsLike(f.composer.text, text) || c.garbles(text) && beginsLike(f.composer.text, text) ||
+		c.folds(f.composer.text)
 	return f.composer.empty || !left
 }
 
-// squeeze drops all blanks: where a screen breaks a line is its own affair. It
-// drops marks, joiners and pictures too: how wide those are is much disputed, and
-// some agent CLIs paint over the ones that they think narrower than they are.
+// squeeze drops all blanks, because each screen breaks its lines elsewhere. It also drops
+// combining marks, joiners and symbols such as emoji. Programs disagree about the width
+// of these, and some agent CLIs paint over those that they take for narrower than they
+// are.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
@@ -140,11 +144,11 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// squeezedEnd is the last n runes that squeeze leaves of a text. It looks at no more
-// of the text than at those: a prompt may be long, and each picture is compared.
+// squeezedEnd returns the last n runes that squeeze leaves of a text. It reads no more of
+// the text than it needs: a prompt may be long, and every picture is compared with it.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns where the last n runes begin that squeeze leaves of a text.
+// endOf returns the offset at which the last n runes begin that squeeze leaves of a text.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {

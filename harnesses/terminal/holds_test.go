@@ -22,8 +22,9 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	if (&Composer{}).endsLike(shown, text) {
 		t.Error("it is taken for whole where tabs are drawn as they are")
 	}
-	// A row that is drawn further than it was counted loses its end.
-	if one := "say    x    x    x    x and so on and on it goes, as"; !garbles.endsLike(one, "say\tx\tx\tx\tx and so on and on it goes, as said") {
+	// A row that is drawn wider than it was counted loses its end.
+	if one := "say    x    x    x    x and so on and on it goes, as"; !garbles.endsLike(one,
+		"say\tx\tx\tx\tx and so on and on it goes, as said") {
 		t.Error("one row that runs over is not seen")
 	}
 	const wrapped = "noncec6a8445311 'so' \\n \\n <b> <b> <b> 'so' 100%    x \"quoted\" `code` \"quoted\" \"quoted\" \"quoted\" 100% \\n 'so'"
@@ -31,12 +32,13 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 		t.Error("one row whose last word runs over is not seen")
 	}
 	for what, tt := range map[string][2]string{
-		"another text":             {"something else that is long enough", "say\tx one two"},
-		"nothing":                  {"", "say\tx"},
-		"without a tab":            {"say one two three four five six", "say one two three four five six seven"},
-		"more lost than tabs take": {"say    x and so on and on it goes, as", "say\tx and so on and on it goes, as said before"},
-		"without its end":          {strings.TrimSuffix(shown, "$HOME quoted\"    x    x") + "100% quoted\"    x    x", text},
-		"not even the start":       {"say    x one", "say\tx one two three four five six"},
+		"another text":  {"something else that is long enough", "say\tx one two"},
+		"nothing":       {"", "say\tx"},
+		"without a tab": {"say one two three four five six", "say one two three four five six seven"},
+		"more lost than tabs take": {"say    x and so on and on it goes, as",
+			"say\tx and so on and on it goes, as said before"},
+		"without its end":    {strings.TrimSuffix(shown, "$HOME quoted\"    x    x") + "100% quoted\"    x    x", text},
+		"not even the start": {"say    x one", "say\tx one two three four five six"},
 	} {
 		if garbles.endsLike(tt[0], tt[1]) {
 			t.Errorf("%s: it is taken for the text", what)
@@ -66,7 +68,7 @@ func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
 	}
 }
 
-// A paste that is folded to a note has not been taken while the note is there.
+// A paste that is folded to a note has not been taken while the note is shown.
 func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 	t.Parallel()
 	c := &Composer{held: regexp.MustCompile(`\[Pasted Content \d+ chars\]`)}
@@ -79,14 +81,15 @@ func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 	}
 }
 
-// Somebody has moved up in a text of several rows: those below the cursor are the
-// composer's too, or the next prompt would be joined to them.
+// When somebody has moved up in a text of several rows, the rows below the cursor belong
+// to the composer too. Otherwise the next prompt would be joined to them.
 func TestWhatIsBelowTheCursorIsInTheComposer(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "aider")
 	for below, empty := range map[string]bool{"diff> two\ndiff>\ndiff> three": false, "": true, "a toolbar": true} {
 		lines := append(append(make([]string, 0, 8), strings.Repeat("─", 40), "diff>"), strings.Split(below, "\n")...)
-		f := newFrame(coleo.Screen{Cols: 60, Rows: 8, Lines: lines, Cursor: [2]int{6, 1}, CursorVisible: true, Modes: map[string]bool{pasteMode: true}}, &spec.Composer)
+		f := newFrame(coleo.Screen{Cols: 60, Rows: 8, Lines: lines, Cursor: [2]int{6, 1}, CursorVisible: true,
+			Modes: map[string]bool{pasteMode: true}}, &spec.Composer)
 		if f.composer == nil || f.composer.empty != empty {
 			t.Errorf("above %q the composer is %+v, want an empty one: %t", below, f.composer, empty)
 		}

@@ -12,47 +12,47 @@ import (
 	"coleo.dev/hook"
 )
 
-// Hook says what an agent CLI reports to a hook, and what that proves. The
-// parts of Launch pass the hook on, where there is one: by argv or environment,
-// never by a file of the user's.
+// Hook describes what an agent CLI reports to a hook, and what each report proves. Where
+// there is a hook, the parts of Launch pass it on by argv or environment, never in a file
+// of the user's.
 type Hook struct {
 	Event   string   `toml:"event"`  // key of the payload that names the event
-	Turn    string   `toml:"turn"`   // key of what names a turn, where prompts may wait for their turn
-	Strip   string   `toml:"strip"`  // cut out of a prompt's text: what the agent CLI puts around pastes
-	Unless  Unless   `toml:"unless"` // then the agent CLI gets no hook
+	Turn    string   `toml:"turn"`   // key of the id of a turn, where prompts may wait for their turn
+	Strip   string   `toml:"strip"`  // pattern removed from a prompt's text: what the agent CLI puts around pastes
+	Unless  Unless   `toml:"unless"` // where this file has a hook, the agent CLI gets none from Coleo
 	Reports []Report `toml:"report"`
 
 	strip *regexp.Regexp
 }
 
-// Unless is a file of the user's that already says who is told, where the agent
-// CLI takes one hook alone: theirs stays. With a Key ours is given all the same
-// and starts theirs afterwards, if it can be read there.
+// Unless describes a file of the user's that may already name a hook. It is for an agent
+// CLI that takes one hook alone: the user's hook stays. With a Key Coleo's hook is given
+// all the same and starts the user's hook afterwards, if that key can be read.
 type Unless struct {
-	FolderEnv string `toml:"folder_env"` // variable with its folder
-	Folder    string `toml:"folder"`     // below HOME, without that variable
+	FolderEnv string `toml:"folder_env"` // variable that names the folder
+	Folder    string `toml:"folder"`     // folder below HOME, without that variable
 	File      string `toml:"file"`
-	Pattern   string `toml:"pattern"` // of the file's text
-	Key       string `toml:"key"`     // of the file, which is TOML: the command line that is told, a list
+	Pattern   string `toml:"pattern"` // matched against the file's text
+	Key       string `toml:"key"`     // key of the user's hook in the file, which is TOML: a command line as a list
 
 	pattern *regexp.Regexp
 }
 
-// Report is what one event proves. Of several for an event, the first all of
-// whose When hold counts.
+// Report is what one event proves. Of several reports for one event, the first whose When
+// conditions all hold counts.
 type Report struct {
 	Event   string            `toml:"event"`
 	When    map[string]string `toml:"when"`    // other keys of the payload and their values
-	State   string            `toml:"state"`   // what it claims; empty: what was claimed is over
-	Prompt  string            `toml:"prompt"`  // key of the prompt's text that the agent CLI took
-	Prompts string            `toml:"prompts"` // key of a list of them, the last one being the turn's
+	State   string            `toml:"state"`   // the state that the event claims; empty: the earlier claim is over
+	Prompt  string            `toml:"prompt"`  // key of the text of the prompt that the agent CLI took
+	Prompts string            `toml:"prompts"` // key of a list of prompts, the last one being the turn's
 	Answer  string            `toml:"answer"`  // key of the answer's text; the turn has ended
-	Tool    string            `toml:"tool"`    // key of the name of the tool that is to run
+	Tool    string            `toml:"tool"`    // key of the name of the tool that is about to run
 	Input   string            `toml:"input"`   // key of that tool's input
 	Detail  string            `toml:"detail"`  // key of a text for people
 }
 
-// claimable are the states that a hook may claim: none that lets go of an arm.
+// claimable are the states that a hook may claim. None of them releases an arm.
 var claimable = []coleo.State{coleo.Processing, coleo.Executing, coleo.WaitingApproval}
 
 func (c *compiler) hook(h *Hook) {
@@ -72,12 +72,14 @@ func (c *compiler) hook(h *Hook) {
 	}
 }
 
-// foretells tells whether the hook tells of tools before their dialogs are drawn.
+// foretells reports whether the hook reports tools before their dialogs are drawn.
 func (h *Hook) foretells() bool {
-	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.Tool != "" && r.State == string(coleo.Executing) })
+	return slices.ContainsFunc(h.Reports, func(r Report) bool {
+		return r.Tool != "" && r.State == string(coleo.Executing)
+	})
 }
 
-// events lists the events that mean something, each once.
+// events returns the events that have a report, each once.
 func (h *Hook) events() []string {
 	var out []string
 	for _, r := range h.Reports {
@@ -88,7 +90,7 @@ func (h *Hook) events() []string {
 	return out
 }
 
-// find returns what a line reports, nil when that is nothing.
+// find returns the report that a line stands for, or nil when there is none.
 func (h *Hook) find(l hook.Line) *Report {
 	event := l.Text(h.Event)
 	for i, r := range h.Reports {
@@ -115,17 +117,18 @@ type hookFacts struct {
 	Events  []string
 }
 
-// Argv is the hook's command line.
+// Argv returns the hook's command line.
 func (h *hookFacts) Argv() []string { return append([]string{h.Program}, h.Args...) }
 
-// hookFor returns the hook that the agent CLI shall be given; nil when it takes
-// none, when the program is not there, or when the user has one of their own
-// that ours cannot start.
+// hookFor returns the hook that the agent CLI is given. It returns nil when the agent CLI
+// takes no hook, or when the hook program is not there. It also returns nil when the user
+// has a hook that Coleo's hook cannot start.
 func (s *Spec) hookFor(c *coleo.SpawnConfig, program []string) *hookFacts {
 	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) {
 		return nil
 	}
-	h := &hookFacts{Program: program[0], Args: append(slices.Clone(program[1:]), hook.Path(c.Dir)), Events: s.Hook.events()}
+	h := &hookFacts{Program: program[0], Args: append(slices.Clone(program[1:]), hook.Path(c.Dir)),
+		Events: s.Hook.events()}
 	if text, has := s.Hook.Unless.read(c); has {
 		theirs, err := config.Strings(text, s.Hook.Unless.Key)
 		if err != nil || len(theirs) == 0 {
@@ -136,7 +139,7 @@ func (s *Spec) hookFor(c *coleo.SpawnConfig, program []string) *hookFacts {
 	return h
 }
 
-// read returns the user's file, and whether it has a hook of their own.
+// read returns the user's file and reports whether it has a hook of the user's.
 func (u *Unless) read(c *coleo.SpawnConfig) (text []byte, has bool) {
 	if u.pattern == nil {
 		return nil, false
@@ -149,8 +152,8 @@ func (u *Unless) read(c *coleo.SpawnConfig) (text []byte, has bool) {
 	return text, err == nil && u.pattern.Match(text)
 }
 
-// hookCommand returns the command that is the hook program, where the one that
-// becomes a holder is a program of Coleo; nil elsewhere.
+// hookCommand returns the command line of the hook program. It returns nil where hold is
+// not a command of Coleo.
 func hookCommand(hold []string) []string {
 	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {
 		return []string{hold[0], hook.Verb}

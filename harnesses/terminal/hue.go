@@ -8,13 +8,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// hues are what a condition may ask of a colour: which of its parts stand out.
-// A theme may choose any red for its errors, but hardly another colour.
+// hues are the colours that a condition may name: the part of a colour that stands out. A
+// theme may choose any red for its errors, but hardly another colour.
 var hues = []string{"red", "green", "blue"}
 
-// hueOf names the part of a colour that stands out, "" where none does and for
-// the default colour: it is at least a quarter more than each of the others.
-// The first sixteen of the palette are named as terminals have them by default.
+// hueOf returns the name of the part that stands out: it is at least a quarter larger
+// than each of the others. It returns "" where no part does, and for the default colour.
+// The first sixteen palette colours count as terminals have them by default.
 func hueOf(c pty.Colour) string {
 	parts, ok := c.RGB()
 	if !ok {
@@ -34,8 +34,9 @@ func hueOf(c pty.Colour) string {
 	return ""
 }
 
-// inHue tells whether one of the places where a pattern is found in rows has
-// that colour: of its group mark, else of its first character.
+// inHue reports whether one of the places where a condition's pattern matches has the
+// condition's colour. The colour is taken at the group "mark", or else at the first
+// character of the match.
 func (f *frame) inHue(c *Cond, rows []string, numbers []int) bool {
 	if f.cell == nil || numbers == nil {
 		return false
@@ -56,8 +57,8 @@ func (f *frame) inHue(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// rowNumbers returns which rows of the screen a region is made of; nil where it
-// is made of something else. The region must be there.
+// rowNumbers returns the numbers of the screen rows that make up a region. It returns nil
+// for a region that is not made of whole screen rows. The region must be there.
 func (f *frame) rowNumbers(r region) []int {
 	switch r.name {
 	case "screen":
@@ -82,7 +83,7 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows above one that are not blank.
+// notBlank returns the numbers of the last n rows above a row that are not blank.
 func (f *frame) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

@@ -12,8 +12,10 @@ import (
 func TestHues(t *testing.T) {
 	t.Parallel()
 	for sgr, want := range map[string]string{
-		"31": "red", "91": "red", "38;5;168": "red", "38;2;224;108;117": "red", "32": "green", "34": "blue", "38;2;1;0;0": "red",
-		"39": "", "33": "", "35": "", "36": "", "37": "", "90": "", "38;2;0;0;0": "", "38;2;200;170;120": "", "38;5;232": "",
+		"31": "red", "91": "red", "38;5;168": "red", "38;2;224;108;117": "red", "32": "green", "34": "blue",
+		"38;2;1;0;0": "red",
+		"39":         "", "33": "", "35": "", "36": "", "37": "", "90": "", "38;2;0;0;0": "", "38;2;200;170;120": "",
+		"38;5;232": "",
 	} {
 		c := pty.New(4, 1)
 		c.Feed([]byte("\x1b[" + sgr + "mx"))
@@ -26,10 +28,13 @@ func TestHues(t *testing.T) {
 func TestAConditionAsksForAColour(t *testing.T) {
 	t.Parallel()
 	const box = "\x1b[2J\x1b[HSGR┃\x1b[m bad\r\n> \r\n───────\x1b[2;1H"
-	for where, covered := range map[string]bool{"screen": true, "bottom 3": true, "above composer 1": true, "cursor": false, "below composer": false, "title": false} {
-		for colour, red := range map[string]bool{"\x1b[31m": true, "\x1b[38;2;224;108;117m": true, "": false, "\x1b[34m": false} {
+	for where, covered := range map[string]bool{"screen": true, "bottom 3": true, "above composer 1": true,
+		"cursor": false, "below composer": false, "title": false} {
+		for colour, red := range map[string]bool{"\x1b[31m": true, "\x1b[38;2;224;108;117m": true, "": false,
+			"\x1b[34m": false} {
 			spec, err := ParseSpec("bench", []byte(strings.Replace(benchSpec, "[[rule]]",
-				"[[rule]]\nname = \"box\"\nstate = \"error\"\nwhen = [{ where = \""+where+"\", pattern = '(?m)(?P<mark>┃) bad', colour = \"red\" }]\n[[rule]]", 1)))
+				"[[rule]]\nname = \"box\"\nstate = \"error\"\nwhen = [{ where = \""+where+
+					"\", pattern = '(?m)(?P<mark>┃) bad', colour = \"red\" }]\n[[rule]]", 1)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +52,7 @@ func TestAConditionAsksForAColour(t *testing.T) {
 	}
 }
 
-// A colour that changes where the text stays is seen.
+// A change of colour is seen although the text stays the same.
 func TestAColourIsAskedForAtEachLook(t *testing.T) {
 	t.Parallel()
 	spec, err := ParseSpec("bench", []byte(strings.Replace(benchSpec, "[[rule]]",
@@ -66,7 +71,7 @@ func TestAColourIsAskedForAtEachLook(t *testing.T) {
 	}
 }
 
-// A screen of text alone has no colours: what asks for one does not hold.
+// A screen of text alone has no colours: a condition on a colour does not hold.
 func TestTextAloneHasNoColour(t *testing.T) {
 	t.Parallel()
 	f := newFrame(coleo.Screen{Lines: []string{"┃"}, Cursor: [2]int{-1, -1}}, &Composer{Bottom: cursorEdge})

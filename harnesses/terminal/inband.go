@@ -11,18 +11,18 @@ import (
 	"coleo.dev/pty"
 )
 
-// inband is one way in which a program tells its terminal how it is.
+// inband is one protocol by which a program reports its state to its terminal.
 type inband struct {
 	name   string
 	kind   pty.NoticeKind
 	read   func(text string) (word, detail string, ok bool)
-	claims map[string]coleo.State // what each word adds to a screen's verdict; others add nothing
+	claims map[string]coleo.State // the state that each word adds to the screen's verdict; other words add none
 	weak   bool                   // tools that run in the terminal use it too
 }
 
-// inbands lists them: the Program Status Protocol (revision 0.4), the Terminal
-// Agent Protocol, and ConEmu's progress. Titles are regions of the screen's
-// rules.
+// inbands returns the protocols: the Program Status Protocol (revision 0.4), the Terminal
+// Agent Protocol, and ConEmu's progress. Window titles are regions of the screen's rules
+// instead.
 func inbands() []inband {
 	return []inband{
 		{name: "osc7501", kind: pty.NoticeStatus, read: programStatus, claims: map[string]coleo.State{
@@ -37,7 +37,7 @@ func inbands() []inband {
 	}
 }
 
-// voices returns a voice for each of them, that has said nothing.
+// voices returns a new voice for each protocol.
 func voices() map[pty.NoticeKind]*voice {
 	out := map[pty.NoticeKind]*voice{}
 	for _, b := range inbands() {
@@ -46,8 +46,9 @@ func voices() map[pty.NoticeKind]*voice {
 	return out
 }
 
-// heed takes what the program says beside its screen, and tells whether that
-// claims something on which more may rest than caution.
+// heed records what the program reports beside its screen. It reports whether that claims
+// a state and comes from a protocol that is not weak. A weak claim is a reason for
+// caution only.
 func (r *reader) heed(n pty.Notice, now time.Time) bool {
 	for _, b := range r.inbands {
 		if b.kind != n.Kind {
@@ -85,17 +86,20 @@ func programStatus(text string) (word, detail string, ok bool) {
 	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-// agentStatus reads OSC 26: "Status=running;Detail=…". Sequences without a
-// status say nothing of it.
+// agentStatus reads OSC 26: "Status=running;Detail=…". A sequence without Status carries
+// no status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
 	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""
 }
 
-// plainly undoes base64 where a text is that and comes to words.
+// plainly decodes a text that is base64 of printable text. It returns any other text
+// unchanged.
 func plainly(text string) string {
 	plain, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool {
+		return !unicode.IsPrint(r)
+	}) {
 		return text
 	}
 	return string(plain)

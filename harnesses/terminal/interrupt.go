@@ -9,18 +9,21 @@ import (
 )
 
 const (
-	// heardTimeout bounds how long the first key of an interrupt may take to show:
-	// then it is pressed again. OpenCode 1.18.33 shows it within 40 ms.
+	// heardTimeout bounds how long the first key of an interrupt may take to show. After
+	// that the key is pressed again. OpenCode 1.18.33 shows it within 40 ms.
 	heardTimeout = time.Second
-	// haltTimeout bounds how long an agent CLI may take to stop behind the last of
-	// them: then it begins anew. OpenCode 1.18.33 takes 0.1 s.
+	// haltTimeout bounds how long an agent CLI may take to stop after the last key of an
+	// interrupt. After that the interrupt begins anew. OpenCode 1.18.33 takes 0.1 s.
 	haltTimeout = 3 * time.Second
 )
 
-// Interrupt stops the running turn. A dialog is denied: that ends its turn.
-// Without a turn there is nothing to do. On a screen that no rule knows no key is
-// pressed: the one that stops a turn may answer what is asked there, or end the
-// agent CLI. Errors: EUnsupported, EUnrecognised, EExited, ETimeout.
+// Interrupt stops the running turn. It denies an open dialog, which ends that turn.
+// Without a turn it does nothing. On a screen that no rule knows it presses no key. The
+// key that stops a turn might answer a question there, or end the agent CLI.
+//
+// The error is EUnsupported where the agent CLI cannot be interrupted, and EUnrecognised
+// on an unknown screen. It is EExited after the agent CLI ended, and ETimeout when the
+// turn did not stop in time.
 func (s *session) Interrupt(ctx context.Context) error {
 	s.typing.Lock()
 	defer s.typing.Unlock()
@@ -38,24 +41,25 @@ func (s *session) Interrupt(ctx context.Context) error {
 	}
 	s.lapse()
 	s.mu.Lock()
-	s.sent = time.Time{} // there may be no work to be seen any more
+	s.sent = time.Time{} // there may be no work left to be seen
 	s.mu.Unlock()
 	return s.stopped(ctx)
 }
 
-// mayInterrupt is the check that a rule knows the screen. Of an agent CLI that has
-// ended, or was never told to do anything, it need not be known.
+// mayInterrupt is the check that a rule knows the screen. The screen may be unknown when
+// the agent CLI has ended, or was never given anything to do.
 func (s *session) mayInterrupt(f *frame, v verdict) error {
 	begins := s.reading.State == coleo.Initializing && s.fresh
 	if v.state != "" || begins || s.reading.State == coleo.Dead {
 		return nil
 	}
-	e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: no key of the interrupt was pressed on it", s.rules().Name)
+	e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: no key of the interrupt was pressed on it",
+		s.rules().Name)
 	e.Screen = &f.screen
 	return passing{e}
 }
 
-// stopped waits until an interrupt is seen to have ended the turn.
+// stopped waits until the screen shows that an interrupt ended the turn.
 func (s *session) stopped(ctx context.Context) error {
 	limit := ms(s.rules().Timing.Interrupted)
 	calm := func() bool {
@@ -72,16 +76,17 @@ func (s *session) stopped(ctx context.Context) error {
 	case s.reading.State == coleo.Dead:
 		return coleo.Errorf(coleo.EExited, "the agent CLI ended when it was interrupted")
 	case s.verdict.state == "":
-		e := coleo.Errorf(coleo.EUnrecognised, "whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", s.rules().Title, limit)
+		e := coleo.Errorf(coleo.EUnrecognised,
+			"whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", s.rules().Title, limit)
 		e.Screen = &s.frame.screen
 		return e
 	}
 	return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, limit)
 }
 
-// pressInterrupt presses the keys of an interrupt. Where the harness says what
-// the screen shows between the first and the last, the last is pressed only
-// then, the first again while it is not seen, and none once nothing runs.
+// pressInterrupt presses the keys of an interrupt. The harness may say what the screen
+// shows between the first key and the last. Then the last key is pressed only once that
+// shows, and the first one again until it does. No key is pressed once nothing runs.
 func (s *session) pressInterrupt(ctx context.Context) error {
 	names := s.rules().Keys.Interrupt
 	keys, err := keySequence(names)
@@ -109,15 +114,16 @@ func (s *session) pressInterrupt(ctx context.Context) error {
 		switch {
 		case err == nil:
 			s.await(limit, most, func() bool { return s.shown(now, v.dialog) })
-		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale: // the screen has gone on
+		// EBusy and EStale say that the screen has changed: try again
+		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// deny denies the dialog of a turn that is interrupted, by a key of the interrupt
-// where it knows no denial.
+// deny denies the dialog of a turn that is interrupted. Where the harness cannot deny it,
+// deny presses a key of the interrupt.
 func (s *session) deny(ctx context.Context, v verdict, key []byte) error {
 	same := s.showing(v.dialog.Fingerprint)
 	err := s.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
@@ -127,8 +133,7 @@ func (s *session) deny(ctx context.Context, v verdict, key []byte) error {
 	return err
 }
 
-// shown tells whether the screen shows what was waited for in a phase. The caller
-// holds mu.
+// shown reports whether the screen shows what a phase waited for. The caller holds mu.
 func (s *session) shown(was phase, asked *coleo.Dialog) bool {
 	now := s.phaseOf(s.frame, s.verdict)
 	switch {
@@ -139,21 +144,22 @@ func (s *session) shown(was phase, asked *coleo.Dialog) bool {
 	case was == phaseRunning || was == phaseUnbegun:
 		return now != was
 	}
-	return now == phaseHalted || now == phaseAsking // what it was told to stop ends later than it shows that
+	// The work ends later than the first key shows.
+	return now == phaseHalted || now == phaseAsking
 }
 
 // phase is how far an interrupt has come.
 type phase string
 
 const (
-	phaseUnbegun phase = "unbegun" // a prompt was submitted, and no work on it is seen yet
+	phaseUnbegun phase = "unbegun" // a prompt was submitted, and no work on it shows yet
 	phaseRunning phase = "running"
 	phaseAsking  phase = "asking" // a dialog is open
 	phaseHeard   phase = "heard"  // the first key has been read
 	phaseHalted  phase = "halted"
 )
 
-// phaseOf reads it from a picture. The caller holds mu.
+// phaseOf returns the phase that a picture shows. The caller holds mu.
 func (s *session) phaseOf(f *frame, v verdict) phase {
 	armed, _, _ := f.matchAll(s.rules().InterruptWhen)
 	switch {
@@ -169,7 +175,7 @@ func (s *session) phaseOf(f *frame, v verdict) phase {
 	return phaseHalted
 }
 
-// phase waits for a picture that a rule knows, and returns what it shows.
+// phase waits for a picture that a rule knows, and returns the phase it shows.
 func (s *session) phase(ctx context.Context) (now phase, v verdict, err error) {
 	err = s.still(ctx, func(f *frame, seen verdict) error {
 		now, v = s.phaseOf(f, seen), seen
@@ -178,7 +184,7 @@ func (s *session) phase(ctx context.Context) (now phase, v verdict, err error) {
 	return now, v, err
 }
 
-// during is the check that an interrupt is as far as it was.
+// during returns the check that the phase of an interrupt has not changed.
 func (s *session) during(was phase) check {
 	return func(f *frame, v verdict) error {
 		if now := s.phaseOf(f, v); now != was {

@@ -16,8 +16,8 @@ func interruptSpec(keys, first string) string {
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
 }
 
-// The key that stops a turn may answer what is asked on a screen that no rule
-// knows, or end the agent CLI: none is pressed there, and that is said.
+// The key that stops a turn might answer a question on an unknown screen, or end the
+// agent CLI. So it is not pressed there, and the error says so.
 func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 	t.Parallel()
 	const unknown = "\x1b[2J\x1b[HReally leave? esc: yes"
@@ -27,7 +27,8 @@ func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 		"two keys":             {interruptSpec("a b", twice), unknown, "", ""},
 		"nothing ran":          {interruptSpec("a", ""), calm, "", unknown},
 		"behind the first key": {interruptSpec("a b", twice), busy, "a", unknown},
-		"behind the last key":  {strings.Replace(interruptSpec("a", ""), "[timing]\n", "[timing]\ninterrupted_ms = 3000\n", 1), busy, "a", unknown},
+		"behind the last key": {strings.Replace(interruptSpec("a", ""), "[timing]\n",
+			"[timing]\ninterrupted_ms = 3000\n", 1), busy, "a", unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +59,7 @@ func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 	}
 }
 
-// An agent CLI that an interrupt has ended did stop, but not as it was told to.
+// An agent CLI that ends on an interrupt has stopped, but not as the interrupt intended.
 func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, interruptSpec("a", ""), 60, 12, 0)
@@ -75,8 +76,8 @@ func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	}
 }
 
-// An interrupt of two keys, a and b: the first may be lost, or be read as both,
-// and the second too.
+// An interrupt of two keys, a and b. The first may be lost, or be read as both, and so
+// may the second.
 func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	t.Parallel()
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")

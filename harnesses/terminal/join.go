@@ -11,11 +11,13 @@ import (
 	"coleo.dev"
 )
 
-// joined returns a command line on which an option that counts once stands once.
-// What it is given is a JSON object, or a file that holds one: tables are joined
-// by key, lists one behind the other, and of two single values the later stays.
-// So the user's own settings and ours hold both. Error: EInvalid for a value
-// that cannot be joined, since one of the two would be lost without a word.
+// joined returns a command line with one occurrence of an option that the agent CLI reads
+// only once. The option's value is a JSON object, or a file that holds one. Tables are
+// joined by key, lists are appended, and of two single values the later one stays. So the
+// user's settings and Coleo's both apply.
+//
+// The error is EInvalid for a value that cannot be joined: the agent CLI would silently
+// ignore one of the two.
 func joined(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0
@@ -41,7 +43,9 @@ func joined(argv []string, option, workdir string) ([]string, error) {
 	for _, v := range values {
 		table, err := jsonTable(v, workdir)
 		if err != nil {
-			return nil, coleo.Errorf(coleo.EInvalid, "%s is given twice, by Coleo and by you, and yours cannot be joined with it: %v", option, err)
+			return nil, coleo.Errorf(coleo.EInvalid,
+				"%s is given twice, by Coleo and by you, and yours cannot be joined with it: %v",
+				option, err)
 		}
 		whole, _ = join(whole, table).(map[string]any)
 	}
@@ -70,7 +74,7 @@ func jsonTable(value, workdir string) (map[string]any, error) {
 	return table, nil
 }
 
-// join puts b to a.
+// join adds b to a and returns the result.
 func join(a, b any) any {
 	switch b := b.(type) {
 	case map[string]any:

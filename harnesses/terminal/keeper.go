@@ -10,24 +10,23 @@ import (
 	"coleo.dev/holder"
 )
 
-// closingBytes is how much output since the last snapshot makes another one
-// worth its while when a session is let go, in bytes. A screen takes in some
-// 200 MB/s, so that less than this is replayed in 1 ms or 2; a snapshot costs
-// about as much, and a write to the disk.
+// closingBytes is how many bytes of output since the last snapshot justify another one
+// when a session is closed. A screen takes in some 200 MB/s, so less output than this is
+// replayed in 1 or 2 ms. A snapshot takes about as long, and a write to the disk.
 const closingBytes = 256 << 10
 
 // keeper writes snapshots of a session's screen, one at a time.
 type keeper struct {
 	snapshots
-	last    int64       // where the newest one was taken; the session's mu
-	closed  bool        // no more are taken by the way; the session's mu
-	busy    atomic.Bool // one is on its way to the disk
+	last    int64       // offset of the newest snapshot; guarded by the session's mu
+	closed  bool        // capture takes no more snapshots; guarded by the session's mu
+	busy    atomic.Bool // a snapshot is being written
 	writing sync.WaitGroup
 }
 
-// capture takes a snapshot where a segment of the journal ends, whatever is half
-// drawn or half read there. While the last one is on its way to the disk
-// another is left out. The caller holds mu.
+// capture takes a snapshot where a segment of the journal ends, even in the middle of a
+// drawing or a sequence. It skips the snapshot while the last one is being written. The
+// caller holds mu.
 func (s *session) capture(now time.Time) {
 	k := &s.keeper
 	if s.end%holder.SegmentSize != 0 || s.end <= k.last || k.closed || !k.busy.CompareAndSwap(false, true) {
@@ -44,7 +43,7 @@ func (s *session) capture(now time.Time) {
 	})
 }
 
-// shot is what there is to keep now. The caller holds mu.
+// shot returns a snapshot of the present state. The caller holds mu.
 func (s *session) shot(now time.Time) *snapshot {
 	return &snapshot{
 		Nonce: s.handle.Nonce, Offset: s.end, Time: now.UTC(), Pastes: s.pastes,
@@ -52,10 +51,10 @@ func (s *session) shot(now time.Time) *snapshot {
 	}
 }
 
-// keepSnapshot puts a snapshot on the disk, lets the holder delete what it makes
-// good for, and deletes the snapshots that went with that. One that cannot be
-// written covers nothing: then the holder keeps its journal, and says itself
-// when the disk is full. So does a holder that is too old to be told.
+// keepSnapshot writes a snapshot, tells the holder which output it makes dispensable, and
+// deletes the snapshots of output that the holder deleted. A snapshot that cannot be
+// written changes nothing: the holder keeps its journal and reports by itself when the
+// disk is full. A holder too old to know the request keeps its journal too.
 func (s *session) keepSnapshot(offset int64, data []byte) {
 	if s.keeper.write(offset, data) != nil {
 		return
@@ -67,7 +66,8 @@ func (s *session) keepSnapshot(offset int64, data []byte) {
 	s.keeper.thin(offset)
 }
 
-// lastSnapshot leaves the next host agent little to replay.
+// lastSnapshot takes a snapshot when a session is closed, so that the next host agent has
+// little to replay.
 func (s *session) lastSnapshot() {
 	s.mu.Lock()
 	s.keeper.closed = true

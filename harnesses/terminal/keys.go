@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// typeWindow bounds how long keys wait for a moment in which the screen
-	// that they were meant for is still the newest.
+	// typeWindow bounds how long keys wait for a moment in which the screen that they
+	// were meant for is still the newest.
 	typeWindow = 3 * time.Second
 	// typeRetry is how long one of those tries waits for the screen to catch up.
 	typeRetry = 30 * time.Millisecond
-	// knownTimeout is how long keys wait for a screen that no rule knows: it may be
-	// redrawn just now, for another size.
+	// knownTimeout is how long keys wait on a screen that no rule knows. The agent CLI
+	// may be redrawing it for another size.
 	knownTimeout = time.Second
 )
 
-// keySequence turns names of keys into what they send. Blanks separate the
-// writes, + joins keys to one write, and a single character stands for itself:
-// "y+ENTER" is one write, "ESCAPE ESCAPE" are two.
+// keySequence returns the bytes of named keys, one element per write. Blanks separate the
+// writes, + joins keys into one write, and a single character stands for itself.
+// "y+ENTER" is one write; "ESCAPE ESCAPE" is two.
 func keySequence(names string) ([][]byte, error) {
 	var out [][]byte
 	for group := range strings.FieldsSeq(names) {
@@ -46,8 +46,8 @@ func keySequence(names string) ([][]byte, error) {
 	return out, nil
 }
 
-// press types keys one by one, with the harness's gap between them, whatever
-// the screen shows meanwhile. Only keys that can do no harm are pressed so.
+// press types keys one by one, with the harness's gap between them. It does not check the
+// screen, so it is only for keys that can do no harm.
 func (s *session) press(ctx context.Context, names string) error {
 	keys, err := keySequence(names)
 	if err != nil {
@@ -66,10 +66,12 @@ func (s *session) press(ctx context.Context, names string) error {
 	return nil
 }
 
-// write sends keys to the program, while somebody waits for that. The holder
-// checks the time once more, so that keys which were on their way to it while one
-// of the two was stopped are not typed either. What comes behind keys that may
-// answer a dialog may be the next dialog with the same words.
+// write sends keys to the program, as long as the caller still wants them sent. The
+// holder checks that limit once more: it does not type keys that were on their way while
+// this process or the holder was stopped.
+//
+// write also notes keys that may answer a dialog. After such keys the next dialog may
+// have the same words.
 func (s *session) write(ctx context.Context, w holder.Write) (holder.Wrote, error) {
 	if err := coleo.Wanted(ctx); err != nil {
 		return holder.Wrote{}, unwanted{err}
@@ -90,12 +92,13 @@ func (s *session) write(ctx context.Context, w holder.Write) (holder.Wrote, erro
 	return wrote, err
 }
 
-// unwanted says that keys were not typed, because nobody waits for it any longer.
+// unwanted is the error for keys that were not typed because nobody waits for them any
+// longer.
 type unwanted struct{ error }
 
 func (u unwanted) Unwrap() error { return u.error }
 
-// moves tells whether a key does no more than move the mark of a list.
+// moves reports whether a key only moves the mark of a list.
 func moves(key []byte) bool {
 	for _, name := range []string{"UP", "DOWN", "LEFT", "RIGHT"} {
 		if k, _ := pty.Key(name); bytes.Equal(k, key) {
@@ -105,18 +108,17 @@ func moves(key []byte) bool {
 	return false
 }
 
-// check says whether the picture is still the one that keys are meant for.
+// check returns nil when the picture is still the one that keys are meant for.
 type check func(f *frame, v verdict) error
 
-// passing is what a check says of a picture that may be one of a screen that is
-// just being redrawn.
+// passing is a check's error for a picture that may show a screen being redrawn.
 type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
 
-// typeIf types bytes only while check holds on the newest picture: the holder
-// refuses them when there is output that this picture does not show yet, and
-// then the newer picture is checked again.
+// typeIf types bytes only while check passes on the newest picture. The holder refuses
+// the bytes when there is output that this picture does not show yet. Then the newer
+// picture is checked.
 func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	order := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, typeWindow,
@@ -144,9 +146,8 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	}
 }
 
-// still makes a check on the newest whole picture: half of one proves nothing,
-// for or against. It waits, knownTimeout at most, for a screen that is being
-// redrawn.
+// still runs a check on the newest whole picture: half of a picture proves nothing. It
+// waits for a screen that is being redrawn, at most knownTimeout.
 func (s *session) still(ctx context.Context, ok check) error {
 	began := time.Now()
 	for {
@@ -170,7 +171,7 @@ func (s *session) still(ctx context.Context, ok check) error {
 	}
 }
 
-// wait waits for the next look at the screen, typeRetry at most.
+// wait waits for the next look at the screen, at most typeRetry.
 func wait(ctx context.Context, looked <-chan struct{}) error {
 	retry := time.NewTimer(typeRetry)
 	defer retry.Stop()
@@ -183,8 +184,9 @@ func wait(ctx context.Context, looked <-chan struct{}) error {
 	return nil
 }
 
-// await looks at each new picture until ok says so, and returns whether it did
-// before the time was over.
+// await calls ok on each new picture until it returns true, and reports whether it did
+// within limit. await holds mu while it calls ok. await stops waiting when the agent CLI
+// ends or ctx is cancelled.
 func (s *session) await(ctx context.Context, limit time.Duration, ok func() bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// A prompt whose sender has given up is not typed, and is not submitted when
-// that happens behind its text. The next prompt clears the text.
+// A prompt whose sender has given up is not typed. If the sender gives up after the text
+// was typed, it is not submitted, and the next prompt clears the text.
 func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
@@ -36,7 +36,8 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	st.await("the text is typed", func() bool { return strings.Contains(st.typedSoFar(), "fail at once") })
 	over.Store(true)
 	st.say(s, []byte(redrawn("", "fail at once")))
-	if err := <-done; coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "before the prompt was submitted") {
+	if err := <-done; coleo.ErrorCode(err) != coleo.ETimeout ||
+		!strings.Contains(err.Error(), "before the prompt was submitted") {
 		t.Errorf("a prompt that was given up behind its text = %v", err)
 	}
 	if got := st.typedSoFar(); strings.Contains(got, "\r") || strings.Contains(got, "another") {

@@ -15,31 +15,34 @@ import (
 	"coleo.dev/holder"
 )
 
-// allowedEnv is what every agent CLI gets of the user's environment; names
-// that end in _ are prefixes. Everything else, Coleo's own included, stays
-// out, except the harness's credentials_env.
+// allowedEnv is what every agent CLI gets of the user's environment. Names that end in _
+// are prefixes. The harness's credentials_env are added. Everything else stays out,
+// including Coleo's own variables.
 var allowedEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE",
+	"SSL_CERT_DIR",
 	"SSH_AUTH_SOCK", "COLORTERM",
 }
 
-// hermeticEnv is what of it remains in ProfileHermetic.
+// hermeticEnv is the part of the user's environment that remains in ProfileHermetic.
 var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
 
 // launchFacts is what the templates of a Part see.
 type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
-	Permission                               string // the agent CLI's own word
+	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	Account                                  string // path of a file of this start's, in which the agent CLI may keep an account
-	Resume, Hermetic, TrustWorkdir           bool
-	MCPServers                               []coleo.MCPServer
-	Hook                                     *hookFacts // nil: there is none
+	// Account is a file in this start's folder, in which the agent CLI may keep an
+	// account.
+	Account                        string
+	Resume, Hermetic, TrustWorkdir bool
+	MCPServers                     []coleo.MCPServer
+	Hook                           *hookFacts // nil without a hook
 }
 
 var templateFuncs = template.FuncMap{
-	// json writes a value as JSON; lists and tables that are nil are empty.
+	// json writes a value as JSON; nil lists and tables are empty.
 	"json": func(v any) (string, error) {
 		switch x := v.(type) {
 		case []string:
@@ -72,7 +75,7 @@ func (c *compiler) launch(l Launch) {
 	}
 }
 
-// templates are the part's templates, by the paths of their keys in it.
+// templates returns the part's templates, by the paths of their keys in it.
 func (p Part) templates() map[string]string {
 	out := map[string]string{"if": p.If}
 	for i, v := range p.Args {
@@ -100,10 +103,12 @@ func render(text string, facts launchFacts) (string, error) {
 	return b.String(), err
 }
 
-// Plan turns a configuration into what the holder shall run, fills in what the
-// configuration leaves out, and writes the seeds of a hermetic HOME. hook is the
-// command that is the hook program; it may be nil. Errors: EInvalid,
-// EUnsupported, ENotInstalled.
+// Plan turns a configuration into what the holder runs. It fills in what the
+// configuration leaves out and writes the seed files of a hermetic HOME. hook is the
+// command line of the hook program, or nil.
+//
+// The error is EInvalid for a wrong configuration, EUnsupported for one that the agent
+// CLI cannot carry out, and ENotInstalled when its program is missing.
 func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
 	if err := s.check(c); err != nil {
 		return holder.Launch{}, err
@@ -145,12 +150,13 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 	}, nil
 }
 
-// add adds what the user gives to the environment. What the harness sets itself,
-// own, is refused: the agent CLI would not run as Coleo needs it.
+// add adds the user's variables to the environment. It refuses a variable in own, which
+// the harness sets itself: the agent CLI would not run as Coleo needs it.
 func (s *Spec) add(env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {
-			return coleo.Errorf(coleo.EInvalid, "the environment variable %s cannot be given to this arm: the harness %s sets it itself", name, s.Name)
+			return coleo.Errorf(coleo.EInvalid,
+				"the environment variable %s cannot be given to this arm: the harness %s sets it itself", name, s.Name)
 		}
 		env[name] = given[name]
 	}
@@ -193,19 +199,22 @@ func (s *Spec) check(c *coleo.SpawnConfig) error {
 func (s *Spec) facts(c *coleo.SpawnConfig) (launchFacts, error) {
 	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
 	if !ok {
-		return launchFacts{}, coleo.Errorf(coleo.EUnsupported, "%s has no permission mode %q: its description names none in [launch.permission]", s.Title, c.PermissionMode)
+		return launchFacts{}, coleo.Errorf(coleo.EUnsupported,
+			"%s has no permission mode %q: its description names none in [launch.permission]", s.Title, c.PermissionMode)
 	}
 	if s.Launch.NewID && c.Conversation == "" {
 		c.Conversation, c.Resume = newUUID(), false
 	}
 	return launchFacts{
 		Workdir: c.Workdir, Home: home(c), Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
-		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation, Account: accountPath(c.Dir),
-		Resume: c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir, MCPServers: c.MCPServers,
+		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
+		Account: accountPath(c.Dir),
+		Resume:  c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir,
+		MCPServers: c.MCPServers,
 	}, nil
 }
 
-// accountPath is where an agent CLI may keep an account for Coleo.
+// accountPath returns the path at which an agent CLI may keep an account for Coleo.
 func accountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
 
 // home returns the HOME that the agent CLI will see.
@@ -228,7 +237,8 @@ func (s *Spec) findBinary(c *coleo.SpawnConfig) (string, error) {
 			return path, nil
 		}
 	}
-	return "", coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q in PATH; install it with: %s", s.Title, s.Command, s.Install)
+	return "", coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q in PATH; install it with: %s",
+		s.Title, s.Command, s.Install)
 }
 
 func executable(path string) bool {
@@ -255,7 +265,7 @@ func apply(p Part, facts launchFacts, argv *[]string, env map[string]string) err
 		env[name] = text
 	}
 	if !facts.Hermetic {
-		return nil // nothing of the user's own is written
+		return nil // outside a hermetic HOME no file is written
 	}
 	for path, content := range p.Files {
 		text, err := render(content, facts)
@@ -269,8 +279,8 @@ func apply(p Part, facts launchFacts, argv *[]string, env map[string]string) err
 	return nil
 }
 
-// seed writes a file of a hermetic HOME, unless it is there already: the agent
-// CLI has made it its own since.
+// seed writes a file of a hermetic HOME. It leaves a file alone that is already there,
+// because the agent CLI may have changed it since.
 func seed(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("seed HOME: %w", err)

@@ -6,15 +6,15 @@ import (
 	"coleo.dev/hook"
 )
 
-// listener is a session's ear for the hook of its agent CLI.
+// listener follows the reports of the agent CLI's hook for a session.
 type listener struct {
 	file  *hook.Reader
-	woken chan struct{} // a report may have come; nil: there is no hook
+	woken chan struct{} // a report may have come; nil without a hook
 	done  chan struct{}
 }
 
-// newListener follows the reports of the generation in that folder, if the
-// harness knows of any. One that cannot be followed is a witness less.
+// newListener follows the reports of the generation in dir, if the harness has reports.
+// If they cannot be followed, the session works without that witness.
 func newListener(spec *Spec, dir string) *listener {
 	l := &listener{done: make(chan struct{})}
 	if len(spec.Hook.Reports) > 0 {
@@ -30,7 +30,7 @@ func newListener(spec *Spec, dir string) *listener {
 		for l.file.Wait() == nil {
 			select {
 			case l.woken <- struct{}{}:
-			default: // it is to be woken anyway
+			default: // a wake-up is already pending
 			}
 		}
 	}()
@@ -54,8 +54,8 @@ func (s *session) listen(now time.Time) {
 	}
 }
 
-// hearHook is woken by a report: it is weighed at once, whatever the screen does
-// meanwhile. It returns when to look again.
+// hearHook runs when a report has come. It judges the report at once, whatever the screen
+// shows, and returns when to look again.
 func (s *session) hearHook(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,8 @@ func seen(text string) *frame {
 	}
 }
 
-// comparing is how long it takes at best to compare a picture with a text in all the
-// ways that a prompt is looked for.
+// comparing returns the shortest time in which a picture is compared with a text in every
+// way in which a prompt is looked for.
 func comparing(text string) time.Duration {
 	f, c := seen(text), &Composer{}
 	best := time.Hour
@@ -45,7 +45,7 @@ func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T)
 	}
 }
 
-// What looks at the edge of a text alone finds what looking at all of it finds.
+// Looking only at the edge of a text gives the same result as looking at the whole text.
 func TestTheEdgeOfATextIsFoundWithoutTheRest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

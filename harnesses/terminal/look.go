@@ -7,31 +7,30 @@ import (
 	"coleo.dev"
 )
 
-// idleLook is how long the loop sleeps when nothing is to be expected: output
-// wakes it, so this only keeps the timer from firing.
+// idleLook is how long the loop sleeps when nothing is expected. Output wakes the loop,
+// so idleLook only keeps the timer from firing.
 const idleLook = time.Hour
 
 const (
-	// quiet is how long output must pause before a picture counts as whole,
-	// where the agent CLI does not say so by DEC 2026.
+	// quiet is how long output must pause before a picture counts as whole. It applies
+	// where the agent CLI does not mark its pictures with DEC mode 2026.
 	quiet = 15 * time.Millisecond
-	// restless is how old output that never pauses may become before it is
-	// looked at all the same.
+	// restless is the age at which output that never pauses is looked at all the same.
 	restless = 100 * time.Millisecond
-	// unclosed is how long a synchronized update may stay open before what
-	// there is of it is looked at. Terminals wait as long.
+	// unclosed is how long a synchronized update may stay open before its part of the
+	// picture is looked at. Terminals wait as long.
 	unclosed = time.Second
 )
 
-// paint is how far the agent CLI is with painting its next picture.
+// paint is how far the agent CLI has painted its next picture.
 type paint struct {
 	begun time.Time // when output came that no look has seen; zero: all is seen
 	whole bool      // that output ends with the end of a synchronized update
 }
 
-// halfDone returns how long to wait until the screen counts as a whole
-// picture, 0 when it does. What is read of half a picture is wrong: an old
-// dialog's buttons beside new text.
+// halfDone returns how long to wait until the screen counts as a whole picture, 0 when it
+// does. A reading of half a picture is wrong: it might join an old dialog's buttons to
+// new text.
 func (r *reader) halfDone(now time.Time) time.Duration {
 	switch p := r.paint; {
 	case p.begun.IsZero() || p.whole:
@@ -43,8 +42,8 @@ func (r *reader) halfDone(now time.Time) time.Duration {
 	}
 }
 
-// look reads the screen, unless it is half painted, brings the reading up to
-// date and returns when to look again if no output comes.
+// look reads the screen, unless it is half painted, and updates the reading. It returns
+// when to look again if no output comes.
 func (r *reader) look(now time.Time) time.Duration {
 	if wait := r.halfDone(now); wait > 0 {
 		return wait
@@ -54,10 +53,11 @@ func (r *reader) look(now time.Time) time.Duration {
 	r.frame.cell, r.frame.memo = r.screen.Cell, r.memo
 	r.verdict = r.spec.read(r.frame)
 	if r.verdict.state == coleo.Dead && !r.alone {
-		r.verdict = verdict{} // it says goodbye; that it has ended is for its process to show
+		// The screen says goodbye. Only the process shows that the agent CLI has ended.
+		r.verdict = verdict{}
 	}
 	if r.verdict.dialog != nil {
-		// What the hook adds comes later: it makes no other dialog of this one.
+		// What the hook adds comes later. It must not change the dialog's fingerprint.
 		r.verdict.dialog.Fingerprint = r.dialogs.shows(&r.verdict, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.state == "" {
@@ -71,7 +71,7 @@ func (r *reader) look(now time.Time) time.Duration {
 	return r.judge(now)
 }
 
-// view is the screen, without the mode of which nothing is known yet.
+// view returns the screen without the bracketed paste mode while that mode is not known.
 func (r *reader) view() coleo.Screen {
 	v := r.screen.View()
 	r.pastes = r.pastes || v.Modes[pasteMode]
@@ -93,15 +93,16 @@ func (r *reader) judge(now time.Time) time.Duration {
 	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.over {
 		next.Dialog, again = nil, min(again, left)
 	}
-	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.late && most.state() == next.State) {
+	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.late &&
+		most.state() == next.State) {
 		next.State, next.Rule = most.state(), most.rule()
 	}
 	next.Known = r.verdict.state != ""
 	return min(again, r.settle(now, next))
 }
 
-// weigh holds each voice against the screen, and tells of those that disagree
-// and of those that lapse.
+// weigh compares each voice with the screen. It reports voices that disagree with the
+// screen and voices that lapse.
 func (r *reader) weigh(now time.Time) time.Duration {
 	next := idleLook
 	for _, v := range r.witnesses() {
@@ -114,8 +115,8 @@ func (r *reader) weigh(now time.Time) time.Duration {
 	return next
 }
 
-// mostCautious returns the voice that claims most, nil when none claims
-// anything, and when one may that is too early now.
+// mostCautious returns the voice that makes the most cautious claim, nil when none makes
+// one. again is when a claim that is too early now will count.
 func (r *reader) mostCautious(now time.Time) (most *voice, again time.Duration) {
 	again = idleLook
 	starting := r.fresh && r.reading.State == coleo.Initializing
@@ -134,7 +135,7 @@ func (r *reader) mostCautious(now time.Time) (most *voice, again time.Duration) 
 	return most, again
 }
 
-// recognise keeps account of a screen that no rule knows.
+// recognise keeps track of a screen that no rule knows.
 func (r *reader) recognise(now time.Time) time.Duration {
 	if r.verdict.state != "" {
 		r.unknown, r.reported = time.Time{}, false
@@ -162,8 +163,8 @@ func (r *reader) recognise(now time.Time) time.Duration {
 	return idleLook
 }
 
-// settle lets work and questions through at once, and idle and error only when
-// they have held for the settling time and no prompt is on its way.
+// settle passes on work and questions at once. It passes on idle and error only when they
+// have held for the settling time and no prompt is on its way.
 func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.fresh && r.reading.State == coleo.Initializing && r.verdict.late && next.Rule == r.verdict.rule {
 		r.pending = time.Time{}
@@ -180,7 +181,8 @@ func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		return idleLook
 	}
 	if left := ms(r.spec.Timing.Begin) - now.Sub(r.sent); next.State == coleo.Idle && !r.sent.IsZero() && left > 0 {
-		r.pending = time.Time{} // the prompt stands there, and nothing has been done about it yet
+		// The composer holds the prompt, and the agent CLI has not begun on it.
+		r.pending = time.Time{}
 		return left
 	}
 	if r.pending.IsZero() {
@@ -194,7 +196,7 @@ func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	return idleLook
 }
 
-// become takes a new reading and tells of it when it says something new.
+// become takes a new reading and reports it when it differs from the last one.
 func (r *reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	next.Since = last.Since
@@ -215,8 +217,8 @@ func fingerprintOf(d *coleo.Dialog) coleo.Fingerprint {
 	return d.Fingerprint
 }
 
-// sameDialog tells whether two dialogs are one appearance of one, of which the
-// same is known.
+// sameDialog reports whether two dialogs are the same appearance, with the same known
+// content.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

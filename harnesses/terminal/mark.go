@@ -7,10 +7,10 @@ import (
 	"coleo.dev/pty"
 )
 
-// marked returns which of the options is shown on a background of its own, -1
-// when that cannot be seen or is not one alone. The options stand on one row,
-// the lowest that holds all of them. What is the ground of some row is no mark:
-// buttons may stand on that of the box above them.
+// marked returns the index of the option that is shown on a background of its own. It
+// returns -1 when no option is, or more than one. The options are on one row, the lowest
+// that holds all of them. The main background of any row marks nothing: buttons may have
+// the background of the box above them.
 func (f *frame) marked(options []string) int {
 	y, columns := f.optionRow(options)
 	if f.cell == nil || y < 0 {
@@ -31,8 +31,8 @@ func (f *frame) marked(options []string) int {
 	return found
 }
 
-// apart returns the first of the columns of a row whose background is none of
-// the grounds, -1 without one, and how many others there are.
+// apart returns the first of the columns of a row whose background is none of the
+// grounds, or -1, and how many others there are.
 func (f *frame) apart(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -57,8 +57,8 @@ func (f *frame) optionRow(options []string) (y int, columns []int) {
 	return -1, nil
 }
 
-// columnsOf finds texts in their order in a row of narrow characters; nil when
-// one is missing.
+// columnsOf returns the columns of texts in a row of narrow characters, where they stand
+// in order. It returns nil when one is missing.
 func columnsOf(row string, texts []string) []int {
 	var columns []int
 	at := 0
@@ -73,7 +73,7 @@ func columnsOf(row string, texts []string) []int {
 	return columns
 }
 
-// ground is the background that most of a row has.
+// ground returns the background of most cells of a row.
 func (f *frame) ground(y int) pty.Colour {
 	count := map[pty.Colour]int{}
 	var most pty.Colour

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// memo spares a reader what it knows already. A condition looks at the rows of
-// its region and at nothing else, so its answer stands for as long as the region
-// shows the same rows as at the look before. One that asks for a colour, which
-// rows do not show, is asked at each look. It is not safe for concurrent use.
+// memo keeps the answers to conditions. A condition depends only on the rows of its
+// region, so its answer holds while those rows stay the same. A condition on a colour,
+// which rows do not hold, is evaluated at each look. A memo is not safe for concurrent
+// use.
 type memo map[region]*sight
 
-// sight is what a region showed when a condition was last asked of it.
+// sight is what a region showed when a condition on it was last evaluated.
 type sight struct {
-	of      *frame // the picture that rows and there are from
+	of      *frame // the picture that rows and there come from
 	rows    []string
 	there   bool
-	text    string // rows joined, once somebody asks
+	text    string // rows joined by \n
 	answers map[*Cond]answer
 }
 
-// answer is what a condition says of a region.
+// answer is the result of a condition on a region.
 type answer struct {
 	ok        bool
 	detail    string
-	from, end int // rows of the region in which its pattern was found
+	from, end int // rows of the region in which the pattern was found
 }
 
-// see returns a region of a picture. What was said of it before is forgotten if
-// it shows something else now.
+// see returns the sight of a region. It forgets the earlier answers if the region has
+// changed.
 func (m memo) see(f *frame, r region) *sight {
 	s := m[r]
 	if s == nil {
@@ -47,7 +47,7 @@ func (m memo) see(f *frame, r region) *sight {
 	return s
 }
 
-// ask answers a condition as frame.ask does.
+// ask returns the answer to a condition, and the rows of its region.
 func (m memo) ask(f *frame, c *Cond) (answer, []string) {
 	s := m.see(f, c.where)
 	if !s.there {

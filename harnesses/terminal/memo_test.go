@@ -14,9 +14,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestRememberedAnswersAreThoseOfTheWholeScreen replays every recording with
-// what was said of the pictures before and without it, side by side: each
-// picture must mean the same, and each change be told at the same moment.
+// TestRememberedAnswersAreThoseOfTheWholeScreen replays every recording with and without
+// the remembered answers, side by side. Each picture must mean the same, and each change
+// must be reported at the same moment.
 func TestRememberedAnswersAreThoseOfTheWholeScreen(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/recordings/*/*.cast.gz")
@@ -63,12 +63,14 @@ func compareMemo(t *testing.T, spec *Spec, cast *pty.Cast) {
 	}
 }
 
-// differently says how two readers read the same picture; "" for the same.
+// differently describes how two readers read the same picture differently; "" if they do
+// not.
 func differently(got, want *reader) string {
 	say := func(r *reader) string {
 		v := r.verdict
 		return fmt.Sprintf("%s rule %q late %v rows %q, %s", v.state, v.rule, v.late, v.rows, inWords(r.reading)) +
-			fmt.Sprintf(", detail %q, shown %q, composer %+v, dialog %s", v.detail, v.shown, r.frame.composer, inWords(coleo.Reading{Dialog: v.dialog}))
+			fmt.Sprintf(", detail %q, shown %q, composer %+v, dialog %s", v.detail, v.shown, r.frame.composer,
+				inWords(coleo.Reading{Dialog: v.dialog}))
 	}
 	if g, w := say(got), say(want); g != w {
 		return fmt.Sprintf("with what was said before it is\n%s\nwant\n%s", g, w)
@@ -76,7 +78,7 @@ func differently(got, want *reader) string {
 	return ""
 }
 
-// inWords is a reading without what differs between two sessions.
+// inWords returns a reading as text, without what differs between two sessions.
 func inWords(r coleo.Reading) string {
 	if r.Dialog == nil {
 		return fmt.Sprintf("%+v", r)
@@ -86,12 +88,11 @@ func inWords(r coleo.Reading) string {
 	return fmt.Sprintf("%+v %+v", r, d)
 }
 
-// builtinSpec is the description of the agent CLI that a folder of recordings
-// is of.
+// builtinSpec returns the Spec of the agent CLI that a folder of recordings is of.
 func builtinSpec(t testing.TB, folder string) *Spec {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")
-	switch harness { // whose folder has another name
+	switch harness { // agent CLIs whose folder has another name
 	case "claude":
 		harness = "claudecode"
 	case "continue":
@@ -127,7 +128,7 @@ func castFrom(t testing.TB, path string) *pty.Cast {
 	return cast
 }
 
-// lastOf is the time of a recording's last event.
+// lastOf returns the time of a recording's last event.
 func lastOf(c *pty.Cast) time.Duration {
 	if len(c.Events) == 0 {
 		return 0

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A search for a word takes a hundredth of what a search for a pattern takes, and
-// most patterns are of screens that are not there. So each is asked only of a
-// text that has one of the words without which it cannot match.
+// A search for a word takes a hundredth of the time of a search for a pattern. Most
+// patterns are of screens that are not there. So a pattern is matched only against a text
+// that holds one of the words that it needs.
 
-// maxNeeds bounds the words of one pattern: many alternatives are not worth it.
+// maxNeeds bounds the words of one pattern. More alternatives do not save time.
 const maxNeeds = 8
 
-// needsOf returns words of which every text that a pattern matches holds one;
-// nil when nothing can be said.
+// needsOf returns words of which every text that the pattern matches holds at least one.
+// It returns nil when there are no such words.
 func needsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -43,7 +43,7 @@ func needed(re *syntax.Regexp) []string {
 	return nil
 }
 
-// ofEach returns what one of several alternatives needs.
+// ofEach returns the words that several alternatives need together.
 func ofEach(alternatives []*syntax.Regexp) []string {
 	var all []string
 	for _, sub := range alternatives {
@@ -59,7 +59,7 @@ func ofEach(alternatives []*syntax.Regexp) []string {
 	return all
 }
 
-// shortest is the length of the shortest word in bytes, 0 without any.
+// shortest returns the length of the shortest word in bytes, 0 without any.
 func shortest(words []string) int {
 	if len(words) == 0 {
 		return 0
@@ -67,7 +67,8 @@ func shortest(words []string) int {
 	return len(slices.MinFunc(words, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// mayMatch tells whether a text holds what a condition's pattern needs.
+// mayMatch reports whether a text holds one of the words that a condition's pattern
+// needs.
 func (c *Cond) mayMatch(text string) bool {
 	return c.needs == nil || slices.ContainsFunc(c.needs, func(word string) bool { return strings.Contains(text, word) })
 }

@@ -27,7 +27,7 @@ func TestAPatternIsAskedOnlyOfWhatHoldsItsWords(t *testing.T) {
 	}
 }
 
-// FuzzNeeds holds what a pattern is said to need against the pattern itself.
+// FuzzNeeds compares the words that a pattern is said to need with the pattern itself.
 func FuzzNeeds(f *testing.F) {
 	f.Add(`(?m)^ (Allow once|Reject)\s+(x|yz)+$`, " Reject  x")
 	f.Add(`a{0}b{2}|(?s:c.)`, "bb")

@@ -8,22 +8,23 @@ import (
 	"coleo.dev/pty"
 )
 
-// probe is typed to see whether all that was typed before it has been read: keys
-// keep their order. No dialog and no composer does anything with it.
+// probe is typed to find out whether all earlier input has been read, since keys keep
+// their order. Neither dialogs nor composers act on it.
 const probe = "."
 
-// overtake makes sure that what was typed last, and was not seen in the composer
-// or to be taken, is not on its way any more: an agent CLI that stands still reads
-// it later, and would join it to what is typed now. It returns when a probe has
-// come out behind it; what both leave in the composer is seen then, and cleared.
-// The caller holds typing. Error: EBusy while the agent CLI stands still.
+// overtake makes sure that the last typed text is no longer on its way. It acts only if
+// that text was seen neither in the composer nor as a taken prompt. An agent CLI that
+// stalls reads such a text later, and would join it to the next one. overtake types
+// a probe and returns when the composer shows it. The text before the probe is in the
+// composer by then and can be cleared. The caller holds typing. The error is EBusy while
+// the agent CLI stalls.
 func (s *session) overtake(ctx context.Context) error {
 	if s.unseen == "" {
 		return nil
 	}
 	keys := probe
 	if s.torn && s.bracketed() {
-		keys = pty.PasteEnd + probe // else the probe is a part of the paste
+		keys = pty.PasteEnd + probe // otherwise the probe would be part of the paste
 	}
 	if err := s.typeIf(ctx, s.mayPrompt, []byte(keys)); err != nil {
 		return err

@@ -2,19 +2,19 @@ package terminal
 
 import "coleo.dev/holder"
 
-// owedMost bounds the answers that wait for the holder, in bytes. A program that
+// owedMost bounds the pending answers to a program's queries, in bytes. A program that
 // asks for more before it reads any gets no answer to the rest.
 const owedMost = 64 << 10
 
-// owed is the terminal's answer to queries in the output up to an offset.
+// owed is a pending answer: the terminal's answer to queries in the output up to an
+// offset.
 type owed struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
 }
 
-// owe has an answer typed, after those that wait already. It is held until the
-// holder has it, so that a snapshot that is taken meanwhile knows of it. The
-// caller holds mu.
+// owe queues an answer after those that are pending. The answer stays in the list until
+// the holder has it, so that a snapshot taken meanwhile includes it. The caller holds mu.
 func (s *session) owe(o owed) {
 	size := len(o.Data)
 	for _, waiting := range s.owed {
@@ -29,8 +29,8 @@ func (s *session) owe(o owed) {
 	}
 }
 
-// pay types what is owed, in order, until nothing is. What the holder refuses
-// is dropped: the program has ended, or does not read.
+// pay sends the pending answers in order. It drops an answer that the holder refuses: the
+// program has ended, or does not read.
 func (s *session) pay() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

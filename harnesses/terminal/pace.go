@@ -7,49 +7,48 @@ import (
 )
 
 const (
-	// floodTotal is what all arms that flood may write together without end, in
-	// bytes a second: some 400 whole pictures, far more than agent CLIs draw. It
-	// takes about a fifth of a machine with two cores, from the program that
-	// writes to the screen that is drawn; five times as much takes all of it, and
-	// then a key typed into another arm waits for its turn at every hand-over.
+	// floodTotal is how much all flooding arms together may write without end, in bytes
+	// per second. It is some 400 whole pictures a second, far more than agent CLIs draw.
+	// From the program that writes to the screen that is drawn, it takes about a fifth
+	// of a machine with two cores. Five times as much takes the whole machine. A key
+	// typed into another arm then waits at every hand-over.
 	floodTotal = 8 << 20
-	// floodRate is what one of them may have of that.
+	// floodRate is the largest share of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is what an arm may write at once before that, in bytes: the
-	// output of a large build, or of a file that somebody prints by mistake. All
-	// arms together have no more.
+	// floodBurst is how much an arm may write at once before it counts as flooding, in
+	// bytes. It covers the output of a large build, or of a file that somebody prints by
+	// mistake. All arms together have the same allowance.
 	floodBurst = 32 << 20
-	// floodSmall is what an arm may write at once though the others have taken
-	// all of that, in bytes.
+	// floodSmall is how much an arm may write at once when the others have used up the
+	// common allowance, in bytes.
 	floodSmall = 4 << 20
-	// floodAhead is what a holder takes in before it was read here, in bytes, so
-	// that a flood is counted before much of it is there.
+	// floodAhead is how many bytes a holder takes in before they are read here. The bound
+	// is small so that a flood is counted early.
 	floodAhead = 1 << 20
-	// floodPause is how long an arm that floods may be silent before its share is
-	// given to the others.
+	// floodPause is how long a flooding arm may be silent before its share goes to the
+	// others.
 	floodPause = time.Second
 )
 
-// Floods shares out what arms may write that flood their terminals, so that
-// other arms are read and answered as before. All sessions of a host agent have
-// one in common.
+// Floods divides the output rate among arms that flood their terminals, so that other
+// arms are read and answered as before. All sessions of a host agent share one Floods. It
+// is safe for concurrent use.
 type Floods struct {
 	mu    sync.Mutex
 	burst bucket
-	slow  map[*pace]time.Time // those that are slowed, and when each wrote last
+	slow  map[*pace]time.Time // the slowed sessions, and when each wrote last
 }
 
-// NewFloods returns one without sessions.
+// NewFloods returns a Floods without sessions.
 func NewFloods() *Floods { return &Floods{slow: map[*pace]time.Time{}} }
 
-// bucket is an allowance in bytes that fills itself up to floodBurst. A new one
-// is full.
+// bucket is an allowance in bytes that refills up to floodBurst. A new one is full.
 type bucket struct {
 	spent  int64
-	filled time.Time // when spent was last brought up to date
+	filled time.Time // when spent was last updated
 }
 
-// take counts n bytes, where rate bytes come back in each second.
+// take counts n bytes, at a refill rate in bytes per second.
 func (b *bucket) take(n int, rate int64, now time.Time) {
 	rested := min(max(0, now.Sub(b.filled)), floodBurst/time.Duration(rate)*time.Second)
 	back := int64(rested.Seconds() * float64(rate))
@@ -57,15 +56,15 @@ func (b *bucket) take(n int, rate int64, now time.Time) {
 	b.filled = now
 }
 
-// pace is what one session has written of late.
+// pace is what one session has written recently.
 type pace struct {
 	bucket
-	told int64 // bytes a second that the holder was told to keep to; 0: none
+	told int64 // rate in bytes per second that the holder was given; 0: none
 	busy atomic.Bool
 }
 
-// take counts output of a session and returns the pace that it is to keep from
-// now on, in bytes a second; 0 for none.
+// take counts output of a session and returns the rate that it must keep to from now on,
+// in bytes per second; 0 for none.
 func (f *Floods) take(p *pace, n int, now time.Time) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +89,7 @@ func (f *Floods) take(p *pace, n int, now time.Time) int64 {
 	return 0
 }
 
-// share is what each of those has that flood now. The caller holds mu.
+// share returns the rate of each arm that floods now. The caller holds mu.
 func (f *Floods) share(now time.Time) int64 {
 	n := int64(0)
 	for _, wrote := range f.slow {
@@ -101,16 +100,15 @@ func (f *Floods) share(now time.Time) int64 {
 	return min(floodRate, floodTotal/max(1, n))
 }
 
-// leave forgets a session.
+// leave removes a session.
 func (f *Floods) leave(p *pace) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.slow, p)
 }
 
-// keepPace tells the holder when a flood begins, when its share changes and when
-// it is over. A holder that is too old to be told takes in whatever comes, up to
-// its own bound.
+// keepPace gives the holder a new rate when a flood begins, when its share changes and
+// when it ends. A holder too old for the request reads all output, up to its own bound.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.h.floods.take(&s.pace, n, now)
 	if rate == s.pace.told || !s.pace.busy.CompareAndSwap(false, true) {

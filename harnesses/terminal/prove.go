@@ -7,25 +7,27 @@ import (
 	"coleo.dev"
 )
 
-// proveTimeout bounds how long an agent CLI that is at work may take to show the
-// prompt that it works on: it draws it at once, but may be slow to draw.
+// proveTimeout bounds how long a working agent CLI may take to show the prompt that it
+// works on. It draws the prompt at once, but may draw slowly.
 const proveTimeout = 5 * time.Second
 
 var _ coleo.Prover = (*session)(nil)
 
-// Prove looks for a prompt that somebody was about to type. It has arrived when
-// the hook has named it since, or when the composer does not hold it and the
-// transcript shows it once more often than it did then.
+// Prove looks for a prompt that somebody was about to type at r.Time. The prompt has
+// arrived when the hook has named it since. It has also arrived when the composer does
+// not hold it and the transcript shows it once more than at that time. Prove returns an
+// empty proof when it finds neither, and the error of ctx when that ends.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	text, err := s.asText(plain(r.Text))
 	if err != nil {
-		return "", nil // nobody can have typed it
+		// No caller can have typed a prompt that is not valid.
+		return "", nil
 	}
 	if err := s.present(ctx); err != nil {
 		return "", err
 	}
 	then, err := screenAt(s.Handle(), r.Time)
-	known, before := err == nil, 0 // else what it showed is not kept: only the hook can tell
+	known, before := err == nil, 0 // otherwise the screen of that time is not kept: only the hook can prove it
 	if known {
 		before = echoed(newFrame(then.View(), &s.rules().Composer).since(then), text)
 	}
@@ -45,7 +47,7 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	}
 	if !s.await(ctx, limit, seen) {
 		s.typing.Lock()
-		s.unseen = text // it may be on its way
+		s.unseen = text // the prompt may still be on its way
 		s.typing.Unlock()
 	}
 	return proof, ctx.Err()

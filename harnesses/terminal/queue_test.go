@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// queueSpec is a program that queues prompts at work by a key of its own.
+// queueSpec is a program with a key of its own that queues prompts during work.
 var queueSpec = strings.NewReplacer(
 	"submit = \"ENTER\"\n", "submit = \"ENTER\"\nqueue = \"TAB\"\n",
 	"[composer]\n", "[composer]\nheld = '^\\[Pasted\\]$'\n",
@@ -19,14 +19,14 @@ var queueSpec = strings.NewReplacer(
 // sending is a prompt that is being sent.
 type sending struct {
 	st   *stage
-	was  int // what was typed before
+	was  int // number of bytes typed before
 	done chan struct{}
 	r    coleo.Receipt
 	err  error
 }
 
-// send begins to send a prompt to a program that shows what is said, and returns when
-// its text is typed.
+// send begins to send a prompt to a program that shows said. It returns when the prompt's
+// text is typed.
 func (st *stage) send(s *session, said string, state coleo.State, prompt string) *sending {
 	st.t.Helper()
 	st.say(s, []byte(said))
@@ -42,7 +42,7 @@ func (st *stage) send(s *session, said string, state coleo.State, prompt string)
 	return next
 }
 
-// await waits until what is typed ends with something, or the sending is over.
+// await waits until the typed bytes end with end, or the sending is over.
 func (g *sending) await(end string) {
 	g.st.t.Helper()
 	g.st.await("it is typed", func() bool {
@@ -59,7 +59,7 @@ func (g *sending) typed() string { return g.st.typedSoFar()[g.was:] }
 
 const atWork = "working\r\n> type\r\n-----"
 
-// The key that submits may come to a dialog that is not drawn yet.
+// The key that submits may reach a dialog that is not drawn yet.
 func TestAPromptAtWorkIsQueuedByTheKeyThatAnswersNoDialog(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, queueSpec, 40, 8, 0)
@@ -69,7 +69,8 @@ func TestAPromptAtWorkIsQueuedByTheKeyThatAnswersNoDialog(t *testing.T) {
 	st.say(s, []byte(redrawn("", "type")))
 	<-g.done
 	if g.err != nil || g.r.Proof != coleo.ProofQueued || g.typed() != "do it\t" {
-		t.Fatalf("typed %q, proof %q, %v; want the text and TAB, and proof %q", g.typed(), g.r.Proof, g.err, coleo.ProofQueued)
+		t.Fatalf("typed %q, proof %q, %v; want the text and TAB, and proof %q", g.typed(), g.r.Proof, g.err,
+			coleo.ProofQueued)
 	}
 }
 
@@ -89,7 +90,7 @@ func TestAPromptThatComesTooLateForTheQueueIsSubmitted(t *testing.T) {
 	}
 }
 
-// Gemini CLI 0.61.0 queues the note by that key, and not what it stands for.
+// With that key Gemini CLI 0.61.0 queues the note, not the text that the note stands for.
 func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, queueSpec, 40, 8, 0)
@@ -101,7 +102,7 @@ func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	}
 }
 
-// A dialog that comes where the text should be seen is for its user to answer now.
+// A dialog that opens where the text should show is for the user to answer now.
 func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, queueSpec, 40, 8, 0)
@@ -114,8 +115,8 @@ func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	}
 }
 
-// A prompt in the transcript may look like the composer, which a dialog that is about
-// to be drawn has taken away with the text in it.
+// A prompt in the transcript may look like the composer when a dialog that is not drawn
+// yet has already removed the composer.
 func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, queueSpec, 40, 8, 0)
@@ -136,7 +137,7 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	}
 }
 
-// The hook of Claude Code tells of a tool half a second before its dialog is drawn.
+// The hook of Claude Code reports a tool half a second before its dialog is drawn.
 func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{true, false} {
@@ -165,13 +166,14 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 	}
 }
 
-// A hook that has said nothing may be switched off.
+// A hook that has reported nothing may be switched off.
 func TestNothingIsQueuedWhereNothingTellsOfADialog(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, submitSpec, 40, 8, 0)
 	st.say(s, []byte(atWork))
 	st.await("it is there", func() bool { return s.State().State == coleo.Processing })
-	if _, err := s.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"}); coleo.ErrorCode(err) != coleo.EBusy || st.typedSoFar() != "" {
+	if _, err := s.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"}); coleo.ErrorCode(err) != coleo.EBusy ||
+		st.typedSoFar() != "" {
 		t.Errorf("typed %q, %v; want nothing, and %s", st.typedSoFar(), err, coleo.EBusy)
 	}
 }

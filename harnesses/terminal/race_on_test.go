@@ -2,6 +2,6 @@
 
 package terminal
 
-// raced tells whether the race detector is on. It makes regular expressions and
-// the emulator ten times as slow.
+// raced reports whether the race detector is on. The race detector makes regular
+// expressions and the emulator ten times as slow.
 const raced = true

@@ -8,42 +8,42 @@ import (
 	"coleo.dev/pty"
 )
 
-// reader turns a program's output into readings: the screen, what the rules
-// say of it, and what all witnesses mean together. It has no clock: whoever
-// feeds it tells the time, so that a recording is read as a session would have
-// read it. It is not safe for concurrent use.
+// reader turns a program's output into readings. It keeps the screen, the verdict of the
+// rules, and the combined reading of all witnesses. It has no clock: its caller passes
+// the time, so that a recording is read as a session would have read it. A reader is not
+// safe for concurrent use.
 type reader struct {
 	spec *Spec
-	tell func(coleo.Change) // is called with each change
+	tell func(coleo.Change) // called with each change
 
 	screen   *pty.Core
-	end      int64     // of the output that the screen shows
-	fed      time.Time // when some came last
+	end      int64     // offset of the end of the output that the screen shows
+	fed      time.Time // when output last came
 	pastes   bool      // bracketed paste was on at least once
 	paint    paint
 	frame    *frame    // the last picture looked at
-	memo     memo      // of the pictures before it
-	seen     time.Time // when that was
+	memo     memo      // answers from earlier pictures
+	seen     time.Time // when the last picture was looked at
 	verdict  verdict
 	reading  coleo.Reading
 	pending  time.Time // since when a calm verdict that must settle has held
-	unknown  time.Time // since when no rule knows the screen; zero: it is known
-	reported bool      // that it is unknown
+	unknown  time.Time // since when no rule knows the screen; zero: a rule does
+	reported bool      // the unknown screen was reported
 	inbands  []inband
-	voices   map[pty.NoticeKind]*voice // of the program itself
-	reports  reports                   // of its hook
-	said     []heard                   // the program's last words beside its screen, one of each kind
-	hold     bool                      // a prompt was submitted and has not shown yet
-	worked   int                       // how many looks saw it working or asking
-	sent     time.Time                 // when a prompt was submitted, no work on which was seen yet; zero: none
-	deaf     bool                      // the program's own word does not count
-	alone    bool                      // nobody else knows when the program ends
+	voices   map[pty.NoticeKind]*voice // claims of the program itself, in escape sequences
+	reports  reports                   // claims of its hook
+	said     []heard                   // the newest notice of each kind
+	hold     bool                      // a prompt was submitted and does not show yet
+	worked   int                       // number of looks that saw work or a dialog
+	sent     time.Time                 // when a prompt was submitted on which no work was seen yet; zero: none
+	deaf     bool                      // the claims of the program and its hook do not count
+	alone    bool                      // no process shows when the program ends
 	over     bool                      // no more output will come
 	fresh    bool                      // seen from its start on, and no prompt was sent yet
 	dialogs  dialogCounter
 }
 
-// works notes that work, or a question, was seen.
+// works notes that the agent CLI was seen working or asking.
 func (r *reader) works() {
 	r.worked++
 	r.sent = time.Time{}
@@ -61,15 +61,15 @@ func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	return r
 }
 
-// asDrawn has the screen measure characters as the agent CLI does.
+// asDrawn makes the screen measure characters as the agent CLI does.
 func (r *reader) asDrawn() {
 	if r.spec.NarrowEmoji {
 		r.screen.NarrowEmoji()
 	}
 }
 
-// feed writes output to the screen up to the end of a frame and returns how
-// many bytes that were.
+// feed writes output to the screen up to the end of a frame, and returns the number of
+// bytes written.
 func (r *reader) feed(p []byte, now time.Time) int {
 	frames := r.screen.Frame().Count
 	n := r.screen.Feed(p)
@@ -90,16 +90,17 @@ func (r *reader) feed(p []byte, now time.Time) int {
 	return n
 }
 
-// hear keeps what the program says beside its screen, for a snapshot.
+// hear keeps what the program reports beside its screen, for a snapshot.
 func (r *reader) hear(n pty.Notice, now time.Time) {
 	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
-		return // the one is on the screen, the other has no text
+		// A title is on the screen, and a bell has no text.
+		return
 	}
 	r.said = slices.DeleteFunc(r.said, func(h heard) bool { return h.Kind == n.Kind })
 	r.said = append(r.said, heard{n.Kind, n.Text, now})
 }
 
-// resume goes on from a snapshot, as if all output before it had been fed.
+// resume continues from a snapshot, as if all output before it had been fed.
 func (r *reader) resume(s *snapshot, now time.Time) {
 	r.screen, r.end, r.pastes, r.said = s.screen, s.Offset, s.Pastes, s.Said
 	r.asDrawn()
@@ -109,7 +110,7 @@ func (r *reader) resume(s *snapshot, now time.Time) {
 	r.fed, r.paint = now, paint{begun: now}
 }
 
-// witnesses are the voices beside the screen, those of the program first.
+// witnesses returns the voices beside the screen, those of the program first.
 func (r *reader) witnesses() []*voice {
 	out := make([]*voice, 0, len(r.inbands)+1)
 	for _, b := range r.inbands {
@@ -122,7 +123,8 @@ func (r *reader) witnesses() []*voice {
 func (r *reader) explain(now time.Time) coleo.Explanation {
 	x := coleo.Explanation{
 		Reading: r.reading, Now: now, Rows: r.verdict.rows, Screen: r.screen.View(),
-		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Time: r.seen}},
+		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule,
+			Detail: r.verdict.detail, Time: r.seen}},
 	}
 	for _, v := range r.witnesses() {
 		if !v.seen() {

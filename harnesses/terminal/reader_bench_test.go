@@ -8,15 +8,15 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// streams are recordings of long turns: a spinner turns ten times a second
-// while text grows above the composer.
+// streams are recordings of long turns: a spinner turns ten times a second while text
+// grows above the composer.
 var streams = map[string]string{
 	"gemini": "gemini-0.61.0/scen-a", "opencode": "opencode-1.18.33/tui3",
 	"codex": "codex-0.169.0/bash-approve", "claude-code": "claude-code-2.1.329/compact",
 }
 
-// BenchmarkReplay is the time to read what an agent CLI drew in its recording,
-// and how much of the recorded time that is, in thousandths of a core.
+// BenchmarkReplay measures the time to read what an agent CLI drew in its recording. It
+// reports that time as a share of the recorded time, in thousandths of a core.
 func BenchmarkReplay(b *testing.B) {
 	for name, file := range streams {
 		b.Run(name, func(b *testing.B) {

@@ -21,13 +21,13 @@ import (
 const (
 	casts    = "../../pty/testdata/casts"
 	readings = "testdata/readings"
-	// pause is how long a recording must be silent for a picture to count as
-	// whole where the agent CLI does not say so; the session waits as long.
+	// pause is how long a recording must be silent for a picture to count as whole where
+	// the agent CLI does not mark its pictures. The session waits as long.
 	pause = 15 * time.Millisecond
 )
 
-// show prints what is read where the golden files are to be labelled. They are
-// checked by hand against the recording: this flag writes none.
+// show prints the readings, to label the golden files with. The golden files are checked
+// by hand against the recording: this flag writes none.
 var show = flag.String("show", "", "print the readings of the recordings whose names contain this")
 
 // builtin is the registry of the harnesses that come with Coleo.
@@ -46,7 +46,7 @@ func harness(t testing.TB, name string) *terminal.Harness {
 	return h.(*terminal.Harness)
 }
 
-// harnessOf says who reads a recording, by the beginning of its name.
+// harnessOf maps the beginning of a recording's name to its harness.
 var harnessOf = map[string]string{"claude": "claude-code", "opencode": "opencode", "aider": "aider"}
 
 func castOf(t *testing.T, name string) string {
@@ -104,7 +104,7 @@ func play(c *pty.Cast, h *terminal.Harness, see func(event int, r coleo.Reading,
 	}
 }
 
-// line says a reading in one line of a golden file.
+// line formats a reading as one line of a golden file.
 func line(r coleo.Reading) string {
 	if r.State == "" {
 		return "unknown"
@@ -142,8 +142,8 @@ func TestRecordingsReadAsTheyWereLabelled(t *testing.T) {
 	}
 }
 
-// A model can write what looks like a dialog, a composer or an error. None of
-// it may decide: only the agent CLI's own rows at the bottom do.
+// A model can write what looks like a dialog, a composer or an error. That must not
+// change a reading: only the agent CLI's own rows at the bottom count.
 func TestWhatAModelWritesFoolsNobody(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-liar", "claude-osc7501-liar"} {
@@ -151,7 +151,8 @@ func TestWhatAModelWritesFoolsNobody(t *testing.T) {
 		play(readCast(t, castOf(t, name)), harness(t, "claude-code"), func(event int, r coleo.Reading, s coleo.Screen) {
 			seen += strings.Join(s.Lines, "\n")
 			if r.Dialog != nil || r.State == coleo.Failed || r.State == coleo.WaitingApproval {
-				t.Errorf("%s, event %d: read %s (rule %q), want no dialog and no error\n%s", name, event, line(r), r.Rule, tailOf(s))
+				t.Errorf("%s, event %d: read %s (rule %q), want no dialog and no error\n%s", name, event, line(r), r.Rule,
+					tailOf(s))
 			}
 		})
 		if !strings.Contains(seen, "Do you want to") {
@@ -174,7 +175,8 @@ func compare(t *testing.T, path string, got []string) {
 	}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			t.Fatalf("%s: reading %d differs. It reads as\n%s\nwant\n%s", path, i+1, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Fatalf("%s: reading %d differs. It reads as\n%s\nwant\n%s", path, i+1, strings.Join(got, "\n"),
+				strings.Join(want, "\n"))
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // journalChunk is how much of a journal is read at once, in bytes.
 const journalChunk = 64 << 10
 
-// rebuild makes the reader, with what the terminal showed at the journal's end:
-// from the newest snapshot that can be read, and the output since. It reads the
-// journal's files itself, which is several times as fast as a stream.
+// rebuild makes the reader with the screen at the journal's end, from the newest readable
+// snapshot and the output since. It reads the journal's files itself, which is several
+// times as fast as a stream.
 func (s *session) rebuild(at holder.Status) replay {
 	now := time.Now()
 	dir := holder.JournalDir(s.handle.Dir)
@@ -33,17 +33,18 @@ func (s *session) rebuild(at holder.Status) replay {
 		r.resizes, s.keeper.last = rest, shot.Offset
 		s.oweAgain(shot.Owed, at.Answered)
 	}
-	if err := s.catchUp(dir, &r); err != nil { // trimmed in the meantime, or a file is not to be read
+	// The journal may have been trimmed meanwhile, or a file may be unreadable.
+	if err := s.catchUp(dir, &r); err != nil {
 		if start, _, err := holder.Span(dir); err == nil && start > s.end {
 			s.begin(at, start, &r)
-			_ = s.catchUp(dir, &r) // what is left comes by the stream
+			_ = s.catchUp(dir, &r) // the rest comes over the stream
 		}
 	}
 	return r
 }
 
-// begin starts with an empty screen at an offset, and says so when there has
-// been something on it.
+// begin starts with an empty screen at an offset. If output before that offset is lost,
+// begin logs so.
 func (s *session) begin(at holder.Status, from int64, r *replay) {
 	cols, rows, _, rest := sizes(resizesFrom(holder.JournalDir(s.handle.Dir), 0), from, at.End)
 	if cols == 0 {
@@ -59,8 +60,8 @@ func (s *session) begin(at holder.Status, from int64, r *replay) {
 	}
 }
 
-// catchUp feeds what the journal has on disk, up to where it ended when the
-// session was opened.
+// catchUp feeds the journal on disk, up to its end at the time when the session was
+// opened.
 func (s *session) catchUp(dir string, r *replay) error {
 	journal := holder.NewReader(dir, s.end)
 	defer journal.Close()
@@ -78,7 +79,8 @@ func (s *session) catchUp(dir string, r *replay) error {
 	return nil
 }
 
-// oweAgain types what an earlier host agent had owed and the holder never got.
+// oweAgain queues the answers that an earlier host agent had pending and the holder never
+// got.
 func (s *session) oweAgain(list []owed, answered int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +91,7 @@ func (s *session) oweAgain(list []owed, answered int64) {
 	}
 }
 
-// firstLook returns when the screen is to be looked at if no output comes.
+// firstLook returns when to look at the screen if no output comes.
 func (s *session) firstLook() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,25 +9,25 @@ import (
 	"coleo.dev/pty"
 )
 
-// Recording is output that is read as a session would have read it, with the
-// recording's clock for the session's.
+// Recording is output that is read as a session would have read it. The recording's clock
+// takes the place of the session's.
 type Recording struct {
 	Cast       *pty.Cast
-	Until      time.Duration // since the recording's start; below 0: to its end
-	ScreenOnly bool          // what the program says of itself beside its screen does not count
+	Until      time.Duration // time since the recording's start; below 0: to its end
+	ScreenOnly bool          // ignore what the program reports of itself beside its screen
 }
 
-// RecordingStart is the moment at which every recording begins: any but the
+// RecordingStart returns the moment at which every recording begins. Any time but the
 // zero time will do.
 func RecordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
-// Since returns how far into a recording one of its moments is.
+// Since returns the time from a recording's start to a moment in it.
 func Since(moment time.Time) time.Duration { return moment.Sub(RecordingStart()) }
 
-// Replay reads a recording, tells of each change as a session would, and
-// returns the evidence for the reading at the end, and when that is. A
-// recording ends with its last event of any kind: what must hold for a while
-// has until then.
+// Replay reads a recording and calls tell with each change, as a session would. It
+// returns the evidence for the reading at the end, and the time of that end since the
+// recording's start. A recording ends with its last event of any kind, so a reading that
+// must hold for a while has until then.
 func (h *Harness) Replay(rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	start := RecordingStart()
 	p := newPlayer(h.spec, rec, tell)
@@ -46,8 +46,8 @@ func (h *Harness) Replay(rec Recording, tell func(coleo.Change)) (coleo.Explanat
 	return p.explain(end), last
 }
 
-// Label returns a recording's states over time in one line, as the labels of
-// recordings have it: seconds and state, and a dialog's title.
+// Label returns a recording's states over time in one line, in the form of the labels of
+// recordings: seconds, state, and a dialog's title.
 func (h *Harness) Label(rec Recording) string {
 	var out []string
 	var last coleo.State
@@ -83,7 +83,7 @@ func newPlayer(spec *Spec, rec Recording, tell func(coleo.Change)) *player {
 	return p
 }
 
-// wait looks as often as the reader wanted to before now.
+// wait takes the looks that the reader wanted before now.
 func (p *player) wait(now time.Time) {
 	for p.due.Before(now) {
 		at := p.due
@@ -109,8 +109,8 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.look(now))
 }
 
-// finish looks at the last picture. One that no more output completes is whole
-// as it is, but for an update that is still open.
+// finish looks at the last picture. A picture that no more output completes is whole as
+// it is, except for an update that is still open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.over = true

@@ -13,12 +13,12 @@ import (
 	"coleo.dev/pty"
 )
 
-// recordings are sessions of real agent CLIs, a folder for each version, with
-// the states over time beside them in NAME.txt. The labels were written from a
-// replay and then checked by hand against what the recording shows.
+// recordings are sessions of real agent CLIs, with a folder for each version. NAME.txt
+// beside them holds the states over time. These labels were written from a replay and
+// then checked by hand against the recording.
 const recordings = "testdata/recordings"
 
-// reader says which harness reads a folder of recordings.
+// readerOf returns the name of the harness that reads a folder of recordings.
 func readerOf(folder string) string {
 	for _, name := range []string{"aider", "claude-code", "codex", "continue", "gemini", "opencode"} {
 		if strings.HasPrefix(folder, name+"-") {
@@ -28,8 +28,8 @@ func readerOf(folder string) string {
 	return ""
 }
 
-// forEachRecording replays all of them, and some of them where the race detector
-// is on.
+// forEachRecording replays all recordings, or a sample of them when the race detector is
+// on.
 func forEachRecording(t *testing.T, f func(t *testing.T, h *terminal.Harness, name string, c *pty.Cast)) {
 	t.Helper()
 	files, err := filepath.Glob(recordings + "/*/*.cast.gz")
@@ -53,7 +53,7 @@ func forEachRecording(t *testing.T, f func(t *testing.T, h *terminal.Harness, na
 type told struct {
 	at    time.Duration
 	state coleo.State
-	title string // of a dialog
+	title string // title of a dialog
 }
 
 func replay(h *terminal.Harness, rec terminal.Recording) []told {
@@ -73,8 +73,8 @@ func replay(h *terminal.Harness, rec terminal.Recording) []told {
 	return out
 }
 
-// labels reads the labels of a folder: lines of a name, a colon and changes
-// separated by commas.
+// labels reads the labels of a folder: lines of a name, a colon and changes separated by
+// commas.
 func labels(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(recordings, folder+".txt"))
@@ -101,8 +101,8 @@ func TestEveryRecordingReadsAsItsLabel(t *testing.T) {
 	})
 }
 
-// slack is how long a reading with fewer witnesses may lag behind: less than
-// the time for which idle must hold.
+// slack is how long a reading with fewer witnesses may lag behind. It is shorter than the
+// time for which idle must hold.
 const slack = 600 * time.Millisecond
 
 var (
@@ -110,9 +110,9 @@ var (
 	modes  = regexp.MustCompile(`\x1b\[\?(?:25|1004|2004|2026)[hl]`)
 )
 
-// Every witness but the grid can be missing: it may not be there, or a
-// recording may have lost it. Then nothing may become idle that is not, and no
-// dialog be missed.
+// Every witness but the screen can be missing: the agent CLI may not have it, or a
+// recording may have lost it. Then a working arm must not become idle, and no dialog may
+// be missed.
 func TestFewerWitnessesMakeNoFalseIdle(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h *terminal.Harness, _ string, c *pty.Cast) {
@@ -138,8 +138,8 @@ func without(c *pty.Cast, re *regexp.Regexp) *pty.Cast {
 	return out
 }
 
-// compareStates reports the spans, longer than slack, in which got is idle and
-// want is not, and in which got misses a dialog that want has.
+// compareStates reports two kinds of spans longer than slack. In the first kind got is
+// idle and want is not. In the second got misses a dialog of want.
 func compareStates(t *testing.T, what string, want, got []told) {
 	t.Helper()
 	for _, s := range spans(want, got) {
@@ -167,7 +167,7 @@ func spans(want, got []told) []span {
 		endW, endG := nextAt(want, w), nextAt(got, g)
 		s.until = min(endW, endG)
 		if s.until == forever {
-			s.until = s.from // nobody knows how long it lasts
+			s.until = s.from // its length is not known
 		}
 		if n := len(out); n > 0 && out[n-1].want == s.want && out[n-1].got == s.got && out[n-1].asks == s.asks {
 			out[n-1].until = s.until

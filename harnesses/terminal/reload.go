@@ -6,13 +6,14 @@ import (
 	"coleo.dev"
 )
 
-// rules is the description by which the session reads and types: that of its
-// harness when it began, or the one that Reload brought since.
+// rules returns the Spec by which the session reads and types. It is the harness's Spec
+// at the session's start, or the one that Reload set since.
 func (s *session) rules() *Spec { return s.described.Load() }
 
-// Reload reads and types by another description of the same harness from now
-// on, and judges the screen anew at once. How the agent CLI was started stays
-// as it was, and with it what its hook reports.
+// Reload makes the session read and type by another Spec of the same harness from now on,
+// and judges the screen again at once. The launch of the agent CLI stays as it was, and
+// so does what its hook reports. The error is EInvalid for another harness, and EBusy
+// while keys are typed.
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {
@@ -28,13 +29,13 @@ func (s *session) Reload(h coleo.Harness) error {
 	s.goBy(next.spec)
 	select {
 	case s.reread <- struct{}{}:
-	default: // it is to be looked at anyway
+	default: // another look is already pending
 	}
 	return nil
 }
 
-// goBy changes the rules and forgets what the former ones said of the screen.
-// Whatever must hold for a while begins anew.
+// goBy changes the rules and forgets what the former ones found on the screen. All
+// waiting times begin again.
 func (r *reader) goBy(spec *Spec) {
 	r.spec, r.memo = spec, memo{}
 	r.pending, r.unknown, r.reported = time.Time{}, time.Time{}, false

@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// TestNewRulesHoldAtOnce: for a screen that does not change meanwhile, but not
-// while something is typed, and not those of another harness.
+// TestNewRulesHoldAtOnce checks that new rules apply to a screen that does not change.
+// Rules are refused while something is typed, and so are those of another harness.
 func TestNewRulesHoldAtOnce(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)

@@ -5,16 +5,16 @@ import (
 	"coleo.dev/pty"
 )
 
-// replay is what a session must know of output that was there before it: how
-// large the terminal was at each point, and which queries have been answered.
+// replay is what a session must know of the output before it. That is the size of the
+// terminal at each point, and which queries have been answered.
 type replay struct {
-	until    int64 // newest byte when the session was opened: before it, no look is taken
+	until    int64 // end of the output when the session was opened: no look is taken before it
 	answered int64
-	resizes  []holder.Mark // that are to come, in order
+	resizes  []holder.Mark // the resizes to come, in order
 }
 
-// resizesFrom returns the resizes of the journal in dir at an offset and behind
-// it. Without any, the present size must do.
+// resizesFrom returns the resizes in the journal in dir from an offset on. Without any,
+// the caller uses the present size.
 func resizesFrom(dir string, offset int64) []holder.Mark {
 	index, err := holder.OpenIndex(dir)
 	if err != nil {
@@ -30,9 +30,8 @@ func resizesFrom(dir string, offset int64) []holder.Mark {
 	return out
 }
 
-// sizes returns how large the terminal was at an offset, zeros when no mark
-// says so, and the resizes behind it. here tells whether the size is from that
-// very offset.
+// sizes returns the terminal's size at an offset, zeros when no mark has one, and the
+// resizes after it. here reports whether the size is from that very offset.
 func sizes(marks []holder.Mark, from, until int64) (cols, rows int, here bool, rest []holder.Mark) {
 	for _, m := range marks {
 		switch {
@@ -45,11 +44,12 @@ func sizes(marks []holder.Mark, from, until int64) (cols, rows int, here bool, r
 	return cols, rows, here, rest
 }
 
-// behind tells whether an offset is before the newest byte at the start.
+// behind reports whether an offset is before the end of the output when the session was
+// opened.
 func (r *replay) behind(offset int64) bool { return offset < r.until }
 
-// next returns how many of n bytes from an offset on may be fed before
-// something is to be done.
+// next returns how many of n bytes from an offset on may be fed before the session must
+// act.
 func (r *replay) next(offset int64, n int) int {
 	for _, stop := range []int64{r.answered, r.until} {
 		if stop > offset {
@@ -62,7 +62,7 @@ func (r *replay) next(offset int64, n int) int {
 	return min(n, int(holder.SegmentSize-offset%holder.SegmentSize)) // a snapshot may be due
 }
 
-// resize gives the screen the sizes that it had at that offset.
+// resize gives the screen the sizes that it had up to an offset.
 func (r *replay) resize(offset int64, s pty.Screen) {
 	for len(r.resizes) > 0 && r.resizes[0].Offset <= offset {
 		s.Resize(r.resizes[0].Cols, r.resizes[0].Rows)

@@ -8,29 +8,28 @@ import (
 	"coleo.dev/hook"
 )
 
-// reportsKept bounds what is remembered of prompts, answers and tools: more
-// than a turn asks about at a time.
+// reportsKept bounds the prompts and tools that are remembered. It is more than one turn
+// needs at a time.
 const reportsKept = 32
 
-// toolAsks is how long after a tool was told of its dialog may come: Claude Code
-// 2.1.329 draws it 400 to 600 ms later, with nothing else to do. One that asks nothing may
-// run for long.
+// toolAsks is how long after the report of a tool its dialog may come. An idle Claude
+// Code 2.1.329 draws it 400 to 600 ms later. A tool without a dialog may run for long.
 const toolAsks = 2 * time.Second
 
-// reports is what the hook of an agent CLI has said: a voice, and what it knows
+// reports is what the hook of an agent CLI has reported: a voice, and what the hook knows
 // better than the screen.
 type reports struct {
 	voice
 	spec    *Hook
-	prompts []turn // taken, and how they were answered
-	tools   []call // that were to run since the last prompt
+	prompts []turn // the taken prompts, and how they were answered
+	tools   []call // the tools that were to run since the last prompt
 }
 
 // turn is a prompt that the agent CLI took, and its answer once it has ended.
 type turn struct {
-	id     string // the agent CLI's own, if it has one
+	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time
-	prompt string // as plain has it
+	prompt string // the prompt as bare returns it
 	answer string
 	over   bool
 }
@@ -65,13 +64,13 @@ func (r *reader) report(l hook.Line, now time.Time) {
 	}
 }
 
-// mayAsk tells whether a tool was told of so shortly ago that its dialog may be there
-// and not be drawn yet.
+// mayAsk reports whether a tool was reported so recently that its dialog may be open and
+// not be drawn yet.
 func (w *reports) mayAsk(now time.Time) bool {
 	return (w.state() == coleo.Executing || w.state() == coleo.WaitingApproval) && now.Sub(w.at) < toolAsks
 }
 
-// note remembers what a report says of prompts, answers and tools.
+// note remembers the prompts, answers and tools of a report.
 func (w *reports) note(l hook.Line, rep *Report) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
@@ -93,9 +92,9 @@ func (w *reports) note(l hook.Line, rep *Report) {
 	}
 }
 
-// begin notes a prompt that was taken. One that is queued has the id of the
-// turn that runs (Claude Code 2.1.329); another id shows that those before it
-// are over, which is all there is to see of one that was interrupted.
+// begin records a prompt that was taken. A queued prompt has the id of the turn that runs
+// (Claude Code 2.1.329). Another id shows that the turns before it are over; an
+// interrupted turn leaves no other trace.
 func (w *reports) begin(t turn) {
 	for i := range w.prompts {
 		if t.id != "" && w.prompts[i].id != t.id {
@@ -105,9 +104,9 @@ func (w *reports) begin(t turn) {
 	w.prompts = keep(w.prompts, t)
 }
 
-// ended returns the turn whose end is reported: the newest, if the same report
-// names its prompt; the oldest open one with that id; else the only one that is
-// open. It is nil where that cannot be told.
+// ended returns the turn whose end is reported. It is the oldest open turn with that id.
+// Without one, it is the newest if the same report names its prompt, or else the only one
+// that is open. ended returns nil where that is not clear.
 func (w *reports) ended(id string, named bool) *turn {
 	var open []*turn
 	for i := range w.prompts {
@@ -125,7 +124,7 @@ func (w *reports) ended(id string, named bool) *turn {
 	return nil
 }
 
-// bare is a prompt without what the agent CLI puts around it.
+// bare returns a prompt without blanks and without what the agent CLI puts around it.
 func (w *reports) bare(prompt string) string {
 	if w.spec.strip != nil {
 		prompt = w.spec.strip.ReplaceAllString(prompt, "")
@@ -133,7 +132,7 @@ func (w *reports) bare(prompt string) string {
 	return squeeze(prompt)
 }
 
-// keep appends to a list of which the newest are kept.
+// keep appends to a list and drops the oldest elements beyond reportsKept.
 func keep[T any](list []T, x T) []T {
 	if len(list) >= reportsKept {
 		list = append(list[:0:0], list[len(list)-reportsKept+1:]...)
@@ -141,8 +140,8 @@ func keep[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn of a prompt that was sent at some moment; nil
-// when none was reported. Blanks do not count: agent CLIs change them.
+// turn returns the newest turn of a prompt that was sent at some moment, or nil when none
+// was reported. Blanks do not count, because agent CLIs change them.
 func (w *reports) turn(text string, sent time.Time) *turn {
 	for i := len(w.prompts) - 1; i >= 0; i-- {
 		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.bare(text) {

@@ -26,16 +26,22 @@ func TestAnswersBelongToTheirPrompts(t *testing.T) {
 			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"a","prompt":"two"}`,
 			`{"event":"Stop","turn":"a","answer":"1"}`, `{"event":"Stop","turn":"new","answer":"2"}`}, "1 2 -"},
 		"two are queued, and whose answer it is cannot be told": {[]string{
-			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"a","prompt":"two"}`, `{"event":"Prompt","turn":"a","prompt":"three"}`,
+			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"a","prompt":"two"}`,
+			`{"event":"Prompt","turn":"a","prompt":"three"}`,
 			`{"event":"Stop","turn":"a","answer":"1"}`, `{"event":"Stop","turn":"new","answer":"2"}`}, "1 - -"},
 		"an interrupted turn has no answer": {[]string{
-			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"b","prompt":"two"}`, `{"event":"Stop","turn":"b","answer":"2"}`}, "- 2 -"},
+			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Prompt","turn":"b","prompt":"two"}`,
+			`{"event":"Stop","turn":"b","answer":"2"}`}, "- 2 -"},
 		"without names, the only open one": {[]string{
-			`{"event":"Prompt","prompt":"one"}`, `{"event":"Stop","answer":"1"}`, `{"event":"Prompt","prompt":"two"}`, `{"event":"Stop","answer":"2"}`}, "1 2 -"},
+			`{"event":"Prompt","prompt":"one"}`, `{"event":"Stop","answer":"1"}`, `{"event":"Prompt","prompt":"two"}`,
+			`{"event":"Stop","answer":"2"}`}, "1 2 -"},
 		"the report of the end names the prompt": {[]string{
-			`{"event":"Both","said":["before","one"],"answer":"1"}`, `{"event":"Both","said":["give it a title"],"answer":"A title"}`}, "1 - -"},
-		"an answer to nothing": {[]string{`{"event":"Stop","answer":"0"}`, `{"event":"Both","said":[],"answer":"0"}`, `{"event":"Prompt","prompt":"one"}`}, "- - -"},
-		"pastes and blanks":    {[]string{`{"event":"Prompt","prompt":"\n\n<paste>o ne\n</paste>"}`, `{"event":"Stop","answer":"1"}`}, "1 - -"},
+			`{"event":"Both","said":["before","one"],"answer":"1"}`,
+			`{"event":"Both","said":["give it a title"],"answer":"A title"}`}, "1 - -"},
+		"an answer to nothing": {[]string{`{"event":"Stop","answer":"0"}`, `{"event":"Both","said":[],"answer":"0"}`,
+			`{"event":"Prompt","prompt":"one"}`}, "- - -"},
+		"pastes and blanks": {[]string{`{"event":"Prompt","prompt":"\n\n<paste>o ne\n</paste>"}`,
+			`{"event":"Stop","answer":"1"}`}, "1 - -"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +76,8 @@ func TestWhatIsRememberedOfAHookIsBounded(t *testing.T) {
 		b.reports(fmt.Sprintf(`{"event":"Prompt","prompt":"p%d"}`, i)).reports(`{"event":"Tool","tool":"T","input":{}}`)
 	}
 	w := &b.r.reports
-	if len(w.prompts) != reportsKept || len(w.tools) != reportsKept || w.turn(fmt.Sprintf("p%d", 3*reportsKept-1), time.Time{}) == nil {
+	if len(w.prompts) != reportsKept || len(w.tools) != reportsKept ||
+		w.turn(fmt.Sprintf("p%d", 3*reportsKept-1), time.Time{}) == nil {
 		t.Errorf("%d prompts and %d tools are kept", len(w.prompts), len(w.tools))
 	}
 }
@@ -94,18 +101,23 @@ func TestASubjectThatIsCutOffComesFromTheHook(t *testing.T) {
 		want   string
 		cut    bool
 	}{
-		"all of it is shown":           {bash, dialog(true, "one", "two", "three"), "one\ntwo\nthree", false},
-		"its beginning is not":         {bash, dialog(false, "two", "three"), "Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
-		"its end is not":               {bash, dialog(true, "one", "tw…"), "Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
+		"all of it is shown": {bash, dialog(true, "one", "two", "three"), "one\ntwo\nthree", false},
+		"its beginning is not": {bash, dialog(false, "two", "three"),
+			"Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
+		"its end is not": {bash, dialog(true, "one", "tw…"),
+			"Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
 		"the hook said nothing":        {`{"event":"Prompt"}`, dialog(false, "two", "three"), "two\nthree", true},
 		"the hook spoke of another":    {bash, dialog(false, "two", "four"), "two\nfour", true},
 		"nothing of it is shown":       {bash, dialog(false, "", " "), "", true},
 		"rows that are not together":   {bash, dialog(false, "one", "three"), "one\nthree", true},
 		"what would act on a terminal": {`{"event":"Tool","tool":"T\u001b[2J","input":{"c\u0007":"one\u001b]0;x\u0007\r\ntwo\u202e"}}`, dialog(false, "two"), "T[2J\nc:\none]0;x\ntwo", false},
-		"changes among what stays":     {edit, dialog(false, "1 stays", "2 - was", "3 + is", "4 stays", "5 - gone", "6 + here"), fullEdit, false},
-		"changes that are not in it":   {edit, dialog(false, "1 stays", "2 - was", "3 + other"), "1 stays\n2 - was\n3 + other", true},
-		"changes in another order":     {edit, dialog(false, "1 + here", "2 + is"), "1 + here\n2 + is", true},
-		"more than a person can read":  {`{"event":"Tool","tool":"T","input":{"c":"` + strings.Repeat("long ", maxSubject/5) + `"}}`, dialog(false, "long"), "long", true},
+		"changes among what stays": {edit, dialog(false, "1 stays", "2 - was", "3 + is", "4 stays", "5 - gone",
+			"6 + here"), fullEdit, false},
+		"changes that are not in it": {edit, dialog(false, "1 stays", "2 - was", "3 + other"),
+			"1 stays\n2 - was\n3 + other", true},
+		"changes in another order": {edit, dialog(false, "1 + here", "2 + is"), "1 + here\n2 + is", true},
+		"more than a person can read": {`{"event":"Tool","tool":"T","input":{"c":"` +
+			strings.Repeat("long ", maxSubject/5) + `"}}`, dialog(false, "long"), "long", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,8 +141,8 @@ func TestASubjectThatIsCutOffComesFromTheHook(t *testing.T) {
 	}
 }
 
-// The hook is named in the launch where there is one, and left out where there
-// is none, or where the user has one that it would replace.
+// The launch names the hook where there is one. It leaves the hook out where there is
+// none, or where it would replace a hook of the user's.
 func TestTheHookIsPassedOnByArgv(t *testing.T) {
 	t.Parallel()
 	const parts = benchSpec + `
@@ -141,7 +153,8 @@ ask = ""
 if = "{{if .Hook}}yes{{end}}"
 args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 `
-	spec, err := ParseSpec("bench", []byte(strings.Replace(parts, `strip = '</?paste>'`, `unless = { folder_env = "OWN", folder = ".own", file = "config", pattern = '(?m)^notify' }`, 1)))
+	spec, err := ParseSpec("bench", []byte(strings.Replace(parts, `strip = '</?paste>'`,
+		`unless = { folder_env = "OWN", folder = ".own", file = "config", pattern = '(?m)^notify' }`, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +167,8 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 		t.Fatal(err)
 	}
 	plan := func(program []string, environ ...string) []string {
-		c := coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: dir, Workdir: dir, Binary: self, Environ: append(environ, "HOME="+dir)}
+		c := coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: dir, Workdir: dir, Binary: self,
+			Environ: append(environ, "HOME="+dir)}
 		launch, err := spec.Plan(&c, program)
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +180,8 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
 		t.Errorf("argv %q, want %q", got, want)
 	}
-	for what, program := range map[string][]string{"no program": nil, "one that is not there": {filepath.Join(dir, "nope"), "hook"}} {
+	for what, program := range map[string][]string{"no program": nil,
+		"one that is not there": {filepath.Join(dir, "nope"), "hook"}} {
 		if got := plan(program); len(got) != 0 {
 			t.Errorf("%s: argv %q", what, got)
 		}

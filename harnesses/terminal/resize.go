@@ -7,21 +7,22 @@ import (
 	"coleo.dev"
 )
 
-// resizeGap is the least time between two sizes that a program is given. Some gather
-// them, OpenCode 1.18.33 for 100 ms: what it draws meanwhile is for the size before,
-// and it is not drawn again where that one has come back.
+// resizeGap is the shortest time between two sizes that a program is given. Some programs
+// gather sizes: OpenCode 1.18.33 does so for 100 ms. What such a program draws meanwhile
+// is for the earlier size. If the earlier size comes back in that time, the program does
+// not draw again.
 const resizeGap = 250 * time.Millisecond
 
-// resizing is what a session knows of its sizes. The session's mu guards it.
+// resizing is the state of a session's sizes. The session's mu guards it.
 type resizing struct {
-	last time.Time   // when one was given
-	late *time.Timer // gives the next one; nil: none waits
+	last time.Time   // when the last size was given
+	late *time.Timer // gives the next size; nil: none is pending
 	next [2]int      // columns and rows
 }
 
-// Resize gives screen and program another size. One that comes within resizeGap of
-// another is given when that is over, and then the newest alone: nobody is told of
-// what is wrong with it.
+// Resize gives the screen and the program another size. A size that comes within
+// resizeGap of another one is given later, when that gap is over. Resize then returns nil
+// at once, only the newest size is given, and an error of the later call is dropped.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	s.mu.Lock()
 	if left := resizeGap - time.Since(s.sizes.last); left > 0 {
@@ -39,16 +40,17 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 
 func (s *session) resizeLate() {
 	s.mu.Lock()
-	s.sizes.late, s.sizes.last = nil, time.Now() // a newer one waits from here on
+	s.sizes.late, s.sizes.last = nil, time.Now() // a newer size waits from here on
 	size := s.sizes.next
 	over := s.reading.State == coleo.Dead || s.ctx.Err() != nil
 	s.mu.Unlock()
 	if !over {
-		_ = s.resize(size[0], size[1]) // that a holder does not answer is told by whoever waits for it
+		// When the holder does not answer, the callers that wait for it report that.
+		_ = s.resize(size[0], size[1])
 	}
 }
 
-// settleSize gives a size that waits, now.
+// settleSize gives a pending size at once.
 func (s *session) settleSize() {
 	s.mu.Lock()
 	late := s.sizes.late
@@ -58,8 +60,8 @@ func (s *session) settleSize() {
 	}
 }
 
-// resize gives the screen its size before the program, as terminals do: what that
-// draws once it knows must not be read at the old one.
+// resize gives the screen its size before the program, as terminals do. What the program
+// draws for the new size must not be read at the old one.
 func (s *session) resize(cols, rows int) error {
 	s.mu.Lock()
 	wasCols, wasRows := s.screen.Size()

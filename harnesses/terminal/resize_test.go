@@ -7,8 +7,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// What a program draws once it knows its new size must not be read at the old one:
-// the screen has it before the program can be told.
+// What a program draws for its new size must not be read at the old one. So the screen is
+// resized before the program learns of the size.
 func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -34,8 +34,8 @@ func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	}
 }
 
-// A program that gathers sizes would miss that there was another one meanwhile, and
-// leave what it drew for the other one in between.
+// A program that gathers sizes would miss a size in between, and leave on the screen what
+// it drew for that size.
 func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -49,7 +49,8 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	m := given()
 	small, last := m[len(m)-2], m[len(m)-1]
 	if small.Cols != 60 || last.Cols != 80 || last.Time.Sub(small.Time) < resizeGap {
-		t.Errorf("after the size it began with %d columns, and %s later %d; want 60, and %s later 80", small.Cols, last.Time.Sub(small.Time), last.Cols, resizeGap)
+		t.Errorf("after the size it began with %d columns, and %s later %d; want 60, and %s later 80", small.Cols,
+			last.Time.Sub(small.Time), last.Cols, resizeGap)
 	}
 	if view := s.Screen(); view.Cols != 80 || view.Rows != 24 {
 		t.Errorf("the screen is %d x %d", view.Cols, view.Rows)

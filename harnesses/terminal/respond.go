@@ -16,7 +16,11 @@ const (
 	markTimeout = 2 * time.Second
 )
 
-// Respond answers one appearance of one dialog.
+// Respond answers one appearance of one dialog, and returns when the dialog is gone from
+// the screen. The error is EStale when another dialog or none is on the screen, and
+// EUnsupported when the dialog does not offer the decision. It is EInvalid for an option
+// that does not exist, EBusy when the screen never held still, and ETimeout when the
+// dialog stays. Respond returns the error of ctx when that ends first.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.typing.Lock()
 	defer s.typing.Unlock()
@@ -29,7 +33,8 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	}); err != nil {
 		return err
 	}
-	// Keys that come with a dialog's first picture are lost: it does not listen yet.
+	// A dialog loses keys that come with its first picture, because it does not read them
+	// yet.
 	if err := s.pause(ctx, ms(s.rules().Timing.DialogGap)-age); err != nil {
 		return err
 	}
@@ -41,7 +46,8 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	}
 	if !s.await(ctx, goneTimeout, gone) && s.State().State != coleo.Dead {
 		s.another()
-		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered", v.dialog.Title, goneTimeout)
+		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered",
+			v.dialog.Title, goneTimeout)
 	}
 	if d.Choice == coleo.Deny {
 		s.lapse()
@@ -49,8 +55,9 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// showing is the check that an appearance of a dialog is on the screen. One in
-// its place is told once it is settled: then its fingerprint holds.
+// showing returns the check that an appearance of a dialog is on the screen. When another
+// dialog is in its place, the check reports so once that dialog has settled and its
+// fingerprint is final.
 func (s *session) showing(dialog coleo.Fingerprint) check {
 	return func(_ *frame, v verdict) error {
 		if v.dialog == nil {
@@ -72,8 +79,8 @@ func (s *session) showing(dialog coleo.Fingerprint) check {
 	}
 }
 
-// another makes the dialog on the screen another appearance: it was answered, and
-// what is there says the same.
+// another makes the dialog on the screen a new appearance. It is called when a dialog was
+// answered and the screen still shows the same text.
 func (s *session) another() {
 	s.mu.Lock()
 	s.dialogs.gone()
@@ -84,13 +91,15 @@ func (s *session) another() {
 // choose types the keys of a decision.
 func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Decision) error {
 	if d.Words != "" {
-		return coleo.Errorf(coleo.EUnsupported, "the dialogs of an agent CLI in a terminal take no words: pick an option, or deny and send a prompt")
+		return coleo.Errorf(coleo.EUnsupported,
+			"the dialogs of an agent CLI in a terminal take no words: pick an option, or deny and send a prompt")
 	}
 	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
 		return s.typeKeys(ctx, same, v.by.DenyKeys)
 	}
 	if v.by.Select == "keys" && d.Choice != coleo.Reply {
-		keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always, coleo.Deny: v.by.Deny}[d.Choice]
+		keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
+			coleo.Deny: v.by.Deny}[d.Choice]
 		if keys == "" {
 			return notOffered(v.dialog, d)
 		}
@@ -115,15 +124,17 @@ func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Dec
 	return notOffered(v.dialog, d)
 }
 
-// digit is the key that picks an option: the number that stands before it, which
-// is not its place where the list has scrolled.
+// digit returns the key that picks an option: the number shown before it. In a list that
+// has scrolled, that number is not the option's place.
 func (v verdict) digit(n int) ([]byte, error) {
 	number := strconv.Itoa(n + 1)
 	if n < len(v.number) {
 		number = v.number[n]
 	}
 	if len(number) != 1 {
-		return nil, coleo.Errorf(coleo.EUnsupported, "option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.dialog.Options[n], v.dialog.Title, number)
+		return nil, coleo.Errorf(coleo.EUnsupported,
+			"option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.dialog.Options[n],
+			v.dialog.Title, number)
 	}
 	return []byte(number), nil
 }
@@ -134,9 +145,11 @@ func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, e
 		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {
 			return n, nil
 		}
-		return 0, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", d.Title, len(d.Options), decision.Option)
+		return 0, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", d.Title, len(d.Options),
+			decision.Option)
 	}
-	pattern := map[coleo.Choice]*regexp.Regexp{coleo.Approve: r.approve, coleo.ApproveAlways: r.always, coleo.Deny: r.deny}[decision.Choice]
+	pattern := map[coleo.Choice]*regexp.Regexp{coleo.Approve: r.approve, coleo.ApproveAlways: r.always,
+		coleo.Deny: r.deny}[decision.Choice]
 	for i, label := range d.Options {
 		if pattern != nil && pattern.MatchString(label) {
 			return i, nil
@@ -146,10 +159,11 @@ func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, e
 }
 
 func notOffered(d *coleo.Dialog, decision coleo.Decision) error {
-	return coleo.Errorf(coleo.EUnsupported, "the dialog %q does not offer %q; its options are %q", d.Title, decision.Choice, d.Options)
+	return coleo.Errorf(coleo.EUnsupported, "the dialog %q does not offer %q; its options are %q", d.Title,
+		decision.Choice, d.Options)
 }
 
-// typeKeys types a sequence, each key only while the dialog is still there.
+// typeKeys types a sequence of keys, each only while the dialog is still there.
 func (s *session) typeKeys(ctx context.Context, same check, names string) error {
 	keys, err := keySequence(names)
 	if err != nil {
@@ -168,9 +182,9 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 	return nil
 }
 
-// moveTo moves the mark of a list to an option, sees it there, and only then
-// presses ENTER, which is lost right behind a picture as with a dialog's first:
-// Gemini CLI 0.61.0 forgets it with what it remembers of the mark's move.
+// moveTo moves the mark of a list to an option, sees the mark there, and only then
+// presses ENTER. After a move it first pauses, because Gemini CLI 0.61.0 loses an ENTER
+// that comes right after the new picture.
 func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
 	for moved := false; ; moved = true {
 		now := -1

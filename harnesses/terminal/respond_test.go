@@ -8,19 +8,20 @@ import (
 	"coleo.dev"
 )
 
-// listSpec is a program with a list, whose options have numbers.
+// listSpec is a program with a list of numbered options.
 func listSpec(selects string) string {
-	spec := strings.Replace(benchSpec, `options = ["Yes", "No"]`, "option = '^(?P<mark>>| )(?P<number>\\d+)\\. (?P<label>.*)$'", 1)
+	spec := strings.Replace(benchSpec, `options = ["Yes", "No"]`,
+		"option = '^(?P<mark>>| )(?P<number>\\d+)\\. (?P<label>.*)$'", 1)
 	spec = strings.Replace(spec, `select = "digit"`, "end = '^y/n'\nselect = \""+selects+"\"", 1)
 	return spec + "[launch.permission]\nask = \"\"\n"
 }
 
-// list is a picture of one.
+// list is a picture of such a list.
 func list(options ...string) string {
 	return "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\n" + strings.Join(options, "\r\n") + "\r\ny/n"
 }
 
-// A list that has scrolled shows options without the first ones.
+// A scrolled list shows options without the first ones.
 func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -53,7 +54,8 @@ func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 	}
 }
 
-// Behind the picture on which the mark has moved, an agent CLI may not listen yet.
+// Right after the picture on which the mark has moved, an agent CLI may not read keys
+// yet.
 func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 	t.Parallel()
 	const down, enter = "\x1b[B", "\r"

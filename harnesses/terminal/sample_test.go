@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// sampleOneIn is how many recordings there are for each that is replayed where
-// the race detector is on. A replay is one goroutine: what it would find there,
-// it finds in a few, and what is read must be right in the plain run, which
-// replays all of them.
+// sampleOneIn says how few recordings are replayed when the race detector is on: one in
+// so many. A replay is one goroutine, so the detector finds in a few recordings what it
+// would find in all. The plain run replays all of them to check the readings.
 const sampleOneIn = 8
 
-// day says which recordings those are; each has its day.
+// day selects those recordings; each recording has its day.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed under the race detector")
 
-// Sampled tells whether a test replays a recording in this run.
+// Sampled reports whether a test replays a recording in this run.
 func Sampled(test, recording string) bool {
 	return !raced || int(crc32.ChecksumIEEE([]byte(test+recording))%sampleOneIn) == *day%sampleOneIn
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// stopGrace is between hang-up and KILL. Agent CLIs save what they have
-	// within a second.
+	// stopGrace is the time between the hang-up signal and KILL. Agent CLIs save their
+	// state within a second.
 	stopGrace = 2 * time.Second
-	// historyRows is how much of what scrolled off an answer is looked for in.
+	// historyRows is how many rows that scrolled off are searched for an answer.
 	historyRows = 2000
 )
 
@@ -25,25 +25,25 @@ type session struct {
 	h      *Harness
 	facts  Facts
 	client *holder.Client
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelFunc
-	done   chan struct{} // the read loop has ended
+	done   chan struct{} // closed when the read loop has ended
 	log    *Changes
 	keeper keeper
 	pace   pace
 
-	described atomic.Pointer[Spec] // by what the screen is read and typed
-	reread    chan struct{}        // that has just changed
+	described atomic.Pointer[Spec] // the Spec by which the screen is read and typed into
+	reread    chan struct{}        // wakes the read loop after a new Spec
 
 	typing sync.Mutex // one writer at a time
-	unseen string     // what was typed last and not seen to arrive, "" for nothing; typing
-	torn   bool       // of that the beginning alone was typed; typing
+	unseen string     // last typed text that was not seen to arrive, "" for none; guarded by typing
+	torn   bool       // only the beginning of unseen was typed; guarded by typing
 
 	mu     sync.Mutex
 	handle coleo.Handle
 	*reader
 	ear    *listener
-	output time.Time // when the agent CLI wrote last while we watched
+	output time.Time // when the agent CLI last wrote while the session was open
 	sizes  resizing
 	owed   []owed        // answers to queries that the holder has not confirmed
 	looked chan struct{} // closed and replaced at each look
@@ -70,7 +70,8 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
 		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), reread: make(chan struct{}, 1), log: NewChanges(), looked: make(chan struct{}), keeper: keeper{snapshots: snapshotsOf(handle)},
+		done: make(chan struct{}), reread: make(chan struct{}, 1), log: NewChanges(), looked: make(chan struct{}),
+		keeper: keeper{snapshots: snapshotsOf(handle)},
 	}
 	s.described.Store(h.spec)
 	replay := s.rebuild(at)
@@ -86,7 +87,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	return s, nil
 }
 
-// changed takes what the reader tells.
+// changed records a change that the reader reports.
 func (s *session) changed(c coleo.Change) {
 	s.log.Add(c)
 	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
@@ -94,7 +95,7 @@ func (s *session) changed(c coleo.Change) {
 	}
 }
 
-// Handle returns what finds this session again.
+// Handle returns the data by which Attach finds this session again.
 func (s *session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +109,8 @@ func (s *session) State() coleo.Reading {
 	return s.reading
 }
 
-// Changes yields what happened after a cursor, and then what happens.
+// Changes yields the changes after a cursor, and then each new one. It ends when ctx is
+// cancelled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
@@ -120,7 +122,8 @@ func (s *session) Screen() coleo.Screen {
 	return s.screen.View()
 }
 
-// LastOutput returns when the agent CLI last wrote something.
+// LastOutput returns when the agent CLI last wrote something while the session was open,
+// the zero time if it has not.
 func (s *session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +137,9 @@ func (s *session) Explain() coleo.Explanation {
 	return s.explain(time.Now())
 }
 
-// Output yields the terminal's bytes from an offset on, then live ones.
+// Output returns a reader of the terminal's output from an offset on, in bytes. It
+// continues with live output. It ends with io.EOF when the program ends, the holder goes
+// or ctx is cancelled.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
 	stream, err := s.client.Stream(ctx, from)
 	if err != nil {
@@ -143,16 +148,20 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	return &outputReader{stream: stream}, nil
 }
 
-// Held asks the session's holder whether it is the one in the handle.
+// Held asks the session's holder whether it is the one in the handle. It returns the
+// errors of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Input types raw bytes.
+// Input sends bytes to the program as keys, whatever the screen shows. It returns an
+// error when the holder cannot be reached, or when ctx no longer wants the keys.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	_, err := s.write(ctx, holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
 	return err
 }
 
-// Kill ends the whole process tree.
+// Kill ends the whole process tree and returns when the read loop has ended. Processes
+// get 2 s between the hang-up signal and KILL. Kill ignores its context. It returns the
+// errors of holder.Client.End, such as EInternal when processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
@@ -161,8 +170,9 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close lets go of the session. What is being typed into an agent CLI that has
-// ended meanwhile comes to its own end first.
+// Close ends the session and leaves the agent CLI running. If the agent CLI has ended,
+// Close first waits for a call that is typing. It writes a last snapshot and returns the
+// error of closing the connection to the holder.
 func (s *session) Close() error {
 	s.settleSize()
 	s.cancel()
@@ -176,7 +186,7 @@ func (s *session) Close() error {
 	return err
 }
 
-// follow is the read loop: the only one who writes to the screen.
+// follow is the read loop. Only this loop writes output to the screen.
 func (s *session) follow(stream *holder.Stream, r replay) {
 	defer close(s.done)
 	defer s.log.End()
@@ -233,8 +243,8 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 	}
 }
 
-// feed writes output to the screen, looks at each frame that is completed in
-// the middle of it, and answers the queries in it.
+// feed writes output to the screen. It looks at each frame that is completed in the
+// middle of the output, and answers the queries in it.
 func (s *session) feed(p []byte, r *replay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,8 +263,8 @@ func (s *session) feed(p []byte, r *replay) {
 	}
 }
 
-// reply answers what the program asked its terminal, once: what an earlier
-// host agent has answered is not answered again.
+// reply answers the program's queries to its terminal. It skips queries that an earlier
+// host agent has answered.
 func (s *session) reply(p []byte, r *replay) {
 	if len(p) == 0 || s.end <= r.answered {
 		return
@@ -279,7 +289,7 @@ func (s *session) lookLocked(now time.Time) time.Duration {
 	return next
 }
 
-// present brings the reading up to date with the newest whole picture.
+// present updates the reading from the newest whole picture.
 func (s *session) present(ctx context.Context) error {
 	return s.still(ctx, func(*frame, verdict) error { return nil })
 }
@@ -298,10 +308,10 @@ func (s *session) ended(code int, how string) {
 	s.wakeLookers()
 }
 
-// lostHolder is the end of the stream without word of the program's end.
+// lostHolder handles the end of the stream without a report of the program's end.
 func (s *session) lostHolder() {
 	if s.ctx.Err() != nil {
-		return // closed by us
+		return // closed by Close
 	}
 	if exit, err := holder.ReadExit(s.Handle().Dir); err == nil && exit != nil {
 		s.ended(exit.Code, exit.String())
@@ -310,7 +320,7 @@ func (s *session) lostHolder() {
 	s.ended(-1, "its holder has died")
 }
 
-// outputReader makes a stream a Reader.
+// outputReader is a stream as an io.Reader.
 type outputReader struct {
 	stream *holder.Stream
 	rest   []byte
@@ -334,8 +344,8 @@ func (r *outputReader) Read(p []byte) (int, error) {
 
 func (r *outputReader) Close() error { return r.stream.Close() }
 
-// conversation asks the hook for the id of a conversation that the agent CLI
-// began by itself, once the first turn is over.
+// findConversation asks the hook for the id of a conversation that the agent CLI began by
+// itself. It runs once the first turn is over.
 func (s *session) findConversation() {
 	f := s.factsNow()
 	if s.h.hooks.Conversation == nil || f.Conversation != "" {

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// unseenPrompts are recordings in which prompts came by another way than the
-// terminal: the end of a turn and a gap within it look alike there.
+// unseenPrompts are recordings in which prompts came another way than through the
+// terminal. In these the end of a turn and a gap within it look alike.
 var unseenPrompts = map[string]bool{"opencode-1.18.33/tui3": true}
 
 // gap is a time within a turn in which a screen reads idle, or as an error.
@@ -20,10 +20,10 @@ type gap struct {
 	at, long  time.Duration
 }
 
-// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, for how
-// long at most its recordings read calm though the turn goes on: work was seen,
-// and comes back though nobody has typed. settle_ms must be longer, by the time
-// that the look at the work may take to come. Run it with -v for the figures.
+// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, the longest time
+// for which its recordings read calm though the turn goes on. In such a gap work was seen
+// before and comes back though nobody has typed. settle_ms must be longer, by the time
+// until the next look at the work. Run it with -v for the figures.
 func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 	t.Parallel()
 	if raced {
@@ -50,7 +50,8 @@ func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 		settle := ms(specs[name].Timing.Settle)
 		t.Logf("%-12s settles in %s; longest gap within a turn %s (%s at %s)", name, settle, g.long, g.recording, g.at)
 		if g.long+restless > settle {
-			t.Errorf("%s: settle_ms = %d is too short for the gap of %s in %s at %s", name, settle.Milliseconds(), g.long, g.recording, g.at)
+			t.Errorf("%s: settle_ms = %d is too short for the gap of %s in %s at %s", name, settle.Milliseconds(), g.long,
+				g.recording, g.at)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package terminal
 
 import "coleo.dev/pty"
 
-// cutSide takes a sidebar at the right off the rows, if there is one.
+// cutSide cuts a sidebar on the right off the rows, if there is one.
 func (c *Composer) cutSide(rows []string) {
 	if c.side == nil {
 		return
@@ -17,7 +17,7 @@ func (c *Composer) cutSide(rows []string) {
 	}
 	edge := pty.Cells(last[0][:at[0]])
 	for i, row := range rows {
-		if len(row) > edge { // in bytes, of which a cell has one at least
+		if len(row) > edge { // length in bytes; each cell has at least one
 			rows[i] = pty.Cut(row, edge)
 		}
 	}

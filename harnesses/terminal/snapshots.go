@@ -19,40 +19,40 @@ import (
 	"coleo.dev/pty"
 )
 
-// Names and bytes of snapshots on disk. A file is one line of snapshotForm and
-// the IEEE CRC-32 of all behind it in hex, one line of JSON, and what the
-// screen says of itself.
+// The form of snapshots on disk. A file begins with one line: snapshotForm and the IEEE
+// CRC-32, in hex, of all that follows. Then come one line of JSON and the bytes of
+// pty.Core.Snapshot.
 const (
 	snapshotForm = "coleo snapshot 1 "
 	snapshotEnd  = ".screen"
 	unfinished   = ".new"
 )
 
-// snapshot is a screen at an offset of the output, with what else a session
-// must know to go on from there as if it had read all that came before.
+// snapshot is a screen at an offset of the output. It also holds what else a session
+// needs to continue as if it had read all earlier output.
 type snapshot struct {
-	Nonce  string    `json:"nonce"` // of the generation: another's screen is no use
+	Nonce  string    `json:"nonce"` // of the generation: a screen of another generation is of no use
 	Offset int64     `json:"offset"`
-	Time   time.Time `json:"time"`             // when it was taken
+	Time   time.Time `json:"time"`             // when the snapshot was taken
 	Pastes bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
-	Said   []heard   `json:"said,omitempty"`   // the program's last words beside its screen, one of each kind
+	Said   []heard   `json:"said,omitempty"`   // the newest notice of each kind
 	Owed   []owed    `json:"owed,omitempty"`   // answers to queries that the holder had not confirmed yet
 
 	screen *pty.Core
 }
 
-// heard is something that the program told its terminal beside the screen.
+// heard is a notice that the program sent to its terminal beside the screen.
 type heard struct {
 	Kind pty.NoticeKind `json:"kind"`
 	Text string         `json:"text"`
 	Time time.Time      `json:"time"`
 }
 
-// snapshots is the folder with a generation's screens: a cache that may be lost
-// or be of another version at any time.
+// snapshots is the folder with a generation's screens. It is a cache: at any time it may
+// be lost or be of another version.
 type snapshots struct {
 	dir   string
-	nonce string // "": whatever the folder holds, of a generation that has ended
+	nonce string // "" accepts any generation, for one that has ended
 }
 
 func snapshotsOf(h coleo.Handle) snapshots {
@@ -63,7 +63,7 @@ func (s snapshots) path(offset int64) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", offset, snapshotEnd))
 }
 
-// offsets returns what screens there are, ascending.
+// offsets returns the offsets of the screens on disk, ascending.
 func (s snapshots) offsets() []int64 {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s snapshots) offsets() []int64 {
 	return out
 }
 
-// encode returns the snapshot as it stands on disk.
+// encode returns the snapshot in its form on disk.
 func (s *snapshot) encode() ([]byte, error) {
 	head, err := json.Marshal(s)
 	if err != nil {
@@ -89,12 +89,12 @@ func (s *snapshot) encode() ([]byte, error) {
 	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
 }
 
-// sealed puts a snapshot's first line before it.
+// sealed returns a snapshot with its first line.
 func sealed(body []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
 }
 
-// load reads one screen. What is torn, damaged, of another generation or of
+// load reads one screen. A file that is torn, damaged, of another generation or of
 // another version is an error.
 func (s snapshots) load(offset int64) (*snapshot, error) {
 	raw, err := os.ReadFile(s.path(offset))
@@ -119,8 +119,8 @@ func (s snapshots) load(offset int64) (*snapshot, error) {
 	return &out, nil
 }
 
-// newest returns the newest usable screen from an offset on up to another one;
-// nil when there is none.
+// newest returns the newest usable screen between two offsets, both included, or nil when
+// there is none.
 func (s snapshots) newest(from, until int64) *snapshot {
 	for _, offset := range slices.Backward(s.offsets()) {
 		if offset < from || offset > until {
@@ -133,8 +133,7 @@ func (s snapshots) newest(from, until int64) *snapshot {
 	return nil
 }
 
-// oldest returns the first usable screen from an offset on; nil when there is
-// none.
+// oldest returns the first usable screen from an offset on, or nil when there is none.
 func (s snapshots) oldest(from int64) *snapshot {
 	for _, offset := range s.offsets() {
 		if offset < from {
@@ -147,9 +146,9 @@ func (s snapshots) oldest(from int64) *snapshot {
 	return nil
 }
 
-// write puts a snapshot on the disk, whole or not at all, and returns when it
-// survives the end of power. It makes the folder, but not the one around it: an
-// arm that is removed meanwhile stays removed.
+// write writes a snapshot to the disk, whole or not at all, and returns once it would
+// survive a loss of power. It makes the snapshots' folder but not its parent, so that an
+// arm removed meanwhile stays removed.
 func (s snapshots) write(offset int64, data []byte) error {
 	if err := os.Mkdir(s.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for snapshots: %w", err)
@@ -178,9 +177,8 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// prune deletes the screens from which the journal cannot be read on, because
-// it begins at start; but the newest of them stays, unless there is one at the
-// very start.
+// prune deletes screens that are of no use because the journal now begins at start,
+// after them. The newest of those screens stays, unless there is one at start itself.
 func (s snapshots) prune(start int64) {
 	list := s.offsets()
 	for i, offset := range list {
@@ -190,8 +188,8 @@ func (s snapshots) prune(start int64) {
 	}
 }
 
-// thin deletes the screens before an offset that were taken within a segment:
-// one of those is made at each end of a host agent.
+// thin deletes the screens before an offset that were taken inside a segment. Each end of
+// a host agent makes one of those.
 func (s snapshots) thin(before int64) {
 	for _, offset := range s.offsets() {
 		if offset < before && offset%holder.SegmentSize != 0 {
@@ -200,8 +198,8 @@ func (s snapshots) thin(before int64) {
 	}
 }
 
-// tidy deletes what an earlier host agent left unfinished, and screens behind
-// the journal's end, which are none of this journal's.
+// tidy deletes files that an earlier host agent left unfinished, and screens after the
+// journal's end, which do not belong to this journal.
 func (s snapshots) tidy(end int64) {
 	left, _ := filepath.Glob(filepath.Join(s.dir, "*"+unfinished))
 	for _, path := range left {

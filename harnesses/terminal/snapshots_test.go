@@ -13,17 +13,18 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a
-// segment, lets the session go in the middle of whatever they were drawing, in
-// order and not, and compares with a screen that was never interrupted.
+// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a segment. It
+// ends the session in the middle of a drawing, by Close and by a crash. It then compares
+// the rebuilt screen with one that was never interrupted.
 func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 	t.Parallel()
-	for i, name := range []string{"gemini-0.61.0/scen-a", "opencode-1.18.33/tui3", "codex-0.169.0/bash-approve", "claude-code-2.1.329/compact"} {
+	for i, name := range []string{"gemini-0.61.0/scen-a", "opencode-1.18.33/tui3", "codex-0.169.0/bash-approve",
+		"claude-code-2.1.329/compact"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data, cols, rows := traffic(t, name, holder.SegmentSize+recorded*2/3+i*12345)
 			st, s := setStage(t, cols, rows, 0)
-			half := holder.SegmentSize + 54_321 // a crash shortly behind a snapshot
+			half := holder.SegmentSize + 54_321 // a crash shortly after a snapshot
 			st.say(s, data[:half])
 			crash(s)
 			s = st.attach()
@@ -38,7 +39,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			}
 			s = st.attach()
 			if s.keeper.last != int64(len(data)) {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.keeper.last, len(data))
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.keeper.last,
+					len(data))
 			}
 			st.same(s, "after a close", st.whole(cols, rows))
 			_ = s.Close()
@@ -46,13 +48,13 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 	}
 }
 
-// TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse: the next older one is
-// taken, and without any the whole journal.
+// TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse checks that the next older
+// snapshot is used, and without any the whole journal.
 func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 2*holder.SegmentSize+recorded/2)
 	st, s := setStage(t, cols, rows, 0)
-	st.say(s, data[:holder.SegmentSize+1]) // by parts: no snapshot is left out
+	st.say(s, data[:holder.SegmentSize+1]) // in parts, so that no snapshot is left out
 	st.say(s, data[holder.SegmentSize+1:])
 	crash(s)
 	want := st.whole(cols, rows)
@@ -101,9 +103,9 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestAFloodStaysBoundedOnDisk: with a small bound the journal and the snapshots
-// are trimmed, the screen is right all the same, and without any snapshot the
-// session says that it is not.
+// TestAFloodStaysBoundedOnDisk checks that a small bound trims the journal and the
+// snapshots while the screen stays right. Without any snapshot the session reports that
+// the screen is incomplete.
 func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	t.Parallel()
 	const keep = 2 * holder.SegmentSize
@@ -142,8 +144,8 @@ func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestQueriesAreAnsweredOnceWhateverHappensBetween: also when the answer was on
-// its way as the snapshot was taken and never arrived.
+// TestQueriesAreAnsweredOnceWhateverHappensBetween includes an answer that was on its way
+// when the snapshot was taken and never arrived.
 func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	t.Parallel()
 	const query, answer = "\x1b[5n", "\x1b[0n"
@@ -182,8 +184,8 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	}
 }
 
-// TestASnapshotKeepsWhatTheScreenDoesNotShow: the program's own word, and
-// whether it ever took pastes.
+// TestASnapshotKeepsWhatTheScreenDoesNotShow: the program's own notices, and whether
+// bracketed paste was ever on.
 func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -213,8 +215,7 @@ func flipped(data []byte, at int) []byte {
 	return out
 }
 
-// resealed is a snapshot whose screen is of another version, with all sums
-// right.
+// resealed returns a snapshot whose screen is of another version, with correct checksums.
 func resealed(t *testing.T, data []byte) []byte {
 	t.Helper()
 	_, body, _ := bytes.Cut(data, []byte("\n"))
@@ -234,7 +235,7 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// notes are what a session has said of lapsed witnesses.
+// notes returns what a session has reported of lapsed witnesses.
 func notes(s *session) string {
 	var out []string
 	list, _ := s.log.after(0)

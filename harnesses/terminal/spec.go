@@ -11,18 +11,18 @@ type Spec struct {
 	Name          string   `toml:"name"`
 	Title         string   `toml:"title"`
 	Version       string   `toml:"version"`
-	Checked       []string `toml:"checked"` // versions of the agent CLI
+	Checked       []string `toml:"checked"` // versions of the agent CLI that were checked
 	Command       string   `toml:"command"`
 	Install       string   `toml:"install"`
 	Package       string   `toml:"package"` // "npm:NAME" or "pip:NAME"
 	DaemonManaged bool     `toml:"daemon_managed"`
 	Catalog       bool     `toml:"catalog"`   // its models are looked up in the catalogue
 	Support       string   `toml:"support"`   // coleo.Support; default "full"
-	Missing       []string `toml:"missing"`   // what is not full about it, a sentence each
-	NoModel       bool     `toml:"no_model"`  // it asks no model
+	Missing       []string `toml:"missing"`   // what full support would need, a sentence each
+	NoModel       bool     `toml:"no_model"`  // it calls no model
 	Transport     string   `toml:"transport"` // "http": only launch counts; default "pty"
-	// NarrowEmoji says that it draws a text character that U+FE0F makes an emoji
-	// as one cell and a blank, see pty.Core.NarrowEmoji.
+	// NarrowEmoji says how the agent CLI draws a text character that U+FE0F makes an
+	// emoji: as one cell and a blank. See pty.Core.NarrowEmoji.
 	NarrowEmoji bool `toml:"narrow_emoji"`
 
 	Capabilities Capabilities `toml:"capabilities"`
@@ -30,12 +30,11 @@ type Spec struct {
 	Hook         Hook         `toml:"hook"`
 	Keys         Keys         `toml:"keys"`
 	Timing       Timing       `toml:"timing"`
-	// CompactWhen must hold before the compact command is submitted: agent CLIs
-	// complete commands from a menu, and the entry that is marked is the one that
-	// is carried out, whatever was typed.
+	// CompactWhen must hold before the compact command is submitted. Agent CLIs complete
+	// commands from a menu, and run the marked entry whatever was typed.
 	CompactWhen []Cond `toml:"compact_when"`
-	// InterruptWhen holds between the first and the last key of an interrupt: the
-	// last is pressed only then, and the first again while it does not hold.
+	// InterruptWhen holds between the first and the last key of an interrupt. The last
+	// key is pressed only while it holds, and the first key again until it does.
 	InterruptWhen []Cond       `toml:"interrupt_when"`
 	Composer      Composer     `toml:"composer"`
 	Rules         []Rule       `toml:"rule"`
@@ -44,7 +43,7 @@ type Spec struct {
 	Transcript    Transcript   `toml:"transcript"`
 }
 
-// Capabilities are coleo.Capabilities as they are written in a harness.toml.
+// Capabilities are coleo.Capabilities in the form of a harness.toml.
 type Capabilities struct {
 	MCP              bool `toml:"mcp"`
 	Streaming        bool `toml:"streaming"`
@@ -61,20 +60,22 @@ type Capabilities struct {
 	Usage            bool `toml:"usage"`
 }
 
-// Launch says how the agent CLI is started. Strings in Parts are Go templates
-// over a launchFacts.
+// Launch describes how the agent CLI is started. Strings in Parts are Go templates over a
+// launchFacts.
 type Launch struct {
-	CredentialsEnv []string          `toml:"credentials_env"` // passed on from the user's environment
+	CredentialsEnv []string          `toml:"credentials_env"` // variables passed on from the user's environment
 	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
 	Parts          []Part            `toml:"part"`
-	RenameEnv      map[string]string `toml:"rename_env"` // beginnings of names of variables in the base's launch -> this one's
+	RenameEnv      map[string]string `toml:"rename_env"` // prefixes of variables in the base's launch -> the prefixes here
 	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
 	Trust          Trust             `toml:"trust"`
-	Join           []string          `toml:"join"` // options that count once, with JSON or a file of it: what several give is joined
+	// Join lists options that the agent CLI reads only once, with JSON or a file of it.
+	// Several values of one are joined.
+	Join []string `toml:"join"`
 }
 
-// Part is a piece of a command line, environment and HOME, used when If
-// renders to something other than "" and "false". An empty If always is.
+// Part is a piece of a command line, environment and HOME. It is used when If is empty,
+// or renders to something other than "" and "false".
 type Part struct {
 	If    string            `toml:"if"`
 	Args  []string          `toml:"args"`
@@ -84,107 +85,129 @@ type Part struct {
 
 // Keys are sequences of key names (pty.Key), separated by blanks.
 type Keys struct {
-	Submit    string `toml:"submit"`
-	Queue     string `toml:"queue"` // instead of Submit while it works, where another key queues a prompt and answers no dialog; a text that is folded to a note is refused then
+	Submit string `toml:"submit"`
+	// Queue replaces Submit while the agent CLI works, where another key queues a prompt
+	// and answers no dialog. A text that is folded to a note is refused then.
+	Queue     string `toml:"queue"`
 	Interrupt string `toml:"interrupt"`
 	Quit      string `toml:"quit"`    // a sequence, or a command that is typed and submitted
-	Compact   string `toml:"compact"` // a command that is typed and submitted, once CompactWhen holds
+	Compact   string `toml:"compact"` // a command that is typed and submitted once CompactWhen holds
 	Clear     string `toml:"clear"`   // empties the composer
 }
 
-// Timing is in milliseconds.
+// Timing holds times in milliseconds.
 type Timing struct {
 	Settle      int `toml:"settle_ms"`      // how long idle and error must hold
-	Begin       int `toml:"begin_ms"`       // how long after a submit idle counts only behind work that was seen
+	Begin       int `toml:"begin_ms"`       // how long after a submit idle counts only if work was seen
 	PasteGap    int `toml:"paste_gap_ms"`   // between text and submit
 	KeyGap      int `toml:"key_gap_ms"`     // between keys of a sequence
-	DialogGap   int `toml:"dialog_gap_ms"`  // that a dialog must have stood before it takes keys
+	DialogGap   int `toml:"dialog_gap_ms"`  // age at which a dialog takes keys
 	Start       int `toml:"start_ms"`       // until the first known screen
 	Unknown     int `toml:"unknown_ms"`     // until an unknown screen is reported
-	Interrupted int `toml:"interrupted_ms"` // until an interrupt must have shown
+	Interrupted int `toml:"interrupted_ms"` // until an interrupt must show
 }
 
-// Composer says where the agent CLI takes text: the rows between its upper and
-// its lower edge.
+// Composer describes where the agent CLI takes text: the rows between an upper and a
+// lower edge. Most fields are patterns; their comments say of what.
 type Composer struct {
-	Bottom string `toml:"bottom"` // of the row below it, found from the bottom up; "cursor": it ends on the cursor's row
-	// Leaves says that a cursor on an empty row has left the composer: the program
-	// has taken the text above. A row that the terminal has wrapped is none such.
+	// Bottom matches the row below the composer, searched from the bottom up. With
+	// "cursor" the composer ends on the cursor's row.
+	Bottom string `toml:"bottom"`
+	// Leaves says that a cursor on an empty row has left the composer, because the
+	// program has taken the text above. A row that the terminal wrapped does not count as
+	// empty.
 	Leaves bool   `toml:"leaves"`
-	Top    string `toml:"top"`   // of the row above it
-	Row    string `toml:"row"`   // instead of top: of each of its rows
-	First  string `toml:"first"` // that its first row must match; what is matched is cut off
-	Head   string `toml:"head"`  // of rows between Top and the first row that are not its own
-	Tall   bool   `toml:"tall"`  // it may be taller than the screen: then it begins at the top, if the cursor is in it
+	Top    string `toml:"top"`   // the row above the composer
+	Row    string `toml:"row"`   // instead of Top: each of the composer's rows
+	First  string `toml:"first"` // its first row, which must match; the match is cut off
+	Head   string `toml:"head"`  // rows between Top and the first row that do not belong to the composer
+	Tall   bool   `toml:"tall"`  // it may be taller than the screen: it then begins at the top, if the cursor is in it
 	Strip  string `toml:"strip"` // cut off each row
-	Side   string `toml:"side"`  // of the screen's last row: where a sidebar begins, which no other rule sees
-	Drop   int    `toml:"drop"`  // rows at its end that hold no text
-	Empty  string `toml:"empty"` // of its text when it holds nothing: a placeholder
-	Held   string `toml:"held"`  // of its text when a paste is folded to a note
+	Side   string `toml:"side"`  // the beginning of a sidebar, in the screen's last row; no other rule sees the sidebar
+	Drop   int    `toml:"drop"`  // number of rows at its end that hold no text
+	Empty  string `toml:"empty"` // its text when it holds nothing: a placeholder
+	Held   string `toml:"held"`  // its text when a paste is folded to a note
 	Tab    string `toml:"tab"`   // what it shows for a tab, if not blanks
-	// TabGarbles says that rows behind a tab are drawn over each other: then the
-	// beginning of a text with tabs is looked for, and its end at the beginning of
-	// the last row.
+	// TabGarbles says that rows after a tab are drawn over each other. Then the
+	// beginning of a text with tabs must show, and its end at the beginning of the last
+	// row.
 	TabGarbles bool   `toml:"tab_garbles"`
-	Mode       string `toml:"mode"`   // a terminal mode that must be on
-	Cursor     string `toml:"cursor"` // where the cursor must be: "inside", or "not outside", where a hidden one proves nothing
-	Refuse     string `toml:"refuse"` // of prompts that the agent CLI would not take as text
-	Never      string `toml:"never"`  // of prompts that not even Lead makes text of: they are refused
-	Lead       string `toml:"lead"`   // put before those, so that it does; without it they are refused
-	Trap       string `toml:"trap"`   // of a screen on which submit would do something else
-	Breaks     bool   `toml:"breaks"` // submit may become an empty row below the text: when that is seen it is pressed once more
+	Mode       string `toml:"mode"` // a terminal mode that must be on
+	// Cursor says where the cursor must be: "inside", or "not outside". With the latter a
+	// hidden cursor proves nothing.
+	Cursor string `toml:"cursor"`
+	Refuse string `toml:"refuse"` // prompts that the agent CLI would not take as text
+	Never  string `toml:"never"`  // prompts that are refused because not even Lead makes them text
+	Lead   string `toml:"lead"`   // put before prompts that match Refuse; without it they are refused
+	Trap   string `toml:"trap"`   // a screen on which submit would do something else
+	// Breaks says that submit may become an empty row below the text. It is pressed once
+	// more when that shows.
+	Breaks bool `toml:"breaks"`
 
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
 }
 
-// Cond is one thing that must be so, or with Not must not be so.
+// Cond is one condition on a picture: its pattern must match, or with Not must not match.
 type Cond struct {
 	Where   string `toml:"where"` // see region
 	Pattern string `toml:"pattern"`
-	Colour  string `toml:"colour"` // red, green or blue: what stands out in the text's colour, at the group mark or the first character
-	Not     bool   `toml:"not"`
+	// Colour is red, green or blue. It is the part that stands out in the text's colour,
+	// at the group mark or else the first character of the match.
+	Colour string `toml:"colour"`
+	Not    bool   `toml:"not"`
 
 	where   region
 	pattern *regexp.Regexp
 	needs   []string // words of which each text that pattern matches holds one
 }
 
-// Rule maps a picture to a state: the first one all of whose conditions hold
-// decides. A group called detail becomes the reading's detail.
+// Rule maps a picture to a state. The first rule whose conditions all hold decides. A
+// group called detail becomes the reading's detail.
 type Rule struct {
 	Name  string `toml:"name"`
 	State string `toml:"state"`
-	Late  bool   `toml:"late"` // says nothing of an agent CLI that still starts
+	Late  bool   `toml:"late"` // does not count while the agent CLI is still starting
 	When  []Cond `toml:"when"`
 }
 
-// DialogRule recognises a dialog, takes it apart and knows its keys.
+// DialogRule recognises a dialog, takes it apart and knows its keys. Most fields are
+// patterns; their comments say of what.
 type DialogRule struct {
-	Name     string   `toml:"name"`
-	Kind     string   `toml:"kind"`
-	When     []Cond   `toml:"when"`
-	Strip    string   `toml:"strip"`     // cut off each row first
-	Title    string   `toml:"title"`     // of the row with the question, from the bottom up; first group, if any. It may go on below where a terminal is narrow
-	Block    bool     `toml:"block"`     // instead of Title: it is the whole paragraph above the numbered options, whatever it says
-	Top      string   `toml:"top"`       // of the row above the dialog
-	Subject  string   `toml:"subject"`   // "above" or "below" the title
-	Cut      []Cond   `toml:"cut"`       // when the subject goes on beyond what is shown; without it a row that ends with … tells
-	Draft    []Cond   `toml:"draft"`     // while what it is about is not drawn yet: it is told later then, and as cut off
-	Gutter   string   `toml:"gutter"`    // before the text of the subject's rows: a line, line numbers
-	Changed  string   `toml:"changed"`   // of rows of a subject that shows changes among what stays
-	Option   string   `toml:"option"`    // of a row; groups mark, number, label
-	Heading  bool     `toml:"heading"`   // where no Title is found, it is the first row below Top
-	Options  []string `toml:"options"`   // when they are always the same
-	Choice   string   `toml:"choice"`    // of each option, when they stand behind the title: its groups together are the label
-	Chosen   string   `toml:"chosen"`    // of what stands behind those: its group is the label of the one that is marked
-	End      string   `toml:"end"`       // of the row behind options or subject
-	Default  int      `toml:"default"`   // 0-based, when Option cannot tell
-	Mark     string   `toml:"mark"`      // "background" when that alone shows which of Options is marked
-	Select   string   `toml:"select"`    // "digit", "arrows", "row" (arrows to the left and right) or "keys"
-	Approve  string   `toml:"approve"`   // pattern of the option, or keys with Select = "keys"
-	Always   string   `toml:"always"`    // the same for approve_always
-	Deny     string   `toml:"deny"`      // the same for deny
-	DenyKeys string   `toml:"deny_keys"` // keys that deny whatever the options are
+	Name  string `toml:"name"`
+	Kind  string `toml:"kind"`
+	When  []Cond `toml:"when"`
+	Strip string `toml:"strip"` // cut off each row first
+	// Title is of the row with the question, searched from the bottom up. It takes the
+	// first group, if any. On a narrow terminal the title may continue below.
+	Title string `toml:"title"`
+	// Block replaces Title: the title is the whole paragraph above the numbered options,
+	// whatever it says.
+	Block   bool   `toml:"block"`
+	Top     string `toml:"top"`     // the row above the dialog
+	Subject string `toml:"subject"` // "above" or "below" the title
+	// Cut holds when the subject continues beyond the shown rows. By default a row that
+	// ends with … says so.
+	Cut []Cond `toml:"cut"`
+	// Draft holds while the subject is not drawn yet. The dialog is then reported later,
+	// and as cut off.
+	Draft   []Cond   `toml:"draft"`
+	Gutter  string   `toml:"gutter"`  // before the text of the subject's rows: a line, line numbers
+	Changed string   `toml:"changed"` // the changed rows of a subject that shows changes among unchanged rows
+	Option  string   `toml:"option"`  // an option's row; groups mark, number, label
+	Heading bool     `toml:"heading"` // where no Title is found, the title is the first row below Top
+	Options []string `toml:"options"` // the options, when they are always the same
+	// Choice matches each option, when the options are after the title. Its groups
+	// together are the label.
+	Choice   string `toml:"choice"`
+	Chosen   string `toml:"chosen"`    // the text after those options: its group is the label of the marked one
+	End      string `toml:"end"`       // the row after options or subject
+	Default  int    `toml:"default"`   // 0-based, when Option has no mark
+	Mark     string `toml:"mark"`      // "background" when only the background shows which of Options is marked
+	Select   string `toml:"select"`    // "digit", "arrows", "row" (arrows to the left and right) or "keys"
+	Approve  string `toml:"approve"`   // pattern of the option, or keys with Select = "keys"
+	Always   string `toml:"always"`    // the same for approve_always
+	Deny     string `toml:"deny"`      // the same for deny
+	DenyKeys string `toml:"deny_keys"` // keys that deny whatever the options are
 
 	strip, title, top, option, end *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
@@ -192,20 +215,21 @@ type DialogRule struct {
 	approve, always, deny          *regexp.Regexp
 }
 
-// AnswerRule takes the last answer from the screen, where the agent CLI keeps
-// no transcript that Coleo reads.
+// AnswerRule takes the last answer from the screen, where the agent CLI keeps no
+// transcript that Coleo reads.
 type AnswerRule struct {
-	Begin string `toml:"begin"` // of an answer's first row; the text is in the first group
-	End   string `toml:"end"`   // of the first row that is no longer part of it; it may begin another
-	Strip string `toml:"strip"` // removed from each of its rows
-	Whole bool   `toml:"whole"` // all that was printed since the prompt is the answer
+	Begin string `toml:"begin"` // an answer's first row; the text is in the first group
+	End   string `toml:"end"`   // the first row after an answer; it may begin another
+	Strip string `toml:"strip"` // removed from each row of an answer
+	Whole bool   `toml:"whole"` // the answer is all that was printed since the prompt
 
 	begin, end, strip *regexp.Regexp
 }
 
-// defaultTiming is what a harness.toml need not say.
+// defaultTiming returns the times of a harness.toml that sets none.
 func defaultTiming() Timing {
-	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, DialogGap: 400, Start: 60_000, Unknown: 10_000, Interrupted: 5_000}
+	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, DialogGap: 400, Start: 60_000, Unknown: 10_000,
+		Interrupted: 5_000}
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -33,18 +33,27 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"a key that is none":       {`"ENTER"`, `"RETURN"`, `x.toml:4: "RETURN" is not a key`},
 		"a state that is none":     {`"idle"`, `"resting"`, `"resting" is not a state`},
 		"a pattern that is broken": {`"^-+$"`, `"^(-+$"`, "x.toml:6: composer.bottom: error parsing regexp"},
-		"a place that is none":     {`where = "composer"`, `where = "middle"`, `x.toml:11: "composer": "middle" is no part of a screen`},
-		"a colour that is none":    {`pattern = ".*"`, `colour = "pink", pattern = ".*"`, `x.toml:11: "composer": a colour is one of [red green blue], not "pink"`},
-		"a rule without condition": {`when = [{ where = "composer", pattern = ".*" }]`, "when = []", `"composer" needs at least one condition`},
-		"a rule without name":      {`name = "composer"`, `name = ""`, "x.toml:8: a rule needs a name"},
-		"no composer":              {`bottom = "^-+$"`, "", "x.toml:5: composer.bottom is missing"},
-		"a mode that is none":      {"[keys]", "[launch.permission]\nsometimes = \"s\"\n[keys]", `x.toml:4: launch.permission: "sometimes"`},
-		"a template that is not":   {"[keys]", "[[launch.part]]\nargs = [\"{{.X\"]\n[keys]", "x.toml:4: "},
-		"a dialog without title":   {"[[rule]]", "[[dialog]]\nname = \"d\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]", `dialog "d" needs a title`},
-		"a dialog without select":  {"[[rule]]", "[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]", `select must be digit, arrows, row or keys, not ""`},
+		"a place that is none": {`where = "composer"`, `where = "middle"`,
+			`x.toml:11: "composer": "middle" is no part of a screen`},
+		"a colour that is none": {`pattern = ".*"`, `colour = "pink", pattern = ".*"`,
+			`x.toml:11: "composer": a colour is one of [red green blue], not "pink"`},
+		"a rule without condition": {`when = [{ where = "composer", pattern = ".*" }]`, "when = []",
+			`"composer" needs at least one condition`},
+		"a rule without name": {`name = "composer"`, `name = ""`, "x.toml:8: a rule needs a name"},
+		"no composer":         {`bottom = "^-+$"`, "", "x.toml:5: composer.bottom is missing"},
+		"a mode that is none": {"[keys]", "[launch.permission]\nsometimes = \"s\"\n[keys]",
+			`x.toml:4: launch.permission: "sometimes"`},
+		"a template that is not": {"[keys]", "[[launch.part]]\nargs = [\"{{.X\"]\n[keys]", "x.toml:4: "},
+		"a dialog without title": {"[[rule]]",
+			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
+			`dialog "d" needs a title`},
+		"a dialog without select": {"[[rule]]",
+			"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
+			`select must be digit, arrows, row or keys, not ""`},
 	} {
 		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
-		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.toml:") {
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "x.toml:") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -83,7 +92,8 @@ func TestTheComposerIsFoundWhereItIs(t *testing.T) {
 	if err == nil {
 		t.Fatalf("an unknown table is no error: %+v", spec)
 	}
-	boxed, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "top = \"^-+$\"\nstrip = \"^  \"\nempty = \"^Try .*\"\nfirst =", 1)))
+	boxed, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =",
+		"top = \"^-+$\"\nstrip = \"^  \"\nempty = \"^Try .*\"\nfirst =", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

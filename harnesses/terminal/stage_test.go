@@ -30,16 +30,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds every wait of these tests; they end when the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
 const patience = 60 * time.Second
 
-// stage is a program under a real holder that writes what the test wants, and
-// keeps what it is typed.
+// stage is a program under a real holder. The program prints what the test wants and
+// keeps what is typed.
 type stage struct {
 	t      *testing.T
 	h      *Harness
 	dir    string
-	pipe   *os.File // what is written here the program prints
+	pipe   *os.File // the program prints what is written here
 	typed  string   // file with what was typed
 	said   []byte
 	handle coleo.Handle
@@ -66,7 +66,7 @@ func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 	return setStageOf(t, stageSpec, cols, rows, keep)
 }
 
-// setStageOf is setStage by a description of the test's own.
+// setStageOf is setStage with a Spec of the test's own.
 func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
 	spec, err := ParseSpec("stage.toml", []byte(described))
@@ -84,7 +84,8 @@ func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*st
 		t.Fatal(err)
 	}
 	s, err := st.h.Spawn(t.Context(), coleo.SpawnConfig{
-		Arm: filepath.Base(filepath.Dir(st.dir)) + filepath.Base(st.dir), Generation: 1, Nonce: "n1", Dir: filepath.Join(st.dir, "hold"),
+		Arm: filepath.Base(filepath.Dir(st.dir)) + filepath.Base(st.dir), Generation: 1, Nonce: "n1",
+		Dir:     filepath.Join(st.dir, "hold"),
 		Workdir: st.dir, Binary: program, Environ: os.Environ(), Cols: cols, Rows: rows, Keep: keep,
 	})
 	if err != nil {
@@ -106,7 +107,7 @@ func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*st
 	return st, s.(*session)
 }
 
-// say has the program print data, and returns when the session has read it.
+// say makes the program print data, and returns when the session has read it.
 func (st *stage) say(s *session, data []byte) {
 	st.t.Helper()
 	if _, err := st.pipe.Write(data); err != nil {
@@ -158,8 +159,8 @@ func (st *stage) attach() *session {
 	return s.(*session)
 }
 
-// same fails unless the session's screen is, to the last cell and mode, what a
-// screen shows that has read everything.
+// same fails unless the session's screen equals, to the last cell and mode, a screen that
+// has read everything.
 func (st *stage) same(s *session, what string, want *pty.Core) {
 	st.t.Helper()
 	st.await(what, func() bool { return position(s) == int64(len(st.said)) })
@@ -173,7 +174,7 @@ func (st *stage) same(s *session, what string, want *pty.Core) {
 	}
 }
 
-// whole is a screen that has read everything.
+// whole returns a screen that has read everything.
 func (st *stage) whole(cols, rows int) *pty.Core {
 	c := pty.New(cols, rows)
 	_, _ = c.Write(st.said)
@@ -182,7 +183,7 @@ func (st *stage) whole(cols, rows int) *pty.Core {
 	return c
 }
 
-// differ says where two screens differ, "" when they do not.
+// differ describes where two screens differ, "" when they do not.
 func differ(got, want *pty.Core) string {
 	g, w := got.View(), want.View()
 	if fmt.Sprint(g) != fmt.Sprint(w) {
@@ -201,16 +202,16 @@ func differ(got, want *pty.Core) string {
 	return ""
 }
 
-// recorded is how much of traffic is a recording, in bytes. A session looks at
-// every frame of it, which takes its time.
+// recorded is how many bytes of traffic are a recording. A session looks at every frame
+// of it, which takes time.
 const recorded = 500_000
 
-// traffic is so many bytes of output: plain lines, and the last of it a
-// recording, again and again, cut wherever it is.
+// traffic returns a number of bytes of output: plain lines, and at the end a recording,
+// repeated and cut anywhere.
 func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
 	t.Helper()
 	cast := castFrom(t, "testdata/recordings/"+name+".cast.gz")
-	unseen := "" // with the race detector a line takes long, and text that is not shown less so
+	unseen := "" // with the race detector a line takes long; text that is not shown takes less
 	if raced {
 		unseen = "\x1b_" + strings.Repeat("x", 1000) + "\x1b\\"
 	}

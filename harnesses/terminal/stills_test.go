@@ -8,7 +8,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// Pictures that were read wrongly once, as they were seen.
+// Pictures that were once read wrongly, as they were seen.
 func TestPicturesThatWereMisreadOnce(t *testing.T) {
 	t.Parallel()
 	half := strings.Repeat("▄", 80) + "\n >   Type your message or @path/to/file\n" + strings.Repeat("▀", 80)
@@ -17,19 +17,24 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 		want             coleo.State
 	}{
 		"Gemini CLI keeps a prompt until it is ready": {"gemini",
-			"  Queued (press ↑ to edit):\n    say something\n\n" + strings.Repeat(" ", 60) + "? for shortcuts\n" + strings.Repeat("─", 80) + "\n Shift+Tab to accept edits\n" + half + "\n workspace (/directory)\n",
+			"  Queued (press ↑ to edit):\n    say something\n\n" + strings.Repeat(" ", 60) + "? for shortcuts\n" +
+				strings.Repeat("─", 80) + "\n Shift+Tab to accept edits\n" + half + "\n workspace (/directory)\n",
 			coleo.Processing},
 		"and is idle without one": {"gemini",
-			"✦ something\n\n" + strings.Repeat(" ", 60) + "? for shortcuts\n" + strings.Repeat("─", 80) + "\n Shift+Tab to accept edits\n" + half + "\n workspace (/directory)\n",
+			"✦ something\n\n" + strings.Repeat(" ", 60) + "? for shortcuts\n" + strings.Repeat("─", 80) +
+				"\n Shift+Tab to accept edits\n" + half + "\n workspace (/directory)\n",
 			coleo.Idle},
 		"OpenCode's footer wraps in columns": {"opencode",
-			"  ┃\n  ┃  Build · mock-1 Endpoint\n  ╹" + strings.Repeat("▀", 60) + "\n   ~/a-long-folder     8.1K (6%) · $0.02ctrl+p\n   name                                commands\n",
+			"  ┃\n  ┃  Build · mock-1 Endpoint\n  ╹" + strings.Repeat("▀", 60) +
+				"\n   ~/a-long-folder     8.1K (6%) · $0.02ctrl+p\n   name                                commands\n",
 			coleo.Idle},
 		"also while it works": {"opencode",
-			"  ┃\n  ┃  Build · mock-1 Endpoint\n  ╹" + strings.Repeat("▀", 60) + "\n   ■⬝⬝⬝⬝⬝⬝⬝  esc       8.1K (6%) · $0.02ctrl+p\n             interrupt                 commands\n",
+			"  ┃\n  ┃  Build · mock-1 Endpoint\n  ╹" + strings.Repeat("▀", 60) +
+				"\n   ■⬝⬝⬝⬝⬝⬝⬝  esc       8.1K (6%) · $0.02ctrl+p\n             interrupt                 commands\n",
 			coleo.Processing},
 		"half a repaint of OpenCode is no dialog": {"opencode",
-			"  ┃\n  ┃\n  ┃\n  ┃  Build · mock-1\n  ╹" + strings.Repeat("▀", 60) + "\n   ■⬝⬝⬝⬝⬝⬝⬝  esc interrupt     ctrl+p commands\n",
+			"  ┃\n  ┃\n  ┃\n  ┃  Build · mock-1\n  ╹" + strings.Repeat("▀", 60) +
+				"\n   ■⬝⬝⬝⬝⬝⬝⬝  esc interrupt     ctrl+p commands\n",
 			coleo.Processing},
 		"OpenCode's folder is drawn over its composer's edge at 40x15": {"opencode",
 			"  ┃\n  ┃  Ask anything… \"What is the\n  ┃  tech stack of this project?\"\n  ┃\n  ┃  Build · mock-1 Coleo endpoint\n" +
@@ -45,7 +50,8 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 			t.Fatalf("%s: the picture is none", name)
 		}
 		r := harness(t, c.harness).Read(screen)
-		if r.State != c.want || c.want == coleo.WaitingApproval && (r.Dialog.Kind != coleo.DialogQuestion || len(r.Dialog.Options) != 3) {
+		if r.State != c.want || c.want == coleo.WaitingApproval &&
+			(r.Dialog.Kind != coleo.DialogQuestion || len(r.Dialog.Options) != 3) {
 			t.Errorf("%s: read %s by rule %q, dialog %+v, want %s", name, r.State, r.Rule, r.Dialog, c.want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// The bar of reading: so many streams at the pace at which they were recorded
-// take so much of one core, in thousandths.
+// The bar for reading: this many streams, at the pace of their recording, may take this
+// much of one core, in thousandths.
 const (
 	streams       = 200
 	streamsBar    = 500
@@ -20,9 +20,9 @@ const (
 	streamsRuns   = 3
 )
 
-// BenchmarkStreams feeds readers by a recording of Gemini CLI at its own pace,
-// each from another moment on: a spinner turns ten times a second while text
-// grows and dialogs come and go.
+// BenchmarkStreams feeds readers with a recording of Gemini CLI at its own pace, each
+// from another moment on. In it a spinner turns ten times a second while text grows and
+// dialogs come and go.
 func BenchmarkStreams(b *testing.B) {
 	spec := builtinSpec(b, "gemini-0.61.0")
 	cast := castFrom(b, "testdata/recordings/gemini-0.61.0/scen-a.cast.gz")
@@ -51,7 +51,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 }
 
-// startAt plays a recording up to a moment and returns the events behind it.
+// startAt plays a recording up to a moment and returns the events after it.
 func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEvent {
 	for i, e := range events {
 		if e.At >= at {
@@ -63,8 +63,8 @@ func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEven
 	return nil
 }
 
-// stream plays events at their pace for so long, looking when the reader wants
-// to look, and returns those that are left.
+// stream plays events at their pace for a time, with the looks that the reader wants, and
+// returns the remaining events.
 func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEvent {
 	if len(events) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEv
 	return events
 }
 
-// processTime is the CPU time of this process, user and system.
+// processTime returns the CPU time of this process, user and system.
 func processTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

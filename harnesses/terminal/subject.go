@@ -10,13 +10,12 @@ import (
 	"coleo.dev"
 )
 
-// maxSubject bounds a subject that is taken from a hook, in bytes: more nobody
-// reads in a dialog. Beyond it the screen's own stays, marked as cut off.
+// maxSubject bounds a subject that is taken from a hook, in bytes. Nobody reads a longer
+// one in a dialog. Beyond the bound the screen's own subject stays, marked as cut off.
 const maxSubject = 16 << 10
 
-// complete takes the subject of a dialog that the screen cuts off from the
-// tool's input as the hook reported it, where the rows that are shown are part
-// of that.
+// complete replaces a subject that the screen cuts off. It takes the tool's input as the
+// hook reported it, if the rows on the screen are part of that input.
 func (r *reader) complete(v *verdict) {
 	if !v.dialog.Truncated || v.dialog.Kind != coleo.DialogPermission {
 		return
@@ -33,9 +32,9 @@ func (r *reader) complete(v *verdict) {
 	}
 }
 
-// showsPartOf tells whether the rows of a dialog are a part of a tool's input.
-// Of rows that show changes those alone count, what goes and what comes each in
-// order: what stays is not in the input.
+// showsPartOf reports whether the rows of a dialog are a part of a tool's input. If the
+// rows show changes, only the changed rows count: the removed rows and the added rows
+// must each stand in the input in order. Unchanged rows are not in the input.
 func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	input = squeeze(input)
 	var all strings.Builder
@@ -62,7 +61,7 @@ func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	return true
 }
 
-// inOrder tells whether texts stand in another one, one behind the other.
+// inOrder reports whether texts stand in another text, one after the other.
 func inOrder(texts []string, in string) bool {
 	for _, text := range texts {
 		i := strings.Index(in, text)
@@ -81,8 +80,8 @@ func (d *DialogRule) withoutGutter(row string) string {
 	return d.gutter.ReplaceAllString(row, "")
 }
 
-// subject says what a tool is to do: for people, with the names of its inputs,
-// and the values alone, in order.
+// subject returns what a tool is about to do. text is for people, with the names of the
+// tool's inputs; values holds the values alone, in order.
 func (c call) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(brief(c.tool))
@@ -98,8 +97,8 @@ func (c call) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// harmless is a text of several lines without what would do something to the
-// terminal it is shown on.
+// harmless returns a text of several lines without the characters that would act on the
+// terminal that shows it.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -110,8 +109,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// eachLeaf calls take with each value of a JSON document that holds no others,
-// in order, and with the name that it goes by.
+// eachLeaf calls take with each value of a JSON document that is neither a list nor an
+// object, in order, and with the value's name.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()

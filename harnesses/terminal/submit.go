@@ -8,21 +8,21 @@ import (
 	"coleo.dev"
 )
 
-// submission is a prompt behind its submit key, and what was seen before that.
+// submission is a prompt whose submit key was pressed, and what was seen before that.
 type submission struct {
 	text     string
 	at       time.Time
 	rows     int  // of the composer
-	busy     bool // the agent CLI was at work
-	worked   int  // how often it had been seen to be
+	busy     bool // the agent CLI was working
+	worked   int  // number of looks that had seen it working
 	echoed   int  // how often the transcript showed the prompt
-	queued   bool // the key that was pressed was the one for prompts at work
-	reported bool // its hook has told of it
+	queued   bool // the key that was pressed queues prompts
+	reported bool // its hook has reported the prompt
 }
 
-// submit presses the submit key on a composer that holds the text, and waits
-// for proof that the agent CLI took it. It presses twice only where the first is
-// seen to have been ignored: see there.
+// submit presses the submit key on a composer that holds the text, and waits for proof
+// that the agent CLI took it. It presses the key a second time only when the first one
+// was seen to be ignored: see ignored.
 func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
 	r := coleo.Receipt{ID: newUUID(), Time: time.Now(), Text: text}
 	was := &submission{text: text, at: r.Time}
@@ -62,13 +62,13 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	return r, nil
 }
 
-// errTurned says that it must be chosen anew whether, and by which key, to submit.
+// errTurned makes pressSubmit choose again whether to submit, and by which key.
 var errTurned = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key while a check holds. A dialog is there before it
-// is drawn, and would be answered by that key: while the agent CLI is at work it is the
-// one that queues, where the harness has such a key, and when its hook has just told of
-// a tool, whether that brings a dialog is waited for.
+// pressSubmit presses the submit key while a check passes. A dialog is open before it is
+// drawn, and that key would answer it. So while the agent CLI works, pressSubmit uses the
+// key that queues, where the harness has one. When the hook has just reported a tool, it
+// waits to see whether that tool opens a dialog.
 func (s *session) pressSubmit(ctx context.Context, was *submission, still check) error {
 	for {
 		s.await(ctx, toolAsks, func() bool { return !s.reports.mayAsk(time.Now()) })
@@ -85,7 +85,8 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 				return errTurned
 			}
 			if was.queued && f.composer != nil && s.rules().Composer.folds(f.composer.text) {
-				return coleo.Errorf(coleo.EBusy, "%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, or interrupt it; the prompt was not submitted", s.rules().Title)
+				return coleo.Errorf(coleo.EBusy,
+					"%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, or interrupt it; the prompt was not submitted", s.rules().Title)
 			}
 			return still(f, v)
 		})
@@ -95,14 +96,15 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 	}
 }
 
-// safelyQueues tells whether a prompt that is queued at work answers no dialog which is
-// there and not drawn yet, as far as Coleo can know: where the harness relies on the
-// hook to tell of tools first, that one has been heard. The caller holds mu.
+// safelyQueues reports whether a prompt submitted during work cannot answer a dialog that
+// is not drawn yet, as far as Coleo can know. It cannot where a key of its own queues
+// prompts, or where the hook does not report tools before their dialogs. Otherwise the
+// hook must have reported something before. The caller holds mu.
 func (s *session) safelyQueues() bool {
 	return s.rules().Keys.Queue != "" || !s.rules().Hook.foretells() || s.reports.seen()
 }
 
-// pressIf types keys one by one while a check holds.
+// pressIf types keys one by one while a check passes.
 func (s *session) pressIf(ctx context.Context, names string, ok check) error {
 	keys, err := keySequence(names)
 	if err != nil {
@@ -116,8 +118,8 @@ func (s *session) pressIf(ctx context.Context, names string, ok check) error {
 	return nil
 }
 
-// maySubmit is the check before submit: the composer holds the text, or is taller
-// than the screen and ends with it.
+// maySubmit is the check before submit. It passes when the composer holds the text, or is
+// taller than the screen and ends with it.
 func (s *session) maySubmit(f *frame, v verdict, text string, also check) error {
 	tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
 	if err := s.mayPrompt(f, v); err != nil && !tall {
@@ -132,8 +134,9 @@ func (s *session) maySubmit(f *frame, v verdict, text string, also check) error 
 	return nil
 }
 
-// awaitTaken waits for proof that the agent CLI has taken a prompt, no longer than
-// until a dialog stands that proves nothing: that is for its user to answer.
+// awaitTaken waits for proof that the agent CLI has taken a prompt, and reports whether
+// there is proof. It stops waiting when a dialog opens that proves nothing: the user must
+// answer that dialog.
 func (s *session) awaitTaken(ctx context.Context, was *submission) bool {
 	proven := false
 	settled := func() bool {
@@ -147,23 +150,26 @@ func (s *session) awaitTaken(ctx context.Context, was *submission) bool {
 	return proven || was.reported
 }
 
-// asks tells whether a dialog stands. The caller holds mu.
+// asks reports whether a dialog is open. The caller holds mu.
 func (s *session) asks() bool { return s.reading.Dialog != nil && s.verdict.dialog != nil }
 
-// taken tells whether the agent CLI is seen to have taken a prompt: it has begun,
-// and has let go of the text. The caller holds mu.
+// taken reports whether the agent CLI has visibly taken a prompt: it has begun, and the
+// composer no longer holds the text. The caller holds mu.
 func (s *session) taken(was *submission) bool {
 	was.reported = s.reports.turn(was.text, was.at) != nil
 	begun := was.reported || s.worked > was.worked || s.frame.echoes(was.text) || s.echoedSince(was.text, was.echoed)
 	return begun && s.letGo(was)
 }
 
-// letGo tells whether the composer no longer holds a prompt. A picture without a
-// composer may be half drawn, or a dialog that came before the prompt was read: it
-// counts only for work that nothing but this prompt can have brought about, or in
-// a dialog once the hook has told of the prompt. At work a composer counts only when it
-// is empty: one with another text may be a box of the transcript that looks like it,
-// where a dialog is about to take its place (Gemini CLI 0.61.0). The caller holds mu.
+// letGo reports whether the composer no longer holds a prompt.
+//
+// A picture without a composer may be half drawn. It may also show a dialog that came
+// before the prompt was read. So it counts only for work that nothing but this prompt can
+// have caused, or in a dialog once the hook has reported the prompt.
+//
+// During work a composer counts only when it is empty. One with another text may be a box
+// of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box while
+// a dialog is about to take the composer's place. The caller holds mu.
 func (s *session) letGo(was *submission) bool {
 	dialog := s.verdict.dialog
 	switch {
@@ -176,8 +182,8 @@ func (s *session) letGo(was *submission) bool {
 	}
 }
 
-// submitted makes the session read processing until the screen shows what
-// became of the prompt.
+// submitted makes the session read processing until the screen shows what became of the
+// prompt.
 func (s *session) submitted() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

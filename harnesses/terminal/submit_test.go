@@ -12,8 +12,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// submitSpec is a program that shows no composer while it works or asks.
-// Its hook tells of tools.
+// submitSpec is a program that shows no composer while it works or asks. Its hook reports
+// tools.
 var submitSpec = strings.Replace(deliverSpec, "[[rule]]\n", `[capabilities]
 queue = true
 [hook]
@@ -49,15 +49,15 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 [[rule]]
 `, 1)
 
-// hears has a session hear of an event from its program's hook.
+// hears makes a session read an event from its program's hook.
 func hears(s *session, event string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
 }
 
-// What the program shows behind submit, in place of its composer, proves that it has
-// taken the prompt only where nothing else can have brought that about.
+// After submit the program may show another picture in place of its composer. That proves
+// that it took the prompt only where nothing else can have caused it.
 func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	t.Parallel()
 	const gone, busy = "\r\x1b[A\x1b[J", "working\r\n"
@@ -67,13 +67,14 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	}{
 		"nothing":                               {"", gone, ""},
 		"its own word, and the text half drawn": {"", gone + "\x1b]7501;state=working\x07> do it", ""},
-		"its own word, and the composer":        {"", "\x1b]7501;state=working\x07" + redrawn("", "type"), coleo.ProofStarted},
-		"work":                                  {"", gone + "working", coleo.ProofStarted},
-		"a permission":                          {"", gone + "run it?", coleo.ProofStarted},
-		"an update":                             {"", gone + "install it?", ""},
-		"work, busy before":                     {busy, gone + "working", ""},
-		"a permission, busy before":             {busy, gone + "run it?", ""},
-		"an empty composer, busy before":        {busy, redrawn("working\n", "type"), coleo.ProofQueued},
+		"its own word, and the composer": {"", "\x1b]7501;state=working\x07" + redrawn("", "type"),
+			coleo.ProofStarted},
+		"work":                           {"", gone + "working", coleo.ProofStarted},
+		"a permission":                   {"", gone + "run it?", coleo.ProofStarted},
+		"an update":                      {"", gone + "install it?", ""},
+		"work, busy before":              {busy, gone + "working", ""},
+		"a permission, busy before":      {busy, gone + "run it?", ""},
+		"an empty composer, busy before": {busy, redrawn("working\n", "type"), coleo.ProofQueued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,8 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// findTitle reads the title and returns its first and its last row, -1 without
-// one.
+// findTitle reads the title and returns its first and its last row, -1 without a title.
 func (d *DialogRule) findTitle(w wrapped, out *coleo.Dialog) (first, last int) {
 	if d.Block {
 		return d.findBlock(w, out)
@@ -51,8 +50,8 @@ func (d *DialogRule) findBlock(w wrapped, out *coleo.Dialog) (first, last int) {
 	return at, max(at, above-1)
 }
 
-// findHeading reads the first row below the top, of which there may be several
-// on the screen: the lowest counts.
+// findHeading reads the first row below the top. If several tops are on the screen, the
+// lowest counts.
 func (d *DialogRule) findHeading(w wrapped, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {
@@ -69,8 +68,8 @@ func (d *DialogRule) findHeading(w wrapped, out *coleo.Dialog) (first, last int)
 
 func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
 
-// firstOption returns the row of the lowest option that is number 1; of the
-// highest one above its list's end where that is out of sight, and 0 without any.
+// firstOption returns the row of the lowest option with number 1. If that one is out of
+// sight, it returns the row of the highest option, and 0 without any option.
 func (d *DialogRule) firstOption(rows []string) int {
 	number, highest := d.option.SubexpIndex("number"), 0
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -83,7 +82,7 @@ func (d *DialogRule) firstOption(rows []string) int {
 	return highest
 }
 
-// chooseFrom reads options that stand behind the title.
+// chooseFrom reads options that are after the title.
 func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 	if d.choice == nil {
 		return
@@ -100,8 +99,8 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 	}
 }
 
-// parseOptions reads the options below the title and returns the row at which
-// they, or the dialog, end, and the numbers that stand before them.
+// parseOptions reads the options below the title. It returns the row at which the
+// options, or the dialog, end, and the numbers of the options.
 func (d *DialogRule) parseOptions(w wrapped, title int, out *coleo.Dialog) (end int, numbers []string) {
 	rows := w.rows
 	first := len(rows)
@@ -128,8 +127,8 @@ func (d *DialogRule) parseOptions(w wrapped, title int, out *coleo.Dialog) (end 
 	return first, numbers
 }
 
-// label is the text of an option, with the rows below it over which it goes on:
-// those are indented more than the option.
+// label returns the text of an option with its continuation rows, which are indented more
+// than the option.
 func (d *DialogRule) label(w wrapped, at int, text string) string {
 	for i := at; i-at < wrapRows && w.goesOn(i); i++ {
 		next := w.rows[i+1]

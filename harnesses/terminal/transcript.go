@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// EachEntry reads a transcript of JSON lines and calls take with each entry. A
-// line that is not of that form is left out, and so is one that is still being
-// written: it has no end yet.
+// EachEntry reads a transcript of JSON lines and calls take with each entry. It skips
+// lines that are not JSON of type T, and a last line without a line end, which is still
+// being written. It returns an error only when the file cannot be opened.
 func EachEntry[T any](path string, take func(T)) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// Transcript describes the file of JSON lines in which an agent CLI keeps a
-// conversation, where answers are whole. A key names a value inside an entry by
-// its keys joined with dots; lists on the way are gone through.
+// Transcript describes the file of JSON lines in which an agent CLI keeps a conversation.
+// Answers in it are complete. A key names a value inside an entry by the keys on the way
+// to it, joined with dots. Lists on the way are searched element by element.
 type Transcript struct {
 	File    string `toml:"file"`    // glob below HOME; {id} stands for the conversation
-	Prompt  string `toml:"prompt"`  // key=value of an entry of the user's: an answer stands behind the last
-	Answer  string `toml:"answer"`  // key=value of an entry of the model's: the last one with text counts
-	Text    string `toml:"text"`    // key of its text
-	Without string `toml:"without"` // key beside the text that leaves it out where it is true: thoughts
+	Prompt  string `toml:"prompt"`  // key=value of an entry of the user's; the answer is after the last one
+	Answer  string `toml:"answer"`  // key=value of an entry of the model's; the last one with text counts
+	Text    string `toml:"text"`    // key of the entry's text
+	Without string `toml:"without"` // key beside the text; where it is true the text is left out: thoughts
 }
 
 func (c *compiler) transcript(t *Transcript) {
@@ -37,8 +37,8 @@ func (c *compiler) transcript(t *Transcript) {
 	c.required("transcript.text", t.Text)
 }
 
-// answer returns what the model said last behind a prompt, if that is the last
-// prompt; no text where the transcript does not hold it yet.
+// answer returns the model's last text after a prompt, if that prompt is the last one.
+// The text is empty while the transcript does not hold it.
 func (t *Transcript) answer(f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := t.find(f)
 	if err != nil || path == "" {
@@ -64,8 +64,8 @@ func (t *Transcript) answer(f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	return coleo.Answer{Text: strings.Trim(last, "\n "), Source: "transcript"}, err
 }
 
-// find returns the conversation's transcript, the last by name where there are
-// more, "" where there is none.
+// find returns the path of the conversation's transcript: the last by name if there are
+// several, "" if there is none.
 func (t *Transcript) find(f Facts) (string, error) {
 	if f.Conversation == "" && strings.Contains(t.File, "{id}") {
 		return "", nil
@@ -77,7 +77,7 @@ func (t *Transcript) find(f Facts) (string, error) {
 	return slices.Max(append(found, "")), nil
 }
 
-// texts are the strings at a key of an entry.
+// texts returns the strings at a key of an entry.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -88,7 +88,7 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair tells whether an entry has a value at a key.
+// holdsPair reports whether an entry has a value at a key. pair is key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
@@ -103,7 +103,7 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk calls take with each value at a key, and with the object that it is in.
+// walk calls take with each value at a key, and with the object that holds it.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

@@ -15,13 +15,13 @@ import (
 	"coleo.dev"
 )
 
-// Trust is the file of the user's in which the agent CLI keeps which folders are
-// trusted, where it takes that neither by argv nor by environment. It is edited
-// for --trust-workdir alone.
+// Trust describes the user's file in which the agent CLI keeps its trusted folders. It is
+// for agent CLIs that take them neither by argv nor by environment. The file is edited
+// only with --trust-workdir.
 type Trust struct {
 	File      string   `toml:"file"`       // JSON, below HOME
-	FolderEnv string   `toml:"folder_env"` // variable with another folder for it
-	Path      []string `toml:"path"`       // keys down to what says so; templates as in a Part
+	FolderEnv string   `toml:"folder_env"` // variable with another folder for the file
+	Path      []string `toml:"path"`       // keys down to the value; templates as in a Part
 }
 
 func (c *compiler) trust(t *Trust) {
@@ -33,8 +33,8 @@ func (c *compiler) trust(t *Trust) {
 	}
 }
 
-// give writes into the user's file that the work folder is trusted. The file is
-// replaced at once, and the rest of it stays as it was, byte for byte.
+// give writes into the user's file that the work folder is trusted. It replaces the file
+// atomically and leaves its other bytes unchanged.
 func (t *Trust) give(c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
@@ -57,10 +57,10 @@ func (t *Trust) give(c *coleo.SpawnConfig, facts launchFacts) error {
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted makes the value below those keys of a JSON file true.
+// trusted sets the value at those keys of a JSON file to true.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // a link stays one
+		path = real // a link stays a link
 	}
 	mode := fs.FileMode(0o600)
 	raw, err := os.ReadFile(path)
@@ -74,7 +74,8 @@ func trusted(path string, keys []string) error {
 	}
 	var object map[string]any
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return coleo.Errorf(coleo.EInvalid, "trust the work folder: %s is not what it should be and is left alone (%v)", path, err)
+		return coleo.Errorf(coleo.EInvalid, "trust the work folder: %s is not what it should be and is left alone (%v)",
+			path, err)
 	}
 	changed, err := sjson.SetBytes(raw, jsonPath(keys), true)
 	if err != nil {
@@ -86,8 +87,8 @@ func trusted(path string, keys []string) error {
 	return replace(path, changed, mode)
 }
 
-// jsonPath spells keys as sjson has them: everything but letters and digits is
-// taken as it is.
+// jsonPath returns keys as a path for sjson. It escapes everything but letters and
+// digits.
 func jsonPath(keys []string) string {
 	var b strings.Builder
 	for i, key := range keys {
@@ -104,7 +105,7 @@ func jsonPath(keys []string) string {
 	return b.String()
 }
 
-// replace puts a file into the place of another one, whole or not at all.
+// replace replaces a file, whole or not at all.
 func replace(path string, content []byte, mode fs.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".coleo-*")
 	if err != nil {

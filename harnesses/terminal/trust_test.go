@@ -18,7 +18,8 @@ func TestTrustChangesOneValueOfTheUsersFile(t *testing.T) {
 		"empty":       "{}",
 		"missing":     "",
 	} {
-		for _, workdir := range []string{"/tmp/a b", `/tmp/it's "so".d/x:1#@*?|!{}[]()=<>%`, "/tmp/ü/日本/🙂", "/a.b/c", `/back\slash`} {
+		for _, workdir := range []string{"/tmp/a b", `/tmp/it's "so".d/x:1#@*?|!{}[]()=<>%`, "/tmp/ü/日本/🙂",
+			"/a.b/c", `/back\slash`} {
 			path := filepath.Join(t.TempDir(), "file.json")
 			if before != "" {
 				if err := os.WriteFile(path, []byte(before), 0o640); err != nil {

@@ -6,10 +6,13 @@ import (
 	"coleo.dev"
 )
 
-// Usage returns what the conversation has taken so far.
+// Usage returns what the conversation has used so far. The error is EUnsupported where
+// the agent CLI keeps no readable account of its tokens. Usage also returns the errors of
+// Hooks.Usage.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 	if !s.rules().Capabilities.Usage || s.h.hooks.Usage == nil {
-		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read", s.rules().Title)
+		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read",
+			s.rules().Title)
 	}
 	u, err := s.h.hooks.Usage(ctx, s.factsNow())
 	if u.Source == "" {

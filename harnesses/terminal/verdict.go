@@ -9,23 +9,23 @@ import (
 	"coleo.dev"
 )
 
-// verdict is what the screen rules say of one picture.
+// verdict is the result of the screen rules for one picture.
 type verdict struct {
 	state  coleo.State // "" when no rule knows the picture
 	rule   string
 	detail string
-	rows   []string // that the rule looked at
+	rows   []string // the rows that the rule looked at
 	dialog *coleo.Dialog
-	by     *DialogRule // who recognised the dialog
-	late   bool        // the rule says nothing of an agent CLI that still starts
-	shown  []string    // of a dialog whose subject is cut off: the rows that there are
-	number []string    // of each of its options, as it stands there; none where they have none
+	by     *DialogRule // the rule that recognised the dialog
+	late   bool        // the rule does not count while the agent CLI is still starting
+	shown  []string    // the visible rows of a subject that is cut off
+	number []string    // the numbers of the options as shown; none where they have none
 
-	draft   bool // the dialog does not say yet what it is about
-	partial bool // it shows no title or no options, and its rule knows where those stand
+	draft   bool // the dialog's subject is not drawn yet
+	partial bool // it shows no title or no options, though its rule has them
 }
 
-// read applies dialogs, then rules. It is pure: one picture, one verdict.
+// read applies dialogs, then rules. It is a pure function of the picture.
 func (s *Spec) read(f *frame) verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
@@ -47,9 +47,9 @@ func (s *Spec) read(f *frame) verdict {
 	return verdict{}
 }
 
-// parse takes the dialog on a picture apart. What it cannot find stays empty:
-// the dialog is there all the same. Of a subject that the screen cuts off it
-// returns the rows that there are, and of its options the numbers.
+// parse reads the parts of the dialog on a picture. Parts that it cannot find stay empty;
+// the dialog counts all the same. If the screen cuts the subject off, shown holds the
+// visible rows. numbers holds the numbers of the options.
 func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown, numbers []string) {
 	rows := make([]string, len(f.rows))
 	for i, row := range f.rows {
@@ -65,7 +65,7 @@ func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown, numbers []string
 	w := wrapped{rows, f.rows, f.screen.Cols}
 	at, last := d.findTitle(w, out)
 	if at < 0 {
-		out.Truncated = d.Subject != "" // what it is about is out of sight
+		out.Truncated = d.Subject != "" // its subject is out of sight
 		return out, nil, nil
 	}
 	behind, numbers := d.parseOptions(w, last, out)
@@ -85,8 +85,8 @@ func (d *DialogRule) parse(f *frame) (out *coleo.Dialog, shown, numbers []string
 	return out, nil, numbers
 }
 
-// findTop returns the first row of the subject above a title, and whether the
-// dialog goes on above the screen.
+// findTop returns the first row of the subject above a title, and whether the dialog
+// continues above the screen.
 func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	if d.top == nil {
 		return max(0, title-1), false
@@ -99,17 +99,19 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	return 0, true
 }
 
-// cutsOff tells whether the agent CLI shows that there is more of the subject
-// than the rows that it has.
+// cutsOff reports whether the agent CLI shows that the subject has more rows than those
+// shown.
 func (d *DialogRule) cutsOff(f *frame, shown []string) bool {
 	if len(d.Cut) > 0 {
 		ok, _, _ := f.matchAll(d.Cut)
 		return ok
 	}
-	return slices.ContainsFunc(shown, func(row string) bool { return strings.HasSuffix(strings.TrimRight(row, frames), "…") })
+	return slices.ContainsFunc(shown, func(row string) bool {
+		return strings.HasSuffix(strings.TrimRight(row, frames), "…")
+	})
 }
 
-// isDraft tells whether the agent CLI has yet to draw what the dialog is about.
+// isDraft reports whether the dialog's subject is not drawn yet.
 func (d *DialogRule) isDraft(f *frame) bool {
 	if len(d.Draft) == 0 {
 		return false
@@ -118,8 +120,8 @@ func (d *DialogRule) isDraft(f *frame) bool {
 	return ok
 }
 
-// lacks tells whether a dialog shows no title or no options where such a one has
-// them: it may be half drawn.
+// lacks reports whether a dialog shows no title or no options although its rule has them.
+// It may be half drawn.
 func (d *DialogRule) lacks(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
 }
@@ -127,7 +129,7 @@ func (d *DialogRule) lacks(shown *coleo.Dialog) bool {
 // frames are the characters of rows that only draw a box or a scroll bar.
 const frames = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
 
-// block joins rows to a text without indent and without rows that say nothing.
+// block joins rows to a text, without indents and without rows that only draw frames.
 func block(rows []string) string {
 	var out []string
 	for _, row := range rows {
@@ -138,9 +140,9 @@ func block(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// saying names a dialog by what it says. Together with the number of its
-// appearance it is the dialog's fingerprint. Which option is marked does not
-// count: moving the mark does not make it another dialog.
+// saying returns a hash of a dialog's content. With the number of its appearance it is
+// the dialog's fingerprint. The marked option is not part of it: moving the mark does not
+// make another dialog.
 func saying(d *coleo.Dialog) string {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...), "\x00")))
 	return hex.EncodeToString(sum[:6])

@@ -10,40 +10,40 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict what a witness claims
-	// before the claim no longer counts: longer than any redraw, shorter than
-	// patience. So long, too, must a claim of work have held before it says more
-	// of an agent CLI that starts than its screen does.
+	// lapseAfter is how long the screen must contradict a witness's claim before the
+	// claim no longer counts. It is longer than any redraw and shorter than people wait.
+	// While an agent CLI starts, a claim of work must also hold this long before it
+	// counts.
 	lapseAfter = 3 * time.Second
-	// disagreeAfter is how long they must disagree before it is told of.
+	// disagreeAfter is how long they must disagree before that is reported.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long after such a lapse a claim counts again, unless the
-	// screen agrees with it before: long enough for an arm to be used between two
-	// forged words.
+	// forgiveAfter is how long after such a lapse a claim counts again, unless the screen
+	// agrees with it earlier. It leaves enough time to use an arm between two forged
+	// claims.
 	forgiveAfter = 10 * time.Second
 )
 
-// voice is the last word of one witness beside the screen: of the program
-// itself by an escape sequence, or of its hook. It can make a reading more
-// cautious, never less, because anything that prints can forge it; and what the
-// screen contradicts lapses, or one word would hold an arm for ever.
+// voice is the last word of one witness beside the screen: of the program by an escape
+// sequence, or of its hook. Anything that prints can forge it, so a voice can make a
+// reading only more cautious. A claim that the screen contradicts lapses. Otherwise one
+// forged word could hold an arm for ever.
 type voice struct {
 	name    string
 	word    string
 	detail  string
-	claim   coleo.State // what the word adds to a screen's verdict; "" nothing
-	weak    bool        // it proves nothing but caution
-	at      time.Time   // of the word
-	since   time.Time   // of the claim
+	claim   coleo.State // the state that the word adds to the screen's verdict; "" for none
+	weak    bool        // it is a reason for caution only
+	at      time.Time   // when the word came
+	since   time.Time   // since when the claim holds
 	lapsed  bool
 	refuted time.Time // when the screen made it lapse
 	doubt   time.Time // since when the screen has contradicted its claims
 	silent  time.Time // since when it has claimed nothing; zero: it claims
-	told    bool      // of the disagreement
+	told    bool      // the disagreement was reported
 }
 
-// say takes a word. A claim that is repeated, or given up for a moment, while
-// the screen contradicts it is the same claim: it does not gain time so.
+// say records a word. A claim that is repeated, or withdrawn for a moment, while the
+// screen contradicts it stays the same claim. It gains no time.
 func (v *voice) say(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && v.claim != "":
@@ -60,10 +60,10 @@ func (v *voice) say(word, detail string, claim coleo.State, now time.Time) {
 	}
 }
 
-// maxWord bounds what is kept of a word, in characters: it is for people.
+// maxWord bounds the kept length of a word, in characters: it is for people.
 const maxWord = 120
 
-// brief is a text in one line that does nothing to the terminal it is shown on.
+// brief returns a text in one line without characters that act on a terminal.
 func brief(text string) string {
 	return firstRunes(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -73,8 +73,8 @@ func brief(text string) string {
 	}, text), maxWord)
 }
 
-// forgiven tells whether what the screen contradicted is so long ago that a
-// claim is a new one.
+// forgiven reports whether the last contradiction is long enough ago for a claim to count
+// as a new one.
 func (v *voice) forgiven(now time.Time) bool {
 	if v.lapsed && !v.refuted.IsZero() {
 		return now.Sub(v.refuted) >= forgiveAfter
@@ -84,7 +84,7 @@ func (v *voice) forgiven(now time.Time) bool {
 
 func (v *voice) seen() bool { return v.word != "" }
 
-// state is what the voice adds to a screen's verdict; "" when it adds nothing.
+// state returns the state that the voice adds to the screen's verdict, "" for none.
 func (v *voice) state() coleo.State {
 	if v.lapsed {
 		return ""
@@ -98,16 +98,16 @@ func (v *voice) witness() coleo.Witness {
 	return coleo.Witness{Name: v.name, State: v.claim, Rule: v.word, Detail: v.detail, Time: v.at, Lapsed: v.lapsed}
 }
 
-// lapse takes the word's weight away: an interrupt or a denial ends what it
-// spoke of, whether the program says so or not.
+// lapse ends a claim. An interrupt or a denial ends what the claim was about, even if the
+// program does not report so.
 func (v *voice) lapse() {
 	if v.claim != "" {
 		v.lapsed, v.doubt, v.refuted = true, time.Time{}, time.Time{}
 	}
 }
 
-// contradicted tells whether the screen shows that a claim is wrong: work on an
-// idle screen, a question without a dialog.
+// contradicted reports whether the screen shows that a claim is wrong: work on an idle
+// screen, or a question without a dialog.
 func (v *voice) contradicted(screen coleo.State) bool {
 	if v.claim == coleo.WaitingApproval {
 		return screen != "" && screen != coleo.WaitingApproval
@@ -115,13 +115,13 @@ func (v *voice) contradicted(screen coleo.State) bool {
 	return v.claim != "" && (screen == coleo.Idle || screen == coleo.Failed)
 }
 
-// disagreement says how a claim and the screen differ.
+// disagreement describes how a claim and the screen differ.
 func (v *voice) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", v.name, v.word, screen)
 }
 
-// weigh lets a claim lapse that the screen has contradicted for long. It
-// returns what there is to tell, and when to weigh again.
+// weigh makes a claim lapse that the screen has contradicted for lapseAfter. It returns
+// the change to report, if any, and when to weigh again.
 func (v *voice) weigh(screen coleo.State, now time.Time) (kind coleo.ChangeKind, note string, again time.Duration) {
 	if v.claim == "" || screen == "" {
 		return "", "", idleLook
@@ -151,10 +151,10 @@ func (v *voice) weigh(screen coleo.State, now time.Time) (kind coleo.ChangeKind,
 	return "", "", lapseAfter - held
 }
 
-// early tells for how much longer a claim of work says nothing of an agent CLI
-// that starts. Some say "working" for a moment before they are ready, and
-// nothing is typed into one that starts anyway; so only a claim that holds, or
-// that the screen shares, makes it a working one.
+// early returns for how much longer a claim of work does not count while the agent CLI
+// starts. Some agent CLIs report "working" for a moment before they are ready, and
+// nothing is typed into a starting one anyway. So a claim counts only when it holds, or
+// when the screen agrees.
 func (v *voice) early(now time.Time) time.Duration {
 	if !v.state().Working() {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// bench is a reader with a clock that a test moves, for an agent CLI that shows
-// a composer and does what the test writes.
+// bench is a reader with a clock that a test moves. Its agent CLI shows a composer and
+// does what the test writes.
 type bench struct {
 	t       *testing.T
 	r       *reader
@@ -104,7 +104,7 @@ func (b *bench) shows(output string) *bench {
 	return b.after(200 * time.Millisecond)
 }
 
-// after lets time pass, and the reader look as often as it wants to.
+// after lets time pass, with the looks that the reader wants.
 func (b *bench) after(d time.Duration) *bench {
 	end := b.now.Add(d)
 	for b.now.Before(end) {
@@ -114,7 +114,7 @@ func (b *bench) after(d time.Duration) *bench {
 	return b
 }
 
-// reports is a line of the hook's.
+// reports passes a line of the hook's.
 func (b *bench) reports(payload string) *bench {
 	b.t.Helper()
 	l := hook.Line{Time: b.now}
@@ -184,14 +184,15 @@ func TestTheHookMakesAReadingMoreCautious(t *testing.T) {
 	b.shows(calm).wants(coleo.Idle, "composer")
 }
 
-// What a hook has no word for, such as an interrupt, must not hold an arm: nor
-// may a line that somebody else wrote.
+// A hook has no word for some events, such as an interrupt. Its last claim must not hold
+// an arm then, and neither may a line that somebody else wrote.
 func TestAClaimLapsesThatTheScreenContradicts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(calm)
 	b.reports(`{"event":"Tool"}`)
 	b.after(lapseAfter-10*time.Millisecond).wants(coleo.Executing, "hook Tool")
-	if notes := b.told(coleo.ChangeDisagreement); len(notes) != 1 || notes[0] != "hook said Tool while the screen read idle" {
+	if notes := b.told(coleo.ChangeDisagreement); len(notes) != 1 ||
+		notes[0] != "hook said Tool while the screen read idle" {
 		t.Errorf("disagreements %q", notes)
 	}
 	b.after(150*time.Millisecond).wants(coleo.Idle, "composer")
@@ -217,7 +218,7 @@ func TestAnInterruptEndsAClaimAtOnce(t *testing.T) {
 	b.reports(`{"event":"Prompt"}`).wants(coleo.Processing, "hook Prompt")
 }
 
-// A word that is repeated gains no time, nor one that goes and comes.
+// A repeated word gains no time, and neither does one that comes and goes.
 func TestAForgedWordCannotHoldAnArm(t *testing.T) {
 	t.Parallel()
 	for _, again := range []string{works, "\x1b]7501;state=idle\x07" + works, "\x1b]7501;state=blocked\x07" + works} {
@@ -253,7 +254,8 @@ func TestAScreenRuleAloneIsDeaf(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.r.deaf = true
-	b.shows(calm).shows(works+"\x1b]26;Status=running\x07\x1b]9;4;3\x07").reports(`{"event":"Tool"}`).wants(coleo.Idle, "composer")
+	b.shows(calm).shows(works+"\x1b]26;Status=running\x07\x1b]9;4;3\x07").reports(`{"event":"Tool"}`).wants(coleo.Idle,
+		"composer")
 }
 
 func TestOfTheProgressOfAToolNoProofIsMade(t *testing.T) {

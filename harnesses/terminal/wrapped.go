@@ -7,25 +7,24 @@ import (
 )
 
 const (
-	// wrapMargin is how many columns before the right edge a text may be wrapped:
-	// indents, frames and scroll bars take some.
+	// wrapMargin is how many columns before the right edge a text may be wrapped.
+	// Indents, frames and scroll bars take some.
 	wrapMargin = 8
 	// fullMargin is the same for a word that is longer than a row.
 	fullMargin = 2
-	// wrapRows bounds over how many rows a title or an option goes on.
+	// wrapRows bounds the rows of a title or an option.
 	wrapRows = 6
 )
 
-// wrapped joins the rows of a text that an agent CLI has wrapped in a terminal
-// that is too narrow for it.
+// wrapped joins the rows of a text that an agent CLI has wrapped in a narrow terminal.
 type wrapped struct {
 	rows  []string // as a dialog's rules see them
 	plain []string // as they are on the screen
 	cols  int
 }
 
-// goesOn tells whether the row behind i goes on with its text: there was no
-// room left in i for that one's first word.
+// goesOn reports whether the text of row i continues in the next row. It does when row i
+// had no room left for the first word of the next.
 func (w wrapped) goesOn(i int) bool {
 	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
 		return false
@@ -34,14 +33,14 @@ func (w wrapped) goesOn(i int) bool {
 	return strings.Trim(word, frames) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
 }
 
-// end is the column behind the text of a row.
+// end returns the column after the text of a row.
 func (w wrapped) end(i int) int {
 	text := strings.TrimSpace(w.rows[i])
 	at := max(0, strings.Index(w.plain[i], text))
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join puts the next row's text behind what rows up to i hold.
+// join appends the text of row i+1 to the text of the rows up to i.
 func (w wrapped) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped it
@@ -58,5 +57,5 @@ func (w wrapped) join(text string, i int) string {
 	return text + " " + next
 }
 
-// indent is how many blanks a row begins with.
+// indent returns the number of blanks at the beginning of a row.
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }

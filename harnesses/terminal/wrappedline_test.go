@@ -7,8 +7,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestAWrappedLineIsWhatTheTerminalHasWrapped: rows that are full and end there
-// are none, though the text below looks as if it went on.
+// TestAWrappedLineIsWhatTheTerminalHasWrapped checks that rows that are full and end
+// there do not continue, though the text below looks as if it did.
 func TestAWrappedLineIsWhatTheTerminalHasWrapped(t *testing.T) {
 	t.Parallel()
 	full := "$ " + strings.Repeat("x", 18) // 20 columns
