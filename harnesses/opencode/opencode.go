@@ -6,7 +6,9 @@ import (
 	"bufio"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,8 +38,9 @@ func Hooks(folder string) terminal.Hooks {
 // not part of another.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* parentID=undefined `)
 
-// maxLine bounds a line of the log, in bytes. Reading stops at a longer one.
-const maxLine = 1 << 20
+// maxLine bounds a line of the log that is looked at, in bytes. The lines that name a
+// conversation are far shorter.
+const maxLine = 64 << 10
 
 // conversation returns the id of the newest conversation that began in the work folder
 // since the start; "" before the first prompt.
@@ -48,22 +51,43 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	}
 	id, newest := "", f.Started
 	for _, path := range logs {
-		file, err := os.Open(path)
+		err := eachLine(path, func(line []byte) {
+			m := created.FindSubmatch(line)
+			if m == nil || string(m[3]) != f.Workdir {
+				return
+			}
+			if at, err := time.Parse(time.RFC3339Nano, string(m[1])); err == nil && !at.Before(newest) {
+				id, newest = string(m[2]), at
+			}
+		})
 		if err != nil {
 			return "", fmt.Errorf("read log: %w", err)
 		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, maxLine)
-		for lines.Scan() {
-			m := created.FindStringSubmatch(lines.Text())
-			if m == nil || m[3] != f.Workdir {
-				continue
-			}
-			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil && !at.Before(newest) {
-				id, newest = m[2], at
-			}
-		}
-		file.Close()
 	}
 	return id, nil
+}
+
+// eachLine calls take with each line of a file that has at most maxLine bytes. The line
+// is valid until take returns.
+func eachLine(path string, take func(line []byte)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	cut := false // the line has pieces that were passed over
+	for r := bufio.NewReaderSize(file, maxLine); ; {
+		piece, err := r.ReadSlice('\n')
+		if full := errors.Is(err, bufio.ErrBufferFull); full || cut {
+			cut = full
+		} else {
+			take(piece)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
 }
