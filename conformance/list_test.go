@@ -18,9 +18,10 @@ func page() string {
 	b.WriteString(`# What a harness must do
 
 ` + "`coleo harness test NAME`" + ` runs these checks against the real agent CLI and a scripted
-model server, without a key and without a network. The model server's record
-and the file system decide, never the screen under test. Made from the checks
-themselves: ` + "`go test ./conformance -run Documented -update`" + `.
+model server. They need no key and no network. Only the model server's record and the
+file system count as evidence, never the screen under test.
+
+This page is generated from the checks: ` + "`go test ./conformance -run Documented -update`" + `.
 
 | check | what is required | must pass | session |
 |---|---|---|---|
@@ -40,12 +41,12 @@ themselves: ` + "`go test ./conformance -run Documented -update`" + `.
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, doc, must, session)
 	}
 	b.WriteString(`
-A harness is compatible when no check fails that must pass. A check is skipped
-when the harness does not claim the ability; what is claimed and fails is a
-failure. A session that is shared is replaced after a failure.
+A harness is compatible if no check that must pass fails. A check is skipped if the
+harness does not claim the ability. If the harness claims the ability and the check fails,
+that is a failure. A shared session is replaced after a failure.
 
-The terminals are 120 columns wide and 40 rows high; ` + "`--size 80x24`" + ` gives them
-others, since what an agent CLI shows depends on it.
+The terminals are 120 columns wide and 40 rows high. What an agent CLI shows depends on
+that size. ` + "`--size 80x24`" + ` sets another one.
 `)
 	return b.String()
 }
