@@ -90,9 +90,11 @@ func (p *painter) buffer(b *buffer) {
 }
 
 // row paints a row. If the row continues the one above, and that one has just been
-// filled, the terminal wraps by itself and records the wrap.
+// filled, the terminal wraps by itself and records the wrap. A wide character has no room
+// in the last column either.
 func (p *painter) row(y int, r *row) {
-	if r.wrapped && p.x == p.c.cols && p.y == y-1 && r.at(0).ch != 0 {
+	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
+	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
 		p.x, p.y = 0, y
 	}
 	for x := 0; x < p.c.cols; {
