@@ -69,32 +69,32 @@ func freezes(arm coleo.Arm) bool {
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// renewPermits renews the permits of a host's arms. If some arm could not get one, it
-// returns how long to wait until it can.
-func (b *Brain) renewPermits(ctx context.Context, host string) (time.Duration, error) {
+// renewPermits renews the permits of a host's arms. For each arm that could not get one
+// it returns how long to wait until it can, by the arm's id.
+func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.Duration, error) {
 	var clock bus.Clock
 	if err := b.Bus.Ask(ctx, host, bus.OpPermit, bus.PermitOrder{}, &clock); err != nil {
-		return 0, err
+		return nil, err
 	}
 	list, err := b.DB.Arms(ctx, false)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	order, wait := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitTime}, time.Duration(0)
+	order, waits := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitTime}, map[string]time.Duration{}
 	for _, arm := range list {
 		if arm.AgentID != host || arm.Generation == 0 || !freezes(arm) {
 			continue
 		}
 		if left := b.Arbiter.Grant(arm.ID, host); left > 0 {
-			wait = max(wait, left)
+			waits[arm.ID] = left
 			continue
 		}
 		order.Arms = append(order.Arms, bus.ArmOrder{Arm: arm.ID, Generation: arm.Generation})
 	}
 	if len(order.Arms) == 0 {
-		return wait, nil
+		return waits, nil
 	}
-	return wait, b.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
+	return waits, b.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
 }
 
 // keepPermits renews a host's permits while the host reports arms that need them.
@@ -139,9 +139,10 @@ func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	}
 	for {
 		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
-		wait, err := b.renewPermits(limited, arm.AgentID)
+		waits, err := b.renewPermits(limited, arm.AgentID)
 		cancel()
-		if err != nil || wait == 0 {
+		wait, held := waits[arm.ID]
+		if err != nil || !held {
 			return err
 		}
 		select {

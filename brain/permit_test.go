@@ -142,3 +142,24 @@ func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 		NeedsPermit: true}}})
 	s.until("the permit has been renewed", func() bool { return p.of("a") >= 2 })
 }
+
+// TestAPromptWaitsForNoOtherArmsPermit: another arm of the host has just come from
+// elsewhere, where it may still be typed into.
+func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
+	s := newScripted(t)
+	s.brain.Arbiter = &soleArbiter{last: map[string]grant{"id-moved": {host: "elsewhere", at: time.Now().Add(time.Hour)}}}
+	s.clockOf("clock-1", time.Hour)
+	config, err := json.Marshal(coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze})
+	check(t, err)
+	for _, name := range []string{"moved", "other"} {
+		check(t, s.db.CreateArm(t.Context(), coleo.Arm{
+			ID: "id-" + name, Name: name, Harness: "aider", AgentID: scriptedHost, Generation: 1,
+			Status: coleo.StatusIdle, State: coleo.Idle, Config: config,
+		}))
+	}
+	s.says(bus.OpPrompt, coleo.Receipt{ID: "r"})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err = s.brain.Prompt(ctx, "other", coleo.Prompt{Text: "x"}, "")
+	check(t, err)
+}

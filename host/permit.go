@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"sync"
 
 	"coleo.dev"
 	"coleo.dev/boottime"
@@ -9,19 +10,24 @@ import (
 	"coleo.dev/holder"
 )
 
-// permit passes a permit from serve to the holders of the arms that need one. It returns
-// the clock for the next order.
+// permit passes a permit from serve to the holders of the arms that need one, side by
+// side: a holder that is slow to answer must not make the permits of others lapse. It
+// returns the clock for the next order.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
+	var passing sync.WaitGroup
 	for _, of := range o.Arms {
 		a, err := h.arm(of.Arm)
 		if err != nil || o.Clock != h.instance {
 			continue // the order was for an earlier run of this host agent
 		}
-		if err := a.permit(of.Generation, o); err != nil {
-			h.Log.Warn("permit keys", "arm", a.name(), "error", err)
-		}
+		passing.Go(func() {
+			if err := a.permit(of.Generation, o); err != nil {
+				h.Log.Warn("permit keys", "arm", a.name(), "error", err)
+			}
+		})
 	}
+	passing.Wait()
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
@@ -33,6 +39,9 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Unlock()
 	if record.Generation != generation || record.Handle == nil || record.Spec.OnPartition != coleo.PartitionFreeze {
 		return nil
+	}
+	if holder.Look(record.Handle.Holder) == holder.Stopped {
+		return nil // it cannot answer, and takes no keys either
 	}
 	client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,4 +66,21 @@ func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 	if got, want := s.prompted("one"), []string{"say yes-1", "say yes-2"}; !slices.Equal(got, want) {
 		t.Errorf("the agent CLI was prompted %q, want %q", got, want)
 	}
+}
+
+// TestAStoppedHolderKeepsNoPermitFromOthers: the permit of another arm is passed on
+// although one holder cannot answer, and before that one could.
+func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
+	s := newStage(t)
+	stopped, other := s.frozen("one"), s.frozen("two")
+	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: stopped}).Handle.Holder.PID
+	s.check(syscall.Kill(pid, syscall.SIGSTOP))
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	clock := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
+	must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{
+		Clock: clock.ID, Until: clock.Now + permitted/10, // less than a stopped holder is waited for
+		Arms: []bus.ArmOrder{{Arm: stopped, Generation: 1}, {Arm: other, Generation: 1}},
+	})
+	s.prompt(other, "say yes")
+	s.awaits(other, coleo.Idle)
 }
