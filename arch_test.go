@@ -34,10 +34,10 @@ var mayImport = map[string][]string{
 	"bus":                     {".", "localsocket", "boottime"},
 	"bus/bustest":             {"bus", "localsocket"},
 	"holder":                  {".", "localsocket", "pty", "boottime"},
-	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
+	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "harnesses/terminal/"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
-	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
+	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
 	"host":                    {".", "pty", "holder", "store", "registry", "bus", "boottime"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
@@ -51,6 +51,10 @@ var mayImport = map[string][]string{
 	"conformance":             {".", "pty", "holder", "registry", "conformance/"},
 	"bench":                   {".", "pty", "holder", "registry", "conformance/"},
 	"bench/peers":             {"pty"},
+
+	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
+	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
+	"harnesses/terminal/casttest": {"pty"},
 }
 
 // home lists which packages may import a third-party package. A key is a prefix of import
@@ -75,7 +79,7 @@ var home = map[string][]string{
 
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api"}
+	"localsocket", "host", "brain", "api", "harnesses/terminal/casttest"}
 
 // source is one Go file with its imports.
 type source struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -27,8 +29,8 @@ func (s *session) ignored(was *submission) check {
 // unqueued returns a check that passes when work ended before the key that queues a
 // prompt arrived. That key then does nothing, and the composer still holds the text.
 func (s *session) unqueued(was *submission) check {
-	return func(f *frame, v verdict) error {
-		if v.dialog == nil && v.state == coleo.Idle && f.holds(was.text, &s.rules().Composer) &&
+	return func(f *rules.Picture, v rules.Verdict) error {
+		if v.Dialog == nil && v.State == coleo.Idle && f.Holds(was.text) &&
 			s.reports.turn(was.text, was.at) == nil {
 			return nil
 		}
@@ -40,24 +42,15 @@ func (s *session) unqueued(was *submission) check {
 // composer then still holds the whole text and has one row more than before, at its end.
 // The agent CLI has done nothing since.
 func (s *session) broken(was *submission) check {
-	return func(f *frame, v verdict) error {
-		c := f.composer
-		idle := v.dialog == nil && v.state == coleo.Idle && s.worked == was.worked && s.reports.turn(was.text, was.at) == nil
-		if idle && c != nil && was.rows > 0 && c.bottom-c.top == was.rows+1 &&
-			f.rowEmpty(c.bottom-1, &s.rules().Composer) && f.holds(was.text, &s.rules().Composer) {
+	return func(f *rules.Picture, v rules.Verdict) error {
+		c := f.Composer
+		idle := v.Dialog == nil && v.State == coleo.Idle && s.worked == was.worked && s.reports.turn(was.text, was.at) == nil
+		if idle && c != nil && was.rows > 0 && c.Rows() == was.rows+1 &&
+			f.EndsEmpty() && f.Holds(was.text) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that submit became a new row")
 	}
-}
-
-// rowEmpty reports whether a row of the composer holds no text.
-func (f *frame) rowEmpty(y int, c *Composer) bool {
-	row := f.rows[y]
-	if c.strip != nil {
-		row = c.strip.ReplaceAllString(row, "")
-	}
-	return squeeze(row) == ""
 }
 
 // submitAgain waits until the outcome of the prompt is settled or the prompt has been

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/pty"
@@ -32,7 +34,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	if s.rules().Answer.Whole {
 		return s.printed(r)
 	}
-	return coleo.Answer{Text: s.rules().Answer.read(s.above(), r.Text), Source: "screen"}, nil
+	return coleo.Answer{Text: s.rules().Answer.Read(s.above(), r.Text), Source: "screen"}, nil
 }
 
 const (
@@ -60,46 +62,15 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	if _, err := io.Copy(screen, io.LimitReader(reader, end-from)); err != nil {
 		return coleo.Answer{}, fmt.Errorf("read what the program has printed: %w", err)
 	}
-	f := newFrame(screen.View(), composer)
-	bottom := len(f.rows)
-	if f.composer != nil {
-		bottom = f.composer.top
-	}
+	f := rules.NewPicture(screen.View(), composer)
 	history := screen.History(historyRows)
 	answer := coleo.Answer{Source: "output"}
 	if from > r.Offset || len(history) >= historyRows {
 		answer.Source = "screen"
 	}
-	lines := behindTyped(append(history, f.rows[:bottom]...), r.Text)
+	lines := rules.WithoutPrompt(append(history, f.Above()...), r.Text)
 	answer.Text = strings.Trim(strings.Join(lines, "\n"), "\n")
 	return answer, nil
-}
-
-// behindTyped drops the rows at the beginning that show the prompt itself. A line editor
-// draws the prompt once more when it is submitted.
-func behindTyped(rows []string, prompt string) []string {
-	for line := range strings.Lines(prompt) {
-		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
-			rows = rows[1:]
-		}
-		rows = rows[rowsOf(squeeze(line), rows):]
-	}
-	return rows
-}
-
-// rowsOf returns how many of the first rows together show a text. It returns 0 when they
-// show another text.
-func rowsOf(text string, rows []string) int {
-	for n, row := range rows {
-		rest, ok := strings.CutPrefix(text, squeeze(row))
-		if text = rest; !ok || text == "" {
-			if ok && row != "" {
-				return n + 1
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // ownAnswer reads the reply from the agent CLI's own channel: through Hooks.Answer, or
@@ -130,8 +101,8 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	tick := time.NewTicker(transcriptRetry)
 	defer tick.Stop()
 	for {
-		a, err := s.rules().Transcript.answer(s.factsNow(), r)
-		if err != nil || a.Text != "" && endsOn(behindEcho(s.above(), r.Text), a.Text) {
+		a, err := transcriptAnswer(&s.rules().Transcript, s.factsNow(), r)
+		if err != nil || a.Text != "" && rules.Shown(a.Text, s.above(), r.Text) {
 			return a, err
 		}
 		select {
@@ -146,60 +117,6 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 func (s *session) above() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := newFrame(s.screen.View(), &s.rules().Composer)
-	bottom := len(f.rows)
-	if f.composer != nil {
-		bottom = f.composer.top
-	}
-	return append(s.screen.History(historyRows), f.rows[:bottom]...)
-}
-
-// behindEcho returns the rows after the last one that shows the beginning of a prompt.
-// It returns all rows where none does.
-func behindEcho(rows []string, prompt string) []string {
-	line, _, _ := strings.Cut(prompt, "\n")
-	echo := firstRunes(squeeze(line), tailRunes)
-	for i := len(rows) - 1; i >= 0 && echo != ""; i-- {
-		if strings.Contains(squeeze(rows[i]), echo) {
-			return rows[i+1:]
-		}
-	}
-	return rows
-}
-
-// endsOn reports whether rows show the end of a text.
-func endsOn(rows []string, text string) bool {
-	plain := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if strings.ContainsRune(frames, r) {
-				return -1
-			}
-			return r
-		}, squeeze(s))
-	}
-	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
-}
-
-// read returns the last answer after the last echo of the prompt.
-func (a *AnswerRule) read(rows []string, prompt string) string {
-	if a.begin == nil {
-		return ""
-	}
-	var out []string
-	inside := false
-	for _, row := range behindEcho(rows, prompt) {
-		if a.end != nil && a.end.MatchString(row) {
-			inside = false
-		}
-		m := a.begin.FindStringSubmatch(row)
-		switch {
-		case inside && a.strip != nil:
-			out = append(out, strings.TrimRight(a.strip.ReplaceAllString(row, ""), " "))
-		case inside:
-			out = append(out, row)
-		case m != nil:
-			out, inside = []string{m[len(m)-1]}, true
-		}
-	}
-	return strings.Trim(strings.Join(out, "\n"), "\n ")
+	f := rules.NewPicture(s.screen.View(), &s.rules().Composer)
+	return append(s.screen.History(historyRows), f.Above()...)
 }

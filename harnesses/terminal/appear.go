@@ -2,10 +2,14 @@ package terminal
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
+
+	"coleo.dev/harnesses/terminal/rules"
 
 	"coleo.dev"
 )
@@ -57,29 +61,29 @@ func newDialogCounter() dialogCounter {
 }
 
 // shows records the dialog on a picture and returns its fingerprint.
-func (c *dialogCounter) shows(v *verdict, now time.Time) coleo.Fingerprint {
-	if text := saying(v.dialog); text != c.open || c.lost {
+func (c *dialogCounter) shows(v *rules.Verdict, now time.Time) coleo.Fingerprint {
+	if text := contentHash(v.Dialog); text != c.open || c.lost {
 		c.comes(text, v, now)
 	}
 	c.seen[c.open] = now
 	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", c.open, c.epoch, c.n))
 }
 
-func (c *dialogCounter) comes(text string, v *verdict, now time.Time) {
+func (c *dialogCounter) comes(text string, v *rules.Verdict, now time.Time) {
 	maps.DeleteFunc(c.seen, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
 	_, again := c.seen[text]
 	c.doubt = c.lost && text == c.open
 	switch {
-	case v.draft:
+	case v.Draft:
 		c.settle = draftSettle
-	case c.doubt, again && c.open != "" && c.title != v.dialog.Title:
+	case c.doubt, again && c.open != "" && c.title != v.Dialog.Title:
 		c.settle = againSettle
-	case v.partial:
+	case v.Partial:
 		c.settle = partialSettle
 	default:
 		c.settle = dialogSettle
 	}
-	c.open, c.title, c.since = text, v.dialog.Title, now
+	c.open, c.title, c.since = text, v.Dialog.Title, now
 	c.keyed, c.lost = false, false
 	c.n++
 }
@@ -94,4 +98,12 @@ func (c *dialogCounter) gone() { c.open, c.keyed, c.lost, c.doubt = "", false, f
 // reported.
 func (c *dialogCounter) settling(now time.Time) time.Duration {
 	return max(0, c.settle-now.Sub(c.since))
+}
+
+// contentHash returns a hash of a dialog's content. With the number of its appearance it is
+// the dialog's fingerprint. The marked option is not part of it: moving the mark does not
+// make another dialog.
+func contentHash(d *coleo.Dialog) string {
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...), "\x00")))
+	return hex.EncodeToString(sum[:6])
 }

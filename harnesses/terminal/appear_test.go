@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/casttest"
+
 	"coleo.dev"
 )
 
@@ -72,8 +74,8 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 		t.Run(slow.String(), func(t *testing.T) {
 			t.Parallel()
 			var told []string
-			rec := Recording{Cast: castFrom(t, "testdata/recordings/opencode-1.18.33/deny-esc.cast.gz"), Until: -1}
-			p := newPlayer(builtinSpec(t, "opencode-1.18.33"), rec, func(c coleo.Change) {
+			rec := Recording{Cast: casttest.Cast(t, "opencode-1.18.33/deny-esc"), Until: -1}
+			p := newPlayer(specFor(t, "opencode-1.18.33"), rec, func(c coleo.Change) {
 				if d := c.Reading.Dialog; d != nil {
 					told = append(told, d.Subject)
 					if unfinished := d.Subject == "# Shell command"; d.Truncated != unfinished {
@@ -83,7 +85,7 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 			})
 			late := time.Duration(0)
 			for _, e := range rec.Cast.Events {
-				if d := p.verdict.dialog; d != nil && d.Subject == "# Shell command" && late == 0 {
+				if d := p.verdict.Dialog; d != nil && d.Subject == "# Shell command" && late == 0 {
 					late = slow
 				}
 				now := RecordingStart().Add(e.At + late)

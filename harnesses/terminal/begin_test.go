@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -15,8 +17,8 @@ func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	at := func(d time.Duration) time.Time { return begin.Add(d) }
 	idle := coleo.Reading{State: coleo.Idle, Rule: "composer"}
 	sent := func() *reader {
-		spec := *builtinSpec(t, "opencode-1.18.33")
-		spec.Timing = Timing{Settle: 600, Begin: 10_000}
+		spec := *specFor(t, "opencode-1.18.33")
+		spec.Timing = rules.Timing{Settle: 600, Begin: 10_000}
 		r := newReader(&spec, 80, 24, begin, func(coleo.Change) {})
 		r.reading.State, r.sent = coleo.Processing, begin
 		return r

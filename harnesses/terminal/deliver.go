@@ -3,8 +3,9 @@ package terminal
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
+
+	"coleo.dev/harnesses/terminal/rules"
 
 	"coleo.dev"
 	"coleo.dev/pty"
@@ -21,9 +22,6 @@ const (
 	// startTimeout bounds how long the agent CLI may take to begin after submit. One
 	// agent CLI took 18 s for the first prompt of its process on a loaded machine.
 	startTimeout = 30 * time.Second
-	// tailRunes is how much of a prompt's end must be seen in the composer, and of its
-	// beginning in the transcript.
-	tailRunes = 24
 	// clearTries is how often in a row the keys that clear a row may be pressed in vain.
 	// Each try lasts clearTimeout. clearMost bounds all tries: each clears one row.
 	clearTries, clearMost = 3, 300
@@ -39,7 +37,7 @@ const (
 // ETimeout says that ctx ended first. EPromptLost says that the prompt cannot be proven
 // to have arrived.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
-	text, err := s.asText(plain(p.Text))
+	text, err := s.rules().PromptText(p.Text)
 	if now := s.State(); err != nil && now.State == coleo.WaitingApproval {
 		return coleo.Receipt{}, coleo.Blocked(now.Dialog) // an open dialog comes first
 	}
@@ -66,8 +64,8 @@ func (s *session) Compact(ctx context.Context) error {
 	if reading := s.State(); reading.State.Working() {
 		return coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.rules().Title)
 	}
-	chosen := func(f *frame, _ verdict) error {
-		if ok, _, _ := f.matchAll(s.rules().CompactWhen); ok {
+	chosen := func(f *rules.Picture, _ rules.Verdict) error {
+		if f.Shows(s.rules().CompactWhen) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EBusy,
@@ -115,7 +113,7 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		return coleo.Receipt{}, s.lost(ctx, "the composer did not take the text")
 	}
 	s.unseen = ""
-	if s.pause(ctx, ms(s.rules().Timing.PasteGap)) != nil {
+	if s.pause(ctx, s.rules().Timing.PasteGap.Duration()) != nil {
 		return coleo.Receipt{}, s.unsubmitted()
 	}
 	if also != nil {
@@ -135,9 +133,8 @@ func (s *session) unsubmitted() error {
 // awaitHeld waits until the composer shows a text, and reports whether it does. It stops
 // waiting when a dialog stands in the composer's place.
 func (s *session) awaitHeld(ctx context.Context, text string) (held bool) {
-	c := &s.rules().Composer
 	s.await(ctx, heldTimeout+digesting(text), func() bool {
-		held = s.frame.holds(text, c) || s.frame.overflows(text, c)
+		held = s.frame.Holds(text) || s.frame.Overflows(text)
 		return held || s.asks()
 	})
 	return held
@@ -150,30 +147,30 @@ func digesting(text string) time.Duration {
 
 // mayPrompt is the check before text is typed. It passes when this picture shows the
 // composer and no dialog, and the agent CLI takes prompts now.
-func (s *session) mayPrompt(f *frame, v verdict) error {
+func (s *session) mayPrompt(f *rules.Picture, v rules.Verdict) error {
 	switch {
 	case s.reading.State == coleo.Dead:
 		return coleo.Errorf(coleo.EExited, "the agent CLI has ended: recover the arm first")
-	case v.dialog != nil:
-		return coleo.Blocked(v.dialog)
+	case v.Dialog != nil:
+		return coleo.Blocked(v.Dialog)
 	case s.reading.State == coleo.WaitingApproval:
 		return coleo.Blocked(nil)
-	case v.state == "":
+	case v.State == "":
 		e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", s.rules().Name)
-		e.Screen = &f.screen
+		e.Screen = &f.Screen
 		return passing{e}
-	case f.composer == nil:
+	case f.Composer == nil:
 		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", s.rules().Title)
 	case s.reading.State == coleo.Initializing:
 		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.rules().Title)
-	case v.state.Working() && !s.rules().Capabilities.QueueWhileBusy:
+	case v.State.Working() && !s.rules().Capabilities.QueueWhileBusy:
 		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it",
 			s.rules().Title)
-	case v.state.Working() && !s.safelyQueues():
+	case v.State.Working() && !s.safelyQueues():
 		return coleo.Errorf(coleo.EBusy,
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not drawn yet; wait until it is idle, or interrupt it", s.rules().Title)
 	}
-	if re := s.rules().Composer.trap; re != nil && re.MatchString(strings.Join(f.rows, "\n")) {
+	if f.Trapped() {
 		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", s.rules().Title)
 	}
 	return nil
@@ -182,16 +179,16 @@ func (s *session) mayPrompt(f *frame, v verdict) error {
 // emptyComposer clears text that somebody left in the composer, because the agent CLI
 // would join it to the prompt.
 func (s *session) emptyComposer(ctx context.Context) error {
-	keys, err := keySequence(s.rules().Keys.Clear)
+	keys, err := rules.KeySequence(s.rules().Keys.Clear)
 	if err != nil {
 		return err
 	}
 	vain := 0
 	for round := 0; round < clearMost && vain < clearTries; round++ {
 		empty, left := false, ""
-		err := s.still(ctx, func(f *frame, v verdict) error {
-			if f.composer != nil {
-				empty, left = f.composer.empty, f.composer.text
+		err := s.still(ctx, func(f *rules.Picture, v rules.Verdict) error {
+			if f.Composer != nil {
+				empty, left = f.Composer.Empty, f.Composer.Text
 			}
 			return s.mayPrompt(f, v)
 		})
@@ -204,24 +201,24 @@ func (s *session) emptyComposer(ctx context.Context) error {
 			}
 		}
 		less := func() bool {
-			return s.frame.composer != nil && (s.frame.composer.empty || s.frame.composer.text != left)
+			return s.frame.Composer != nil && (s.frame.Composer.Empty || s.frame.Composer.Text != left)
 		}
 		if vain++; s.await(ctx, clearTimeout, less) {
 			vain = 0
 		}
 	}
-	return s.unless(func(f *frame) bool { return f.composer != nil && f.composer.empty },
+	return s.unless(func(f *rules.Picture) bool { return f.Composer != nil && f.Composer.Empty },
 		coleo.EBusy, "the composer of %s holds text that could not be cleared: nothing was typed", s.rules().Title)
 }
 
-func (s *session) unless(ok func(*frame) bool, code coleo.Code, format string, args ...any) error {
+func (s *session) unless(ok func(*rules.Picture) bool, code coleo.Code, format string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ok(s.frame) {
 		return nil
 	}
 	e := coleo.Errorf(code, format, args...)
-	e.Screen = &s.frame.screen
+	e.Screen = &s.frame.Screen
 	return e
 }
 

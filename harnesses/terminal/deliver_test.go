@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/casttest"
+
 	"coleo.dev"
 	"coleo.dev/pty"
 )
@@ -106,7 +108,7 @@ func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cast := castFrom(t, "testdata/recordings/gemini-sizes/0.61.0-60x20-refusal.cast.gz")
+	cast := casttest.Cast(t, "gemini-sizes/0.61.0-60x20-refusal")
 	screen := pty.New(cast.Cols, cast.Rows)
 	has := func(text string) bool { return strings.Contains(strings.Join(screen.View().Lines, "\n"), text) }
 	var begin, typed, then string

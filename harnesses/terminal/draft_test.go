@@ -1,13 +1,13 @@
 package terminal
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/casttest"
+
 	"coleo.dev"
-	"coleo.dev/pty"
 )
 
 // heldFor is longer than the settling time of a whole dialog, and shorter than that of
@@ -28,15 +28,15 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 		t.Run(recording, func(t *testing.T) {
 			t.Parallel()
 			path, _, _ := strings.Cut(recording, " ")
-			cast := castFrom(t, "testdata/recordings/"+path+".cast.gz")
+			cast := casttest.Cast(t, path)
 			folder, _, _ := strings.Cut(path, "/")
-			p := newPlayer(builtinSpec(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
+			p := newPlayer(specFor(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
 			held := time.Duration(0) // how much later everything after that picture comes
 			for _, e := range cast.Events {
 				if e.At > at && held == 0 {
 					held = heldFor
 					p.wait(RecordingStart().Add(at + held))
-					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil || !p.verdict.dialog.Truncated {
+					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil || !p.verdict.Dialog.Truncated {
 						t.Fatalf("held still at %s it reads %s, dialog %+v", at, r.State, r.Dialog)
 					}
 				}
@@ -54,58 +54,12 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 	}
 }
 
-// The drafts that OpenCode 1.18.33 shows before it knows the subject, according to its
-// source; and whole dialogs.
-func TestOpenCodesDraftsOfPermissions(t *testing.T) {
-	t.Parallel()
-	spec := builtinSpec(t, "opencode-1.18.33")
-	asks := func(rows ...string) string {
-		return "  ┃\n  ┃  △ Permission required\n  ┃    " + strings.Join(rows, "\n  ┃    ") +
-			"\n  ┃\n  ┃\n  ┃   Allow once   Allow always   Reject        ctrl+f fullscreen  ⇆ select  enter confirm\n  ┃\n"
-	}
-	for _, tt := range []struct {
-		rows  []string
-		draft bool
-	}{
-		{[]string{"# Shell command", ""}, true},
-		{[]string{"# Unknown Task", ""}, true},
-		{[]string{"→ Read", ""}, true},
-		{[]string{"→ List", ""}, true},
-		{[]string{"✱ Glob \"\"", ""}, true},
-		{[]string{"✱ Grep \"\"", ""}, true},
-		{[]string{"% WebFetch", ""}, true},
-		{[]string{"◈ Exa Web Search \"\"", ""}, true},
-		{[]string{"# Shell command", "", "$ make"}, false},
-		{[]string{"# Shell command", "", "$ make", "# and so on"}, false},
-		{[]string{"# General Task", "", "◉ look"}, false},
-		{[]string{"→ Read a.txt", "", "Path: a.txt"}, false},
-		{[]string{"→ Edit a.txt", "", "1 + # Words"}, false},
-		{[]string{"✱ Glob \"*.go\"", "", "Pattern: *.go"}, false},
-		{[]string{"% WebFetch http://127.0.0.1/", "", "URL: http://127.0.0.1/"}, false},
-		{[]string{"← Access external directory /d", "", "Patterns", "", "- /d/*"}, false},
-		{[]string{"⟳ Continue after repeated failures", "",
-			"This keeps the session running despite repeated failures."}, false},
-		{[]string{"⚙ Call tool probe_echo", "", "Tool: probe_echo"}, false},
-	} {
-		screen, ok := pty.ReadStill([]byte(asks(tt.rows...)))
-		if !ok {
-			t.Fatal("the picture is none")
-		}
-		v := spec.read(newFrame(screen, &spec.Composer))
-		if v.dialog == nil || v.rule != "permission" || v.draft != tt.draft {
-			t.Errorf("%q: dialog %+v by rule %q, draft: %t; want %t", tt.rows, v.dialog, v.rule, v.draft, tt.draft)
-		}
-	}
-}
-
 // A question is drawn before its options. A loaded machine shows it without options for a
 // while.
 func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
 	t.Parallel()
 	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"
-	b := newBench(t)
-	b.r.spec.Dialogs[0].Options = nil
-	b.r.spec.Dialogs[0].option = regexp.MustCompile(`^\d\. (?P<label>.*)$`)
+	b := newBenchOf(t, strings.Replace(benchSpec, `options = ["Yes", "No"]`, `option = '^\d\. (?P<label>.*)$'`, 1))
 	b.shows(calm).shows(begin).after(partialSettle / 2)
 	if r := b.r.reading; r.State != coleo.WaitingApproval || r.Dialog != nil {
 		t.Errorf("without its options it reads %s, dialog %+v; want none yet", r.State, r.Dialog)

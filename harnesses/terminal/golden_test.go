@@ -17,7 +17,10 @@ import (
 	"sync"
 	"testing"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 	"coleo.dev/pty"
 )
 
@@ -46,10 +49,6 @@ var fingerprints = regexp.MustCompile(`("[Ff]ingerprint":"[0-9a-f]{12})-[0-9a-f]
 // each chunk of each recording, with what it showed when the golden file was written.
 func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/recordings/*/*.cast.gz")
-	if err != nil || len(files) < 196 {
-		t.Fatalf("%d recordings, %v; want 196 at least", len(files), err)
-	}
 	want := map[string]explained{}
 	if !*writeGolden {
 		want = readGolden(t)
@@ -57,23 +56,15 @@ func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]explained{}
 	t.Run("all", func(t *testing.T) {
-		for _, file := range files {
-			name := filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
-			if !*writeGolden && !Sampled(t.Name(), name) {
-				continue
+		casttest.Each(t, func(t *testing.T, name string, cast *pty.Cast) {
+			is := explain(t, name, specFor(t, name), cast)
+			mu.Lock()
+			got[name] = is
+			mu.Unlock()
+			if !*writeGolden {
+				compareExplained(t, cast, is, want[name])
 			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				cast := castFrom(t, file)
-				is := explain(t, name, builtinSpec(t, filepath.Base(filepath.Dir(file))), cast)
-				mu.Lock()
-				got[name] = is
-				mu.Unlock()
-				if !*writeGolden {
-					compareExplained(t, cast, is, want[name])
-				}
-			})
-		}
+		})
 	})
 	if *writeGolden && !t.Failed() {
 		saveGolden(t, got)
@@ -82,7 +73,7 @@ func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
 
 // explain replays a recording and notes what explain shows after each chunk, and each
 // change in between.
-func explain(t *testing.T, name string, spec *Spec, cast *pty.Cast) explained {
+func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explained {
 	t.Helper()
 	sum := sha256.New()
 	var out io.Writer = sum
@@ -105,7 +96,7 @@ func explain(t *testing.T, name string, spec *Spec, cast *pty.Cast) explained {
 			is.Parts = append(is.Parts, digest(sum))
 		}
 	}
-	end := RecordingStart().Add(lastOf(cast))
+	end := RecordingStart().Add(casttest.Length(cast))
 	p.finish(end)
 	note(t, out, p.explain(end))
 	is.Parts = append(is.Parts, digest(sum))

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/holder"
 )
 
 // Harness drives one agent CLI by its Spec. It implements coleo.Harness.
 type Harness struct {
-	spec   *Spec
+	spec   *rules.Spec
 	hooks  Hooks
 	hold   []string
 	floods *Floods
@@ -44,31 +46,17 @@ type Hooks struct {
 
 // New returns a harness. hold is the command that becomes a holder: `coleo hold --stdin`,
 // with the program's own path. All harnesses of a host agent share floods.
-func New(spec *Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
+func New(spec *rules.Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
 	return &Harness{spec: spec, hooks: hooks, hold: hold, floods: floods}
 }
 
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// Info describes the harness of a Spec.
-func (s *Spec) Info() coleo.Info {
-	transport := coleo.TransportPTY
-	if s.Transport != "" {
-		transport = coleo.Transport(s.Transport)
-	}
-	return coleo.Info{
-		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
-		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
-		Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package,
-		Trust: s.Launch.Trust.File,
-	}
-}
-
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
 // errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := h.spec.Plan(&c, hookCommand(h.hold))
+	launch, err := Plan(h.spec, &c, hookCommand(h.hold))
 	if err != nil {
 		return nil, err
 	}
@@ -140,13 +128,13 @@ func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Readi
 
 // Explain is Read with the evidence: the witnesses and the rows that matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation {
-	v := h.spec.read(newFrame(s, &h.spec.Composer))
+	v := h.spec.Read(rules.NewPicture(s, &h.spec.Composer))
 	now := RecordingStart()
 	return coleo.Explanation{
-		Reading: coleo.Reading{State: v.state, Rule: v.rule, Since: now, Known: v.state != "", Detail: v.detail,
-			Dialog: v.dialog},
+		Reading: coleo.Reading{State: v.State, Rule: v.Rule, Since: now, Known: v.State != "", Detail: v.Detail,
+			Dialog: v.Dialog},
 		Now:       now,
-		Witnesses: []coleo.Witness{{Name: "screen", State: v.state, Rule: v.rule, Detail: v.detail, Time: now}},
-		Rows:      v.rows, Screen: s,
+		Witnesses: []coleo.Witness{{Name: "screen", State: v.State, Rule: v.Rule, Detail: v.Detail, Time: now}},
+		Rows:      v.Rows, Screen: s,
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -48,20 +50,20 @@ func (s *session) Interrupt(ctx context.Context) error {
 
 // mayInterrupt is the check that a rule knows the screen. The screen may be unknown when
 // the agent CLI has ended, or was never given anything to do.
-func (s *session) mayInterrupt(f *frame, v verdict) error {
+func (s *session) mayInterrupt(f *rules.Picture, v rules.Verdict) error {
 	begins := s.reading.State == coleo.Initializing && s.fresh
-	if v.state != "" || begins || s.reading.State == coleo.Dead {
+	if v.State != "" || begins || s.reading.State == coleo.Dead {
 		return nil
 	}
 	e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: no key of the interrupt was pressed on it",
 		s.rules().Name)
-	e.Screen = &f.screen
+	e.Screen = &f.Screen
 	return passing{e}
 }
 
 // stopped waits until the screen shows that an interrupt ended the turn.
 func (s *session) stopped(ctx context.Context) error {
-	limit := ms(s.rules().Timing.Interrupted)
+	limit := s.rules().Timing.Interrupted.Duration()
 	calm := func() bool {
 		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
 	}
@@ -75,10 +77,10 @@ func (s *session) stopped(ctx context.Context) error {
 		return ctx.Err()
 	case s.reading.State == coleo.Dead:
 		return coleo.Errorf(coleo.EExited, "the agent CLI ended when it was interrupted")
-	case s.verdict.state == "":
+	case s.verdict.State == "":
 		e := coleo.Errorf(coleo.EUnrecognised,
 			"whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", s.rules().Title, limit)
-		e.Screen = &s.frame.screen
+		e.Screen = &s.frame.Screen
 		return e
 	}
 	return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, limit)
@@ -89,11 +91,11 @@ func (s *session) stopped(ctx context.Context) error {
 // shows, and the first one again until it does. No key is pressed once nothing runs.
 func (s *session) pressInterrupt(ctx context.Context) error {
 	names := s.rules().Keys.Interrupt
-	keys, err := keySequence(names)
+	keys, err := rules.KeySequence(names)
 	if err != nil || len(s.rules().InterruptWhen) == 0 {
 		return errors.Join(err, s.press(ctx, names))
 	}
-	limit, cancel := context.WithTimeout(ctx, ms(s.rules().Timing.Interrupted))
+	limit, cancel := context.WithTimeout(ctx, s.rules().Timing.Interrupted.Duration())
 	defer cancel()
 	for limit.Err() == nil {
 		now, v, err := s.phase(limit)
@@ -113,7 +115,7 @@ func (s *session) pressInterrupt(ctx context.Context) error {
 		code := coleo.ErrorCode(err)
 		switch {
 		case err == nil:
-			s.await(limit, most, func() bool { return s.shown(now, v.dialog) })
+			s.await(limit, most, func() bool { return s.shown(now, v.Dialog) })
 		// EBusy and EStale say that the screen has changed: try again
 		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
 			return err
@@ -124,8 +126,8 @@ func (s *session) pressInterrupt(ctx context.Context) error {
 
 // deny denies the dialog of a turn that is interrupted. Where the harness cannot deny it,
 // deny presses a key of the interrupt.
-func (s *session) deny(ctx context.Context, v verdict, key []byte) error {
-	same := s.showing(v.dialog.Fingerprint)
+func (s *session) deny(ctx context.Context, v rules.Verdict, key []byte) error {
+	same := s.showing(v.Dialog.Fingerprint)
 	err := s.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
 	if coleo.ErrorCode(err) == coleo.EUnsupported {
 		return s.typeIf(ctx, same, key)
@@ -137,10 +139,10 @@ func (s *session) deny(ctx context.Context, v verdict, key []byte) error {
 func (s *session) shown(was phase, asked *coleo.Dialog) bool {
 	now := s.phaseOf(s.frame, s.verdict)
 	switch {
-	case s.verdict.state == "":
+	case s.verdict.State == "":
 		return false
 	case was == phaseAsking && now == phaseAsking:
-		return s.verdict.dialog.Fingerprint != asked.Fingerprint
+		return s.verdict.Dialog.Fingerprint != asked.Fingerprint
 	case was == phaseRunning || was == phaseUnbegun:
 		return now != was
 	}
@@ -160,14 +162,14 @@ const (
 )
 
 // phaseOf returns the phase that a picture shows. The caller holds mu.
-func (s *session) phaseOf(f *frame, v verdict) phase {
-	armed, _, _ := f.matchAll(s.rules().InterruptWhen)
+func (s *session) phaseOf(f *rules.Picture, v rules.Verdict) phase {
+	armed := f.Shows(s.rules().InterruptWhen)
 	switch {
-	case v.dialog != nil:
+	case v.Dialog != nil:
 		return phaseAsking
-	case v.state.Working() && armed:
+	case v.State.Working() && armed:
 		return phaseHeard
-	case v.state.Working():
+	case v.State.Working():
 		return phaseRunning
 	case !s.sent.IsZero():
 		return phaseUnbegun
@@ -176,8 +178,8 @@ func (s *session) phaseOf(f *frame, v verdict) phase {
 }
 
 // phase waits for a picture that a rule knows, and returns the phase it shows.
-func (s *session) phase(ctx context.Context) (now phase, v verdict, err error) {
-	err = s.still(ctx, func(f *frame, seen verdict) error {
+func (s *session) phase(ctx context.Context) (now phase, v rules.Verdict, err error) {
+	err = s.still(ctx, func(f *rules.Picture, seen rules.Verdict) error {
 		now, v = s.phaseOf(f, seen), seen
 		return s.mayInterrupt(f, seen)
 	})
@@ -186,7 +188,7 @@ func (s *session) phase(ctx context.Context) (now phase, v verdict, err error) {
 
 // during returns the check that the phase of an interrupt has not changed.
 func (s *session) during(was phase) check {
-	return func(f *frame, v verdict) error {
+	return func(f *rules.Picture, v rules.Verdict) error {
 		if now := s.phaseOf(f, v); now != was {
 			return coleo.Errorf(coleo.EBusy, "the interrupt is %s, no longer %s", now, was)
 		}

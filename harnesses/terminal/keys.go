@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
+
+	"coleo.dev/harnesses/terminal/rules"
 
 	"coleo.dev"
 	"coleo.dev/holder"
@@ -24,38 +24,16 @@ const (
 	knownTimeout = time.Second
 )
 
-// keySequence returns the bytes of named keys, one element per write. Blanks separate the
-// writes, + joins keys into one write, and a single character stands for itself.
-// "y+ENTER" is one write; "ESCAPE ESCAPE" is two.
-func keySequence(names string) ([][]byte, error) {
-	var out [][]byte
-	for group := range strings.FieldsSeq(names) {
-		var keys []byte
-		for name := range strings.SplitSeq(group, "+") {
-			key, ok := pty.Key(name)
-			if !ok && len(name) != 1 {
-				return nil, fmt.Errorf("%q is not a key", name)
-			}
-			if !ok {
-				key = []byte(name)
-			}
-			keys = append(keys, key...)
-		}
-		out = append(out, keys)
-	}
-	return out, nil
-}
-
 // press types keys one by one, with the harness's gap between them. It does not check the
 // screen, so it is only for keys that can do no harm.
 func (s *session) press(ctx context.Context, names string) error {
-	keys, err := keySequence(names)
+	keys, err := rules.KeySequence(names)
 	if err != nil {
 		return err
 	}
 	for i, key := range keys {
 		if i > 0 {
-			if err := s.pause(ctx, ms(s.rules().Timing.KeyGap)); err != nil {
+			if err := s.pause(ctx, s.rules().Timing.KeyGap.Duration()); err != nil {
 				return err
 			}
 		}
@@ -109,7 +87,7 @@ func moves(key []byte) bool {
 }
 
 // check returns nil when the picture is still the one that keys are meant for.
-type check func(f *frame, v verdict) error
+type check func(f *rules.Picture, v rules.Verdict) error
 
 // passing is a check's error for a picture that may show a screen being redrawn.
 type passing struct{ error }
@@ -128,7 +106,7 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	for {
 		var open bool
 		var looked chan struct{}
-		err := s.still(ctx, func(f *frame, v verdict) error {
+		err := s.still(ctx, func(f *rules.Picture, v rules.Verdict) error {
 			w.SeenOffset, open, looked = s.end, s.screen.Frame().Open, s.looked
 			return ok(f, v)
 		})

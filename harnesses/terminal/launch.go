@@ -2,14 +2,14 @@ package terminal
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
+
+	"coleo.dev/harnesses/terminal/rules"
 
 	"coleo.dev"
 	"coleo.dev/holder"
@@ -41,88 +41,26 @@ type launchFacts struct {
 	Hook                           *hookFacts // nil without a hook
 }
 
-var templateFuncs = template.FuncMap{
-	// json writes a value as JSON; nil lists and tables are empty.
-	"json": func(v any) (string, error) {
-		switch x := v.(type) {
-		case []string:
-			v = append([]string{}, x...)
-		case map[string]string:
-			if x == nil {
-				v = map[string]string{}
-			}
-		}
-		b, err := json.Marshal(v)
-		return string(b), err
-	},
-}
-
-func (c *compiler) launch(l Launch) {
-	c.trust(&l.Trust)
-	for mode := range l.Permission {
-		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
-		if !slices.Contains(known, coleo.PermissionMode(mode)) {
-			c.fail("launch.permission."+mode, "launch.permission: %q is no permission mode; they are %v", mode, known)
-		}
-	}
-	for i, p := range l.Parts {
-		texts := p.templates()
-		for _, path := range slices.Sorted(maps.Keys(texts)) {
-			if _, err := template.New("").Funcs(templateFuncs).Parse(texts[path]); err != nil {
-				c.fail(fmt.Sprintf("launch.part[%d].%s", i, path), "%v", err)
-			}
-		}
-	}
-}
-
-// templates returns the part's templates, by the paths of their keys in it.
-func (p Part) templates() map[string]string {
-	out := map[string]string{"if": p.If}
-	for i, v := range p.Args {
-		out[fmt.Sprintf("args[%d]", i)] = v
-	}
-	for k, v := range p.Env {
-		out["env."+k] = v
-	}
-	for k, v := range p.Files {
-		out["files."+k] = v
-	}
-	return out
-}
-
-func render(text string, facts launchFacts) (string, error) {
-	if !strings.Contains(text, "{{") {
-		return text, nil
-	}
-	t, err := template.New("").Funcs(templateFuncs).Parse(text)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	err = t.Execute(&b, facts)
-	return b.String(), err
-}
-
 // Plan turns a configuration into what the holder runs. It fills in what the
 // configuration leaves out and writes the seed files of a hermetic HOME. hook is the
 // command line of the hook program, or nil.
 //
 // The error is EInvalid for a wrong configuration, EUnsupported for one that the agent
 // CLI cannot carry out, and ENotInstalled when its program is missing.
-func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
-	if err := s.check(c); err != nil {
+func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
+	if err := prepare(s, c); err != nil {
 		return holder.Launch{}, err
 	}
-	binary, err := s.findBinary(c)
+	binary, err := findBinary(s, c)
 	if err != nil {
 		return holder.Launch{}, err
 	}
-	facts, err := s.facts(c)
+	facts, err := factsOf(s, c)
 	if err != nil {
 		return holder.Launch{}, err
 	}
-	facts.Hook = s.hookFor(c, hook)
-	if err := s.Launch.Trust.give(c, facts); err != nil {
+	facts.Hook = hookFor(s, c, hook)
+	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
 		return holder.Launch{}, err
 	}
 	env := environment(c, s.Launch.CredentialsEnv)
@@ -140,7 +78,7 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 			return holder.Launch{}, err
 		}
 	}
-	if err := s.add(env, own, c.Env); err != nil {
+	if err := addVariables(s, env, own, c.Env); err != nil {
 		return holder.Launch{}, err
 	}
 	return holder.Launch{
@@ -150,9 +88,9 @@ func (s *Spec) Plan(c *coleo.SpawnConfig, hook []string) (holder.Launch, error) 
 	}, nil
 }
 
-// add adds the user's variables to the environment. It refuses a variable in own, which
+// addVariables adds the user's variables to the environment. It refuses a variable in own, which
 // the harness sets itself: the agent CLI would not run as Coleo needs it.
-func (s *Spec) add(env, own, given map[string]string) error {
+func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {
 			return coleo.Errorf(coleo.EInvalid,
@@ -163,8 +101,8 @@ func (s *Spec) add(env, own, given map[string]string) error {
 	return nil
 }
 
-// check fills in defaults and refuses what cannot be carried out.
-func (s *Spec) check(c *coleo.SpawnConfig) error {
+// prepare fills in defaults and refuses what cannot be carried out.
+func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
 		return coleo.Errorf(coleo.EInvalid, "the work folder %q is not there: make it, or name another one", c.Workdir)
@@ -196,7 +134,7 @@ func (s *Spec) check(c *coleo.SpawnConfig) error {
 	return nil
 }
 
-func (s *Spec) facts(c *coleo.SpawnConfig) (launchFacts, error) {
+func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
 	if !ok {
 		return launchFacts{}, coleo.Errorf(coleo.EUnsupported,
@@ -225,7 +163,7 @@ func home(c *coleo.SpawnConfig) string {
 	return lookupEnv(c.Environ, "HOME")
 }
 
-func (s *Spec) findBinary(c *coleo.SpawnConfig) (string, error) {
+func findBinary(s *rules.Spec, c *coleo.SpawnConfig) (string, error) {
 	if c.Binary != "" {
 		if executable(c.Binary) {
 			return c.Binary, nil
@@ -246,19 +184,19 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-func apply(p Part, facts launchFacts, argv *[]string, env map[string]string) error {
-	if on, err := render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
+func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]string) error {
+	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
 		return err
 	}
 	for _, arg := range p.Args {
-		text, err := render(arg, facts)
+		text, err := rules.Render(arg, facts)
 		if err != nil {
 			return err
 		}
 		*argv = append(*argv, text)
 	}
 	for name, value := range p.Env {
-		text, err := render(value, facts)
+		text, err := rules.Render(value, facts)
 		if err != nil {
 			return err
 		}
@@ -268,7 +206,7 @@ func apply(p Part, facts launchFacts, argv *[]string, env map[string]string) err
 		return nil // outside a hermetic HOME no file is written
 	}
 	for path, content := range p.Files {
-		text, err := render(content, facts)
+		text, err := rules.Render(content, facts)
 		if err != nil {
 			return err
 		}

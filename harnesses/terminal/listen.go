@@ -3,6 +3,8 @@ package terminal
 import (
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev/hook"
 )
 
@@ -15,7 +17,7 @@ type listener struct {
 
 // newListener follows the reports of the generation in dir, if the harness has reports.
 // If they cannot be followed, the session works without that witness.
-func newListener(spec *Spec, dir string) *listener {
+func newListener(spec *rules.Spec, dir string) *listener {
 	l := &listener{done: make(chan struct{})}
 	if len(spec.Hook.Reports) > 0 {
 		l.file, _ = hook.Open(hook.Path(dir))

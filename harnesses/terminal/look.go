@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
+	"coleo.dev/pty"
 )
 
 // idleLook is how long the loop sleeps when nothing is expected. Output wakes the loop,
@@ -49,23 +52,23 @@ func (r *reader) look(now time.Time) time.Duration {
 		return wait
 	}
 	r.paint, r.seen = paint{}, now
-	r.frame = newFrame(r.view(), &r.spec.Composer)
-	r.frame.cell, r.frame.memo = r.screen.Cell, r.memo
-	r.verdict = r.spec.read(r.frame)
-	if r.verdict.state == coleo.Dead && !r.alone {
+	r.frame = rules.NewPicture(r.view(), &r.spec.Composer)
+	r.frame.Use(r.screen.Cell, r.memo)
+	r.verdict = r.spec.Read(r.frame)
+	if r.verdict.State == coleo.Dead && !r.alone {
 		// The screen says goodbye. Only the process shows that the agent CLI has ended.
-		r.verdict = verdict{}
+		r.verdict = rules.Verdict{}
 	}
-	if r.verdict.dialog != nil {
+	if r.verdict.Dialog != nil {
 		// What the hook adds comes later. It must not change the dialog's fingerprint.
-		r.verdict.dialog.Fingerprint = r.dialogs.shows(&r.verdict, now)
+		r.verdict.Dialog.Fingerprint = r.dialogs.shows(&r.verdict, now)
 		r.complete(&r.verdict)
-	} else if r.verdict.state == "" {
+	} else if r.verdict.State == "" {
 		r.dialogs.hidden()
 	} else {
 		r.dialogs.gone()
 	}
-	if r.verdict.state.Working() || r.verdict.dialog != nil {
+	if r.verdict.State.Working() || r.verdict.Dialog != nil {
 		r.works()
 	}
 	return r.judge(now)
@@ -74,9 +77,9 @@ func (r *reader) look(now time.Time) time.Duration {
 // view returns the screen without the bracketed paste mode while that mode is not known.
 func (r *reader) view() coleo.Screen {
 	v := r.screen.View()
-	r.pastes = r.pastes || v.Modes[pasteMode]
+	r.pastes = r.pastes || v.Modes[string(pty.ModeBracketedPaste)]
 	if !r.pastes {
-		delete(v.Modes, pasteMode)
+		delete(v.Modes, string(pty.ModeBracketedPaste))
 	}
 	return v
 }
@@ -86,18 +89,18 @@ func (r *reader) judge(now time.Time) time.Duration {
 	again := min(r.recognise(now), r.weigh(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
-	if r.verdict.state == "" && most == nil {
+	if r.verdict.State == "" && most == nil {
 		return again
 	}
-	next := coleo.Reading{State: r.verdict.state, Rule: r.verdict.rule, Detail: r.verdict.detail, Dialog: r.verdict.dialog}
+	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail, Dialog: r.verdict.Dialog}
 	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.over {
 		next.Dialog, again = nil, min(again, left)
 	}
-	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.late &&
+	if most != nil && (coleo.MoreCautious(next.State, most.state()) != next.State || r.verdict.Late &&
 		most.state() == next.State) {
 		next.State, next.Rule = most.state(), most.rule()
 	}
-	next.Known = r.verdict.state != ""
+	next.Known = r.verdict.State != ""
 	return min(again, r.settle(now, next))
 }
 
@@ -106,7 +109,7 @@ func (r *reader) judge(now time.Time) time.Duration {
 func (r *reader) weigh(now time.Time) time.Duration {
 	next := idleLook
 	for _, v := range r.witnesses() {
-		kind, note, again := v.weigh(r.verdict.state, now)
+		kind, note, again := v.weigh(r.verdict.State, now)
 		if kind != "" {
 			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
 		}
@@ -137,7 +140,7 @@ func (r *reader) mostCautious(now time.Time) (most *voice, again time.Duration) 
 
 // recognise keeps track of a screen that no rule knows.
 func (r *reader) recognise(now time.Time) time.Duration {
-	if r.verdict.state != "" {
+	if r.verdict.State != "" {
 		r.unknown, r.reported = time.Time{}, false
 		return idleLook
 	}
@@ -145,9 +148,9 @@ func (r *reader) recognise(now time.Time) time.Duration {
 		r.unknown = now
 	}
 	r.reading.Known = false
-	bound := ms(r.spec.Timing.Unknown)
+	bound := r.spec.Timing.Unknown.Duration()
 	if r.reading.State == coleo.Initializing {
-		bound = ms(r.spec.Timing.Start)
+		bound = r.spec.Timing.Start.Duration()
 	}
 	if left := bound - now.Sub(r.unknown); left > 0 {
 		return left
@@ -166,7 +169,7 @@ func (r *reader) recognise(now time.Time) time.Duration {
 // settle passes on work and questions at once. It passes on idle and error only when they
 // have held for the settling time and no prompt is on its way.
 func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
-	if r.fresh && r.reading.State == coleo.Initializing && r.verdict.late && next.Rule == r.verdict.rule {
+	if r.fresh && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
 		r.pending = time.Time{}
 		return idleLook
 	}
@@ -180,7 +183,7 @@ func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.pending = time.Time{}
 		return idleLook
 	}
-	if left := ms(r.spec.Timing.Begin) - now.Sub(r.sent); next.State == coleo.Idle && !r.sent.IsZero() && left > 0 {
+	if left := r.spec.Timing.Begin.Duration() - now.Sub(r.sent); next.State == coleo.Idle && !r.sent.IsZero() && left > 0 {
 		// The composer holds the prompt, and the agent CLI has not begun on it.
 		r.pending = time.Time{}
 		return left
@@ -188,7 +191,7 @@ func (r *reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.pending.IsZero() {
 		r.pending = now
 	}
-	if left := ms(r.spec.Timing.Settle) - now.Sub(r.pending); left > 0 {
+	if left := r.spec.Timing.Settle.Duration() - now.Sub(r.pending); left > 0 {
 		return left
 	}
 	r.pending = time.Time{}

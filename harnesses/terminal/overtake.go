@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"strings"
 
 	"coleo.dev"
 	"coleo.dev/pty"
@@ -30,8 +29,8 @@ func (s *session) overtake(ctx context.Context) error {
 		return err
 	}
 	out := func() bool {
-		c := s.frame.composer
-		return c != nil && strings.HasSuffix(squeeze(c.text), probe)
+		c := s.frame.Composer
+		return c != nil && c.EndsWith(probe)
 	}
 	if !s.await(ctx, heldTimeout+digesting(s.unseen), out) {
 		return coleo.Errorf(coleo.EBusy, "%s stands still: it has not read yet what was typed last", s.rules().Title)

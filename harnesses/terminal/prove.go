@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -18,7 +20,7 @@ var _ coleo.Prover = (*session)(nil)
 // not hold it and the transcript shows it once more than at that time. Prove returns an
 // empty proof when it finds neither, and the error of ctx when that ends.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
-	text, err := s.asText(plain(r.Text))
+	text, err := s.rules().PromptText(r.Text)
 	if err != nil {
 		// No caller can have typed a prompt that is not valid.
 		return "", nil
@@ -29,14 +31,14 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	then, err := screenAt(s.Handle(), r.Time)
 	known, before := err == nil, 0 // otherwise the screen of that time is not kept: only the hook can prove it
 	if known {
-		before = echoed(newFrame(then.View(), &s.rules().Composer).since(then), text)
+		before = rules.CountEchoes(append(then.History(historyRows), rules.NewPicture(then.View(), &s.rules().Composer).Above()...), text)
 	}
 	var proof coleo.Proof
 	seen := func() bool {
 		switch {
 		case s.reports.turn(text, r.Time) != nil:
 			proof = coleo.ProofReported
-		case known && s.frame.lets(text, &s.rules().Composer) && s.echoedSince(text, before):
+		case known && s.frame.Released(text) && s.echoedSince(text, before):
 			proof = coleo.ProofStarted
 		}
 		return proof != ""

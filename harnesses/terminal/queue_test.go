@@ -128,7 +128,7 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	st.await("it is looked at", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.frame.composer != nil && strings.Contains(s.frame.composer.text, older)
+		return s.frame.Composer != nil && strings.Contains(s.frame.Composer.Text, older)
 	})
 	st.say(s, []byte("\r\x1b[A\x1b[Jrun it?"))
 	<-g.done

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/pty"
 )
@@ -13,7 +15,7 @@ import (
 // the time, so that a recording is read as a session would have read it. A reader is not
 // safe for concurrent use.
 type reader struct {
-	spec *Spec
+	spec *rules.Spec
 	tell func(coleo.Change) // called with each change
 
 	screen   *pty.Core
@@ -21,10 +23,10 @@ type reader struct {
 	fed      time.Time // when output last came
 	pastes   bool      // bracketed paste was on at least once
 	paint    paint
-	frame    *frame    // the last picture looked at
-	memo     memo      // answers from earlier pictures
-	seen     time.Time // when the last picture was looked at
-	verdict  verdict
+	frame    *rules.Picture // the last picture looked at
+	memo     rules.Memo     // answers from earlier pictures
+	seen     time.Time      // when the last picture was looked at
+	verdict  rules.Verdict
 	reading  coleo.Reading
 	pending  time.Time // since when a calm verdict that must settle has held
 	unknown  time.Time // since when no rule knows the screen; zero: a rule does
@@ -49,14 +51,14 @@ func (r *reader) works() {
 	r.sent = time.Time{}
 }
 
-func newReader(spec *Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *reader {
+func newReader(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *reader {
 	r := &reader{
-		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: memo{}, dialogs: newDialogCounter(),
+		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newDialogCounter(),
 		inbands: inbands(), voices: voices(), reports: newReports(&spec.Hook),
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.asDrawn()
-	r.frame = newFrame(r.screen.View(), &spec.Composer)
+	r.frame = rules.NewPicture(r.screen.View(), &spec.Composer)
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: r.reading})
 	return r
 }
@@ -122,18 +124,35 @@ func (r *reader) witnesses() []*voice {
 // explain returns the evidence behind the reading.
 func (r *reader) explain(now time.Time) coleo.Explanation {
 	x := coleo.Explanation{
-		Reading: r.reading, Now: now, Rows: r.verdict.rows, Screen: r.screen.View(),
-		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.state, Rule: r.verdict.rule,
-			Detail: r.verdict.detail, Time: r.seen}},
+		Reading: r.reading, Now: now, Rows: r.verdict.Rows, Screen: r.screen.View(),
+		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.State, Rule: r.verdict.Rule,
+			Detail: r.verdict.Detail, Time: r.seen}},
 	}
 	for _, v := range r.witnesses() {
 		if !v.seen() {
 			continue
 		}
 		x.Witnesses = append(x.Witnesses, v.witness())
-		if v.state() != "" && v.contradicted(r.verdict.state) {
-			x.Disagreement = v.disagreement(r.verdict.state)
+		if v.state() != "" && v.contradicted(r.verdict.State) {
+			x.Disagreement = v.disagreement(r.verdict.State)
 		}
 	}
 	return x
+}
+
+// transcript returns the rows above the composer, after those that have scrolled off.
+func (r *reader) transcript() []string {
+	return append(r.screen.History(historyRows), r.frame.Above()...)
+}
+
+// echoed returns how often the transcript shows how a prompt begins, including the rows
+// that have scrolled off.
+func (r *reader) echoed(prompt string) int { return rules.CountEchoes(r.transcript(), prompt) }
+
+// echoedSince reports whether the newest whole picture shows the prompt's beginning more
+// often than before. With the rows of an older picture, rows that have scrolled off might
+// be counted twice. A picture without a composer proves nothing: the composer's own text
+// may be half drawn there.
+func (r *reader) echoedSince(prompt string, before int) bool {
+	return r.paint.begun.IsZero() && r.frame.Composer != nil && r.echoed(prompt) > before
 }

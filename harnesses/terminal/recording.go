@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/pty"
 )
@@ -76,7 +78,7 @@ type player struct {
 	due time.Time // when the reader wants to look again
 }
 
-func newPlayer(spec *Spec, rec Recording, tell func(coleo.Change)) *player {
+func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
 	start := RecordingStart()
 	p := &player{reader: newReader(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(idleLook)}
 	p.deaf, p.alone, p.fresh = rec.ScreenOnly, true, true

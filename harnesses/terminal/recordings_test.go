@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/casttest"
 	"coleo.dev/pty"
 )
 
@@ -28,25 +29,10 @@ func readerOf(folder string) string {
 	return ""
 }
 
-// forEachRecording replays all recordings, or a sample of them when the race detector is
-// on.
+// forEachRecording replays all recordings, or a sample of them.
 func forEachRecording(t *testing.T, f func(t *testing.T, h *terminal.Harness, name string, c *pty.Cast)) {
 	t.Helper()
-	files, err := filepath.Glob(recordings + "/*/*.cast.gz")
-	if err != nil || len(files) < 196 {
-		t.Fatalf("%d recordings, %v; want 196 at least", len(files), err)
-	}
-	for _, file := range files {
-		folder := filepath.Base(filepath.Dir(file))
-		name := folder + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
-		if !terminal.Sampled(t.Name(), name) {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f(t, harness(t, readerOf(folder)), name, readCast(t, file))
-		})
-	}
+	casttest.Each(t, func(t *testing.T, name string, c *pty.Cast) { f(t, harness(t, readerOf(name)), name, c) })
 }
 
 // told is one change of the state, as a label has it.

@@ -3,12 +3,14 @@ package terminal
 import (
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
 // rules returns the Spec by which the session reads and types. It is the harness's Spec
 // at the session's start, or the one that Reload set since.
-func (s *session) rules() *Spec { return s.described.Load() }
+func (s *session) rules() *rules.Spec { return s.described.Load() }
 
 // Reload makes the session read and type by another Spec of the same harness from now on,
 // and judges the screen again at once. The launch of the agent CLI stays as it was, and
@@ -36,7 +38,7 @@ func (s *session) Reload(h coleo.Harness) error {
 
 // goBy changes the rules and forgets what the former ones found on the screen. All
 // waiting times begin again.
-func (r *reader) goBy(spec *Spec) {
-	r.spec, r.memo = spec, memo{}
+func (r *reader) goBy(spec *rules.Spec) {
+	r.spec, r.memo = spec, rules.Memo{}
 	r.pending, r.unknown, r.reported = time.Time{}, time.Time{}, false
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -18,7 +20,7 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 	st.await("it is idle", reads(coleo.Idle))
 	described := func(old, replacement string) *Harness {
 		t.Helper()
-		spec, err := ParseSpec("stage.toml", []byte(strings.Replace(stageSpec, old, replacement, 1)))
+		spec, err := rules.ParseSpec("stage.toml", []byte(strings.Replace(stageSpec, old, replacement, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

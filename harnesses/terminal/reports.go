@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/hook"
 )
@@ -20,7 +22,7 @@ const toolAsks = 2 * time.Second
 // better than the screen.
 type reports struct {
 	voice
-	spec    *Hook
+	spec    *rules.Hook
 	prompts []turn // the taken prompts, and how they were answered
 	tools   []call // the tools that were to run since the last prompt
 }
@@ -29,7 +31,7 @@ type reports struct {
 type turn struct {
 	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time
-	prompt string // the prompt as bare returns it
+	prompt string // the prompt as Hook.Bare returns it
 	answer string
 	over   bool
 }
@@ -41,11 +43,11 @@ type call struct {
 	input json.RawMessage
 }
 
-func newReports(spec *Hook) reports { return reports{voice: voice{name: "hook"}, spec: spec} }
+func newReports(spec *rules.Hook) reports { return reports{voice: voice{name: "hook"}, spec: spec} }
 
 // report takes a line of the hook's.
 func (r *reader) report(l hook.Line, now time.Time) {
-	rep := r.reports.spec.find(l)
+	rep := r.reports.spec.Find(l)
 	if rep == nil || r.deaf {
 		return
 	}
@@ -59,7 +61,7 @@ func (r *reader) report(l hook.Line, now time.Time) {
 	r.reports.say(rep.Event, detail, coleo.State(rep.State), now)
 	r.reports.at = l.Time
 	r.reports.note(l, rep)
-	if r.verdict.dialog != nil {
+	if r.verdict.Dialog != nil {
 		r.complete(&r.verdict)
 	}
 }
@@ -71,7 +73,7 @@ func (w *reports) mayAsk(now time.Time) bool {
 }
 
 // note remembers the prompts, answers and tools of a report.
-func (w *reports) note(l hook.Line, rep *Report) {
+func (w *reports) note(l hook.Line, rep *rules.Report) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
 	if rep.Prompts != "" && json.Unmarshal(l.Payload[rep.Prompts], &texts) == nil && len(texts) > 0 {
@@ -79,7 +81,7 @@ func (w *reports) note(l hook.Line, rep *Report) {
 	}
 	id := l.Text(w.spec.Turn)
 	if prompt != "" {
-		w.begin(turn{id: id, taken: l.Time, prompt: w.bare(prompt)})
+		w.begin(turn{id: id, taken: l.Time, prompt: w.spec.Bare(prompt)})
 	}
 	if rep.Answer != "" {
 		w.tools = nil
@@ -124,14 +126,6 @@ func (w *reports) ended(id string, named bool) *turn {
 	return nil
 }
 
-// bare returns a prompt without blanks and without what the agent CLI puts around it.
-func (w *reports) bare(prompt string) string {
-	if w.spec.strip != nil {
-		prompt = w.spec.strip.ReplaceAllString(prompt, "")
-	}
-	return squeeze(prompt)
-}
-
 // keep appends to a list and drops the oldest elements beyond reportsKept.
 func keep[T any](list []T, x T) []T {
 	if len(list) >= reportsKept {
@@ -144,7 +138,7 @@ func keep[T any](list []T, x T) []T {
 // was reported. Blanks do not count, because agent CLIs change them.
 func (w *reports) turn(text string, sent time.Time) *turn {
 	for i := len(w.prompts) - 1; i >= 0; i-- {
-		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.bare(text) {
+		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.spec.Bare(text) {
 			return t
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/hook"
 )
@@ -153,7 +155,7 @@ ask = ""
 if = "{{if .Hook}}yes{{end}}"
 args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 `
-	spec, err := ParseSpec("bench", []byte(strings.Replace(parts, `strip = '</?paste>'`,
+	spec, err := rules.ParseSpec("bench", []byte(strings.Replace(parts, `strip = '</?paste>'`,
 		`unless = { folder_env = "OWN", folder = ".own", file = "config", pattern = '(?m)^notify' }`, 1)))
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +171,7 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 	plan := func(program []string, environ ...string) []string {
 		c := coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: dir, Workdir: dir, Binary: self,
 			Environ: append(environ, "HOME="+dir)}
-		launch, err := spec.Plan(&c, program)
+		launch, err := Plan(spec, &c, program)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,12 +194,12 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 	if got := plan([]string{self, "hook"}); len(got) != 0 {
 		t.Errorf("the user's own hook would be replaced by %q", got)
 	}
-	spec.Hook.Unless.Key = "notify"
+	spec.Hook.UserHook.Key = "notify"
 	want[0] = `["` + self + `","hook","` + file + `","--then","mine"]`
 	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
 		t.Errorf("argv %q, want %q: ours starts the user's", got, want)
 	}
-	spec.Hook.Unless.Key = "other" // not to be read there
+	spec.Hook.UserHook.Key = "other" // not to be read there
 	if got := plan([]string{self, "hook"}); len(got) != 0 {
 		t.Errorf("a hook of the user's that cannot be read would be replaced by %q", got)
 	}
@@ -210,7 +212,7 @@ func TestAHookMayNotLetGoOfAnArm(t *testing.T) {
 	t.Parallel()
 	for _, state := range []string{"idle", "error", "dead", "initializing", "nonsense"} {
 		text := strings.Replace(benchSpec, `state = "executing"`, `state = "`+state+`"`, 1)
-		if _, err := ParseSpec("bench", []byte(text)); err == nil || !strings.Contains(err.Error(), "a hook may claim") {
+		if _, err := rules.ParseSpec("bench", []byte(text)); err == nil || !strings.Contains(err.Error(), "a hook may claim") {
 			t.Errorf("a hook that claims %s: %v", state, err)
 		}
 	}

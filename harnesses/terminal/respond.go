@@ -2,9 +2,9 @@ package terminal
 
 import (
 	"context"
-	"regexp"
-	"strconv"
 	"time"
+
+	"coleo.dev/harnesses/terminal/rules"
 
 	"coleo.dev"
 )
@@ -25,9 +25,9 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	s.typing.Lock()
 	defer s.typing.Unlock()
 	same := s.showing(dialog)
-	var v verdict
+	var v rules.Verdict
 	var age time.Duration
-	if err := s.still(ctx, func(f *frame, now verdict) error {
+	if err := s.still(ctx, func(f *rules.Picture, now rules.Verdict) error {
 		v, age = now, time.Since(s.dialogs.since)
 		return same(f, now)
 	}); err != nil {
@@ -35,19 +35,19 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	}
 	// A dialog loses keys that come with its first picture, because it does not read them
 	// yet.
-	if err := s.pause(ctx, ms(s.rules().Timing.DialogGap)-age); err != nil {
+	if err := s.pause(ctx, s.rules().Timing.DialogGap.Duration()-age); err != nil {
 		return err
 	}
 	if err := s.choose(ctx, same, v, d); err != nil {
 		return err
 	}
 	gone := func() bool {
-		return s.verdict.state != "" && fingerprintOf(s.verdict.dialog) != dialog && !s.dialogs.doubt
+		return s.verdict.State != "" && fingerprintOf(s.verdict.Dialog) != dialog && !s.dialogs.doubt
 	}
 	if !s.await(ctx, goneTimeout, gone) && s.State().State != coleo.Dead {
 		s.another()
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered",
-			v.dialog.Title, goneTimeout)
+			v.Dialog.Title, goneTimeout)
 	}
 	if d.Choice == coleo.Deny {
 		s.lapse()
@@ -59,19 +59,19 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 // dialog is in its place, the check reports so once that dialog has settled and its
 // fingerprint is final.
 func (s *session) showing(dialog coleo.Fingerprint) check {
-	return func(_ *frame, v verdict) error {
-		if v.dialog == nil {
+	return func(_ *rules.Picture, v rules.Verdict) error {
+		if v.Dialog == nil {
 			e := coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
-			if v.state == "" {
+			if v.State == "" {
 				return passing{e}
 			}
 			return e
 		}
-		if v.dialog.Fingerprint == dialog {
+		if v.Dialog.Fingerprint == dialog {
 			return nil
 		}
-		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.dialog.Title)
-		e.Dialog = v.dialog
+		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.Dialog.Title)
+		e.Dialog = v.Dialog
 		if s.dialogs.settling(time.Now()) > 0 {
 			return passing{e}
 		}
@@ -89,89 +89,26 @@ func (s *session) another() {
 }
 
 // choose types the keys of a decision.
-func (s *session) choose(ctx context.Context, same check, v verdict, d coleo.Decision) error {
-	if d.Words != "" {
-		return coleo.Errorf(coleo.EUnsupported,
-			"the dialogs of an agent CLI in a terminal take no words: pick an option, or deny and send a prompt")
-	}
-	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
-		return s.typeKeys(ctx, same, v.by.DenyKeys)
-	}
-	if v.by.Select == "keys" && d.Choice != coleo.Reply {
-		keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
-			coleo.Deny: v.by.Deny}[d.Choice]
-		if keys == "" {
-			return notOffered(v.dialog, d)
-		}
-		return s.typeKeys(ctx, same, keys)
-	}
-	n, err := v.by.optionFor(v.dialog, d)
-	if err != nil {
+func (s *session) choose(ctx context.Context, same check, v rules.Verdict, d coleo.Decision) error {
+	steps, err := v.Respond(d)
+	switch {
+	case err != nil:
 		return err
+	case steps.Keys != "":
+		return s.typeKeys(ctx, same, steps.Keys)
 	}
-	switch v.by.Select {
-	case "digit":
-		digit, err := v.digit(n)
-		if err != nil {
-			return err
-		}
-		return s.typeIf(ctx, same, digit)
-	case "arrows":
-		return s.moveTo(ctx, same, n, "UP", "DOWN")
-	case "row":
-		return s.moveTo(ctx, same, n, "LEFT", "RIGHT")
-	}
-	return notOffered(v.dialog, d)
-}
-
-// digit returns the key that picks an option: the number shown before it. In a list that
-// has scrolled, that number is not the option's place.
-func (v verdict) digit(n int) ([]byte, error) {
-	number := strconv.Itoa(n + 1)
-	if n < len(v.number) {
-		number = v.number[n]
-	}
-	if len(number) != 1 {
-		return nil, coleo.Errorf(coleo.EUnsupported,
-			"option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.dialog.Options[n],
-			v.dialog.Title, number)
-	}
-	return []byte(number), nil
-}
-
-// optionFor returns the index of the option that a decision means.
-func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
-	if decision.Choice == coleo.Reply {
-		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {
-			return n, nil
-		}
-		return 0, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", d.Title, len(d.Options),
-			decision.Option)
-	}
-	pattern := map[coleo.Choice]*regexp.Regexp{coleo.Approve: r.approve, coleo.ApproveAlways: r.always,
-		coleo.Deny: r.deny}[decision.Choice]
-	for i, label := range d.Options {
-		if pattern != nil && pattern.MatchString(label) {
-			return i, nil
-		}
-	}
-	return 0, notOffered(d, decision)
-}
-
-func notOffered(d *coleo.Dialog, decision coleo.Decision) error {
-	return coleo.Errorf(coleo.EUnsupported, "the dialog %q does not offer %q; its options are %q", d.Title,
-		decision.Choice, d.Options)
+	return s.moveTo(ctx, same, steps.Option, steps.Back, steps.On)
 }
 
 // typeKeys types a sequence of keys, each only while the dialog is still there.
 func (s *session) typeKeys(ctx context.Context, same check, names string) error {
-	keys, err := keySequence(names)
+	keys, err := rules.KeySequence(names)
 	if err != nil {
 		return err
 	}
 	for i, key := range keys {
 		if i > 0 {
-			if err := s.pause(ctx, ms(s.rules().Timing.KeyGap)); err != nil {
+			if err := s.pause(ctx, s.rules().Timing.KeyGap.Duration()); err != nil {
 				return err
 			}
 		}
@@ -188,9 +125,9 @@ func (s *session) typeKeys(ctx context.Context, same check, names string) error 
 func (s *session) moveTo(ctx context.Context, same check, n int, back, on string) error {
 	for moved := false; ; moved = true {
 		now := -1
-		err := s.still(ctx, func(f *frame, v verdict) error {
-			if v.dialog != nil {
-				now = v.dialog.Default
+		err := s.still(ctx, func(f *rules.Picture, v rules.Verdict) error {
+			if v.Dialog != nil {
+				now = v.Dialog.Default
 			}
 			return same(f, v)
 		})
@@ -198,7 +135,7 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 		case err != nil:
 			return err
 		case now == n && moved:
-			if err := s.pause(ctx, ms(s.rules().Timing.DialogGap)); err != nil {
+			if err := s.pause(ctx, s.rules().Timing.DialogGap.Duration()); err != nil {
 				return err
 			}
 			return s.enter(ctx, same, n)
@@ -214,7 +151,7 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 		if err := s.typeKeys(ctx, same, key); err != nil {
 			return err
 		}
-		gone := func() bool { return s.verdict.dialog == nil || s.verdict.dialog.Default != now }
+		gone := func() bool { return s.verdict.Dialog == nil || s.verdict.Dialog.Default != now }
 		if !s.await(ctx, markTimeout, gone) {
 			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen", n+1)
 		}
@@ -223,11 +160,11 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 
 // enter presses ENTER while the mark of a list is at an option.
 func (s *session) enter(ctx context.Context, same check, n int) error {
-	marked := func(f *frame, v verdict) error {
+	marked := func(f *rules.Picture, v rules.Verdict) error {
 		if err := same(f, v); err != nil {
 			return err
 		}
-		if v.dialog.Default != n {
+		if v.Dialog.Default != n {
 			return coleo.Errorf(coleo.EStale, "the mark of the list moved away from option %d: nothing was chosen", n+1)
 		}
 		return nil

@@ -70,7 +70,7 @@ func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 	moved := time.Now()
 	st.say(s, []byte(list(" 1. Yes", ">2. No")))
 	st.await("it is chosen", func() bool { return st.typedSoFar() == down+enter || len(answered) > 0 })
-	if gap := ms(s.rules().Timing.DialogGap); time.Since(moved) < gap {
+	if gap := s.rules().Timing.DialogGap.Duration(); time.Since(moved) < gap {
 		t.Errorf("ENTER came %s behind the picture, want %s at least", time.Since(moved), gap)
 	}
 	st.say(s, []byte(calm))

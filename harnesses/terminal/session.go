@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/holder"
 )
@@ -32,8 +34,8 @@ type session struct {
 	keeper keeper
 	pace   pace
 
-	described atomic.Pointer[Spec] // the Spec by which the screen is read and typed into
-	reread    chan struct{}        // wakes the read loop after a new Spec
+	described atomic.Pointer[rules.Spec] // the Spec by which the screen is read and typed into
+	reread    chan struct{}              // wakes the read loop after a new Spec
 
 	typing sync.Mutex // one writer at a time
 	unseen string     // last typed text that was not seen to arrive, "" for none; guarded by typing
@@ -291,7 +293,7 @@ func (s *session) lookLocked(now time.Time) time.Duration {
 
 // present updates the reading from the newest whole picture.
 func (s *session) present(ctx context.Context) error {
-	return s.still(ctx, func(*frame, verdict) error { return nil })
+	return s.still(ctx, func(*rules.Picture, rules.Verdict) error { return nil })
 }
 
 func (s *session) wakeLookers() {

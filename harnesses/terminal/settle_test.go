@@ -1,12 +1,13 @@
 package terminal
 
 import (
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 	"coleo.dev/pty"
 )
 
@@ -26,28 +27,22 @@ type gap struct {
 // until the next look at the work. Run it with -v for the figures.
 func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 	t.Parallel()
-	if raced {
+	if casttest.Raced || testing.Short() {
 		t.Skip("replays every recording: the plain run does")
 	}
-	files, err := filepath.Glob("testdata/recordings/*/*.cast.gz")
-	if err != nil || len(files) < 196 {
-		t.Fatalf("%d recordings, %v; want 196 at least", len(files), err)
-	}
-	longest, specs := map[string]gap{}, map[string]*Spec{}
-	for _, file := range files {
-		folder := filepath.Base(filepath.Dir(file))
-		name := folder + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
-		spec := builtinSpec(t, folder)
+	longest, specs := map[string]gap{}, map[string]*rules.Spec{}
+	for _, name := range casttest.Names(t) {
+		spec := specFor(t, name)
 		if specs[spec.Name] = spec; unseenPrompts[name] {
 			continue
 		}
-		if g := longestGap(spec, castFrom(t, file)); g.long >= longest[spec.Name].long {
+		if g := longestGap(spec, casttest.Cast(t, name)); g.long >= longest[spec.Name].long {
 			g.recording = name
 			longest[spec.Name] = g
 		}
 	}
 	for name, g := range longest {
-		settle := ms(specs[name].Timing.Settle)
+		settle := specs[name].Timing.Settle.Duration()
 		t.Logf("%-12s settles in %s; longest gap within a turn %s (%s at %s)", name, settle, g.long, g.recording, g.at)
 		if g.long+restless > settle {
 			t.Errorf("%s: settle_ms = %d is too short for the gap of %s in %s at %s", name, settle.Milliseconds(), g.long,
@@ -57,9 +52,9 @@ func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 }
 
 // longestGap replays a recording with a reader that never settles.
-func longestGap(spec *Spec, cast *pty.Cast) (most gap) {
+func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 	never := *spec
-	never.Timing.Settle = int(24 * time.Hour / time.Millisecond)
+	never.Timing.Settle = rules.Milliseconds(24 * time.Hour / time.Millisecond)
 	p := newPlayer(&never, Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
 	var since, typed time.Time // the calm began; somebody typed
 	look := func(now time.Time) {

@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
+	"coleo.dev/harnesses/terminal/casttest"
+
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/pty"
@@ -69,7 +73,7 @@ func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 // setStageOf is setStage with a Spec of the test's own.
 func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
-	spec, err := ParseSpec("stage.toml", []byte(described))
+	spec, err := rules.ParseSpec("stage.toml", []byte(described))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,9 +214,9 @@ const recorded = 500_000
 // repeated and cut anywhere.
 func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
 	t.Helper()
-	cast := castFrom(t, "testdata/recordings/"+name+".cast.gz")
+	cast := casttest.Cast(t, name)
 	unseen := "" // with the race detector a line takes long; text that is not shown takes less
-	if raced {
+	if casttest.Raced {
 		unseen = "\x1b_" + strings.Repeat("x", 1000) + "\x1b\\"
 	}
 	for n := 0; len(data) < most-recorded; n++ {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/casttest"
+
 	"coleo.dev"
 	"coleo.dev/pty"
 )
@@ -24,13 +26,13 @@ const (
 // from another moment on. In it a spinner turns ten times a second while text grows and
 // dialogs come and go.
 func BenchmarkStreams(b *testing.B) {
-	spec := builtinSpec(b, "gemini-0.61.0")
-	cast := castFrom(b, "testdata/recordings/gemini-0.61.0/scen-a.cast.gz")
+	spec := specFor(b, "gemini-0.61.0")
+	cast := casttest.Cast(b, "gemini-0.61.0/scen-a")
 	players := make([]*player, streams)
 	rest := make([][]pty.CastEvent, streams)
 	for i := range players {
 		players[i] = newPlayer(spec, Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-		rest[i] = startAt(players[i], cast.Events, time.Duration(i)*(lastOf(cast)-streamsRuns*streamsWindow)/streams)
+		rest[i] = startAt(players[i], cast.Events, time.Duration(i)*(casttest.Length(cast)-streamsRuns*streamsWindow)/streams)
 	}
 	for b.Loop() {
 		var runs []float64

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -16,68 +18,20 @@ const maxSubject = 16 << 10
 
 // complete replaces a subject that the screen cuts off. It takes the tool's input as the
 // hook reported it, if the rows on the screen are part of that input.
-func (r *reader) complete(v *verdict) {
-	if !v.dialog.Truncated || v.dialog.Kind != coleo.DialogPermission {
+func (r *reader) complete(v *rules.Verdict) {
+	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
 	}
 	for i := len(r.reports.tools) - 1; i >= 0; i-- {
 		c := r.reports.tools[i]
 		text, values := c.subject()
-		if len(text) <= maxSubject && v.by.showsPartOf(v.shown, values) {
-			full := *v.dialog // the reading may hold the other one
+		if len(text) <= maxSubject && v.CutOffFrom(values) {
+			full := *v.Dialog // the reading may hold the other one
 			full.Subject, full.Truncated = text, false
-			v.dialog = &full
+			v.Dialog = &full
 			return
 		}
 	}
-}
-
-// showsPartOf reports whether the rows of a dialog are a part of a tool's input. If the
-// rows show changes, only the changed rows count: the removed rows and the added rows
-// must each stand in the input in order. Unchanged rows are not in the input.
-func (d *DialogRule) showsPartOf(shown []string, input string) bool {
-	input = squeeze(input)
-	var all strings.Builder
-	changes := map[string][]string{} // by their sign
-	for _, row := range shown {
-		text := squeeze(strings.Trim(d.withoutGutter(row), frames+"…"))
-		all.WriteString(text)
-		if d.changed == nil {
-			continue
-		}
-		if m := d.changed.FindStringSubmatch(row); m != nil {
-			sign := m[len(m)-1]
-			changes[sign] = append(changes[sign], text)
-		}
-	}
-	if len(changes) == 0 {
-		return all.Len() > 0 && strings.Contains(input, all.String())
-	}
-	for _, rows := range changes {
-		if !inOrder(rows, input) {
-			return false
-		}
-	}
-	return true
-}
-
-// inOrder reports whether texts stand in another text, one after the other.
-func inOrder(texts []string, in string) bool {
-	for _, text := range texts {
-		i := strings.Index(in, text)
-		if i < 0 {
-			return false
-		}
-		in = in[i+len(text):]
-	}
-	return true
-}
-
-func (d *DialogRule) withoutGutter(row string) string {
-	if d.gutter == nil {
-		return row
-	}
-	return d.gutter.ReplaceAllString(row, "")
 }
 
 // subject returns what a tool is about to do. text is for people, with the names of the

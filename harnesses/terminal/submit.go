@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 )
 
@@ -29,13 +31,13 @@ func (s *session) submit(ctx context.Context, text string, also check) (coleo.Re
 	s.mu.Lock()
 	was.busy, was.worked, r.Offset = s.reading.State.Working(), s.worked, s.end
 	s.mu.Unlock()
-	still := func(f *frame, v verdict) error {
+	still := func(f *rules.Picture, v rules.Verdict) error {
 		if err := s.maySubmit(f, v, text, also); err != nil {
 			return err
 		}
 		r.Offset, r.Cursor, was.worked, was.echoed, was.rows = s.end, s.log.Cursor(), s.worked, s.echoed(text), 0
-		if f.composer != nil {
-			was.rows = f.composer.bottom - f.composer.top
+		if f.Composer != nil {
+			was.rows = f.Composer.Rows()
 		}
 		return nil
 	}
@@ -74,17 +76,17 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 		s.await(ctx, toolAsks, func() bool { return !s.reports.mayAsk(time.Now()) })
 		names, queue := s.rules().Keys.Submit, s.rules().Keys.Queue
 		s.mu.Lock()
-		was.queued = queue != "" && s.verdict.state.Working()
+		was.queued = queue != "" && s.verdict.State.Working()
 		s.mu.Unlock()
 		if was.queued {
 			names = queue
 		}
-		err := s.pressIf(ctx, names, func(f *frame, v verdict) error {
+		err := s.pressIf(ctx, names, func(f *rules.Picture, v rules.Verdict) error {
 			s.listen(time.Now())
-			if s.reports.mayAsk(time.Now()) || queue != "" && v.state.Working() != was.queued {
+			if s.reports.mayAsk(time.Now()) || queue != "" && v.State.Working() != was.queued {
 				return errTurned
 			}
-			if was.queued && f.composer != nil && s.rules().Composer.folds(f.composer.text) {
+			if was.queued && f.Folded() {
 				return coleo.Errorf(coleo.EBusy,
 					"%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, or interrupt it; the prompt was not submitted", s.rules().Title)
 			}
@@ -101,12 +103,12 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 // prompts, or where the hook does not report tools before their dialogs. Otherwise the
 // hook must have reported something before. The caller holds mu.
 func (s *session) safelyQueues() bool {
-	return s.rules().Keys.Queue != "" || !s.rules().Hook.foretells() || s.reports.seen()
+	return s.rules().Keys.Queue != "" || !s.rules().Hook.ReportsTools() || s.reports.seen()
 }
 
 // pressIf types keys one by one while a check passes.
 func (s *session) pressIf(ctx context.Context, names string, ok check) error {
-	keys, err := keySequence(names)
+	keys, err := rules.KeySequence(names)
 	if err != nil {
 		return err
 	}
@@ -120,12 +122,12 @@ func (s *session) pressIf(ctx context.Context, names string, ok check) error {
 
 // maySubmit is the check before submit. It passes when the composer holds the text, or is
 // taller than the screen and ends with it.
-func (s *session) maySubmit(f *frame, v verdict, text string, also check) error {
-	tall := v.dialog == nil && f.overflows(text, &s.rules().Composer)
+func (s *session) maySubmit(f *rules.Picture, v rules.Verdict, text string, also check) error {
+	tall := v.Dialog == nil && f.Overflows(text)
 	if err := s.mayPrompt(f, v); err != nil && !tall {
 		return err
 	}
-	if !tall && !f.holds(text, &s.rules().Composer) {
+	if !tall && !f.Holds(text) {
 		return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
 	}
 	if also != nil {
@@ -151,13 +153,13 @@ func (s *session) awaitTaken(ctx context.Context, was *submission) bool {
 }
 
 // asks reports whether a dialog is open. The caller holds mu.
-func (s *session) asks() bool { return s.reading.Dialog != nil && s.verdict.dialog != nil }
+func (s *session) asks() bool { return s.reading.Dialog != nil && s.verdict.Dialog != nil }
 
 // taken reports whether the agent CLI has visibly taken a prompt: it has begun, and the
 // composer no longer holds the text. The caller holds mu.
 func (s *session) taken(was *submission) bool {
 	was.reported = s.reports.turn(was.text, was.at) != nil
-	begun := was.reported || s.worked > was.worked || s.frame.echoes(was.text) || s.echoedSince(was.text, was.echoed)
+	begun := was.reported || s.worked > was.worked || s.frame.Echoes(was.text) || s.echoedSince(was.text, was.echoed)
 	return begun && s.letGo(was)
 }
 
@@ -171,14 +173,14 @@ func (s *session) taken(was *submission) bool {
 // of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box while
 // a dialog is about to take the composer's place. The caller holds mu.
 func (s *session) letGo(was *submission) bool {
-	dialog := s.verdict.dialog
+	dialog := s.verdict.Dialog
 	switch {
 	case dialog != nil:
 		return was.reported || !was.busy && dialog.Kind.OfWork()
-	case s.frame.composer != nil:
-		return s.frame.lets(was.text, &s.rules().Composer) && (!was.busy || s.frame.composer.empty)
+	case s.frame.Composer != nil:
+		return s.frame.Released(was.text) && (!was.busy || s.frame.Composer.Empty)
 	default:
-		return !was.busy && s.verdict.state.Working() && !s.frame.overflows(was.text, &s.rules().Composer)
+		return !was.busy && s.verdict.State.Working() && !s.frame.Overflows(was.text)
 	}
 }
 

@@ -10,32 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"github.com/tidwall/sjson"
 
 	"coleo.dev"
 )
 
-// Trust describes the user's file in which the agent CLI keeps its trusted folders. It is
-// for agent CLIs that take them neither by argv nor by environment. The file is edited
-// only with --trust-workdir.
-type Trust struct {
-	File      string   `toml:"file"`       // JSON, below HOME
-	FolderEnv string   `toml:"folder_env"` // variable with another folder for the file
-	Path      []string `toml:"path"`       // keys down to the value; templates as in a Part
-}
-
-func (c *compiler) trust(t *Trust) {
-	if (t.File == "") != (len(t.Path) == 0) {
-		c.fail("launch.trust", "launch.trust needs both file and path")
-	}
-	if filepath.IsAbs(t.File) || strings.Contains(t.File, "..") {
-		c.fail("launch.trust.file", "launch.trust.file: %q is not below HOME", t.File)
-	}
-}
-
-// give writes into the user's file that the work folder is trusted. It replaces the file
+// trustWorkdir writes into the user's file that the work folder is trusted. It replaces the file
 // atomically and leaves its other bytes unchanged.
-func (t *Trust) give(c *coleo.SpawnConfig, facts launchFacts) error {
+func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
 	}
@@ -48,7 +32,7 @@ func (t *Trust) give(c *coleo.SpawnConfig, facts launchFacts) error {
 	}
 	keys := make([]string, len(t.Path))
 	for i, key := range t.Path {
-		text, err := render(key, facts)
+		text, err := rules.Render(key, facts)
 		if err != nil {
 			return err
 		}

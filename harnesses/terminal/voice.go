@@ -65,12 +65,13 @@ const maxWord = 120
 
 // brief returns a text in one line without characters that act on a terminal.
 func brief(text string) string {
-	return firstRunes(strings.Map(func(r rune) rune {
+	line := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return -1
-	}, text), maxWord)
+	}, text))
+	return string(line[:min(len(line), maxWord)])
 }
 
 // forgiven reports whether the last contradiction is long enough ago for a claim to count

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/harnesses/terminal/rules"
+
 	"coleo.dev"
 	"coleo.dev/hook"
 	"coleo.dev/pty"
@@ -86,7 +88,13 @@ const (
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	spec, err := ParseSpec("bench", []byte(benchSpec))
+	return newBenchOf(t, benchSpec)
+}
+
+// newBenchOf is newBench with another description.
+func newBenchOf(t *testing.T, description string) *bench {
+	t.Helper()
+	spec, err := rules.ParseSpec("bench", []byte(description))
 	if err != nil {
 		t.Fatal(err)
 	}
