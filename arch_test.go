@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "harnesses/terminal/"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
-	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
+	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
 	"host":                    {".", "pty", "holder", "store", "registry", "bus", "boottime"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
@@ -54,6 +54,8 @@ var mayImport = map[string][]string{
 
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
+	"harnesses/terminal/reading":  {".", "hook", "pty", "harnesses/terminal/rules"},
+	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
 	"harnesses/terminal/casttest": {"pty"},
 }
 
@@ -62,7 +64,7 @@ var mayImport = map[string][]string{
 // package that speaks to the kernel may import it.
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty"},
-	"github.com/tidwall/sjson":               {"harnesses/terminal"},
+	"github.com/tidwall/sjson":               {"harnesses/terminal/launch"},
 	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo"},

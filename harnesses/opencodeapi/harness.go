@@ -15,6 +15,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/launch"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 )
@@ -101,12 +102,12 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 			"the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv, h.spec.Name)
 	}
 	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
-	launch, err := terminal.Plan(h.spec, c, nil)
+	plan, err := launch.Plan(h.spec, c, nil)
 	if err != nil {
 		return holder.Status{}, err
 	}
-	launch.Env = append(launch.Env, passwordEnv+"="+password)
-	return holder.Start(ctx, h.hold, launch)
+	plan.Env = append(plan.Env, passwordEnv+"="+password)
+	return holder.Start(ctx, h.hold, plan)
 }
 
 // Attach reopens the session of a handle. Its holder must prove that it is the one in the

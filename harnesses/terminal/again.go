@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // brokenGap is how long a composer must show that submit became a new row before submit
@@ -31,7 +30,7 @@ func (s *session) ignored(was *submission) check {
 func (s *session) unqueued(was *submission) check {
 	return func(f *rules.Picture, v rules.Verdict) error {
 		if v.Dialog == nil && v.State == coleo.Idle && f.Holds(was.text) &&
-			s.reports.turn(was.text, was.at) == nil {
+			!s.PromptReported(was.text, was.at) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that the prompt was not queued")
@@ -44,7 +43,7 @@ func (s *session) unqueued(was *submission) check {
 func (s *session) broken(was *submission) check {
 	return func(f *rules.Picture, v rules.Verdict) error {
 		c := f.Composer
-		idle := v.Dialog == nil && v.State == coleo.Idle && s.worked == was.worked && s.reports.turn(was.text, was.at) == nil
+		idle := v.Dialog == nil && v.State == coleo.Idle && s.WorkSeen() == was.worked && !s.PromptReported(was.text, was.at)
 		if idle && c != nil && was.rows > 0 && c.Rows() == was.rows+1 &&
 			f.EndsEmpty() && f.Holds(was.text) {
 			return nil
@@ -58,7 +57,7 @@ func (s *session) broken(was *submission) check {
 // last time, on the picture that shows so. It reports false when neither happened in
 // time.
 func (s *session) submitAgain(ctx context.Context, was *submission, ignored check, settled func() bool) bool {
-	still := func() bool { return ignored(s.frame, s.verdict) == nil }
+	still := func() bool { return ignored(s.Picture(), s.Verdict()) == nil }
 	if !s.await(ctx, startTimeout+digesting(was.text), func() bool { return settled() || still() }) {
 		return false
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 	"coleo.dev/pty"
 )
@@ -21,12 +21,11 @@ import (
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	s.mu.Lock()
 	s.listen(time.Now())
-	turn := s.reports.turn(r.Text, r.Time)
-	if turn != nil && turn.answer != "" {
-		defer s.mu.Unlock()
-		return coleo.Answer{Text: turn.answer, Source: "hook"}, nil
-	}
+	answer := s.HookAnswer(r.Text, r.Time)
 	s.mu.Unlock()
+	if answer != "" {
+		return coleo.Answer{Text: answer, Source: "hook"}, nil
+	}
 	a, err := s.ownAnswer(ctx, r)
 	if err != nil || a.Text != "" {
 		return a, err
@@ -48,12 +47,12 @@ const (
 
 // printed returns the output of the program since a prompt was submitted, as text. It
 // leaves out the echo of that prompt at the beginning and the program's own prompt at the
-// end. Only the newest maxPrinted bytes and historyRows rows are kept. If anything is
+// end. Only the newest maxPrinted bytes and HistoryRows rows are kept. If anything is
 // missing, the source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	s.mu.Lock()
-	end, composer := s.end, &s.rules().Composer
-	_, rows := s.screen.Size()
+	end, composer := s.End(), &s.rules().Composer
+	_, rows := s.Core().Size()
 	s.mu.Unlock()
 	from := max(r.Offset, end-maxPrinted)
 	reader := holder.NewReader(holder.JournalDir(s.handle.Dir), from)
@@ -63,9 +62,9 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 		return coleo.Answer{}, fmt.Errorf("read what the program has printed: %w", err)
 	}
 	f := rules.NewPicture(screen.View(), composer)
-	history := screen.History(historyRows)
+	history := screen.History(reading.HistoryRows)
 	answer := coleo.Answer{Source: "output"}
-	if from > r.Offset || len(history) >= historyRows {
+	if from > r.Offset || len(history) >= reading.HistoryRows {
 		answer.Source = "screen"
 	}
 	lines := rules.WithoutPrompt(append(history, f.Above()...), r.Text)
@@ -117,6 +116,5 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 func (s *session) above() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := rules.NewPicture(s.screen.View(), &s.rules().Composer)
-	return append(s.screen.History(historyRows), f.Above()...)
+	return reading.TranscriptOf(s.Core(), &s.rules().Composer)
 }

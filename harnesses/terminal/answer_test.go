@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 func TestAnswersInATranscript(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
 	"coleo.dev/pty"
 )
@@ -74,7 +75,7 @@ func screenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	var screen *pty.Core
 	from := a.start
 	if shot != nil {
-		screen, from = shot.screen, shot.Offset
+		screen, from = shot.Core(), shot.Offset
 	}
 	return a.play(screen, from, until, last)
 }
@@ -214,19 +215,19 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 		out.Cols, out.Rows = a.sizeAt(first)
 		return first, nil
 	}
-	out.Cols, out.Rows = shot.screen.Size()
-	out.Events = append(out.Events, coleo.RecordedEvent{Time: a.timeAt(first), Data: shot.screen.Paint()})
+	out.Cols, out.Rows = shot.Core().Size()
+	out.Events = append(out.Events, coleo.RecordedEvent{Time: a.timeAt(first), Data: shot.Core().Paint()})
 	return first, nil
 }
 
 // complete reads on to the end of the sequence or character in the middle of which a
 // snapshot was taken.
-func (a *archive) complete(s *snapshot) error {
+func (a *archive) complete(s *reading.Snapshot) error {
 	journal := holder.NewReader(a.dir, s.Offset)
 	defer journal.Close()
 	one := make([]byte, 1)
-	for s.Offset < a.end && !s.screen.Between() {
-		if err := feedUntil(s.screen, journal, s.Offset+1, one); err != nil {
+	for s.Offset < a.end && !s.Core().Between() {
+		if err := feedUntil(s.Core(), journal, s.Offset+1, one); err != nil {
 			return err
 		}
 		s.Offset++

@@ -71,7 +71,7 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 	}
 	st.say(s, data[400_000:])
 	s.mu.Lock()
-	want, err := pty.Restore(s.screen.Snapshot())
+	want, err := pty.Restore(s.Core().Snapshot())
 	s.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/pty"
 )
 
@@ -117,7 +117,7 @@ func (s *session) send(ctx context.Context, text string, also check) (coleo.Rece
 		return coleo.Receipt{}, s.unsubmitted()
 	}
 	if also != nil {
-		s.await(ctx, heldTimeout, func() bool { return also(s.frame, s.verdict) == nil })
+		s.await(ctx, heldTimeout, func() bool { return also(s.Picture(), s.Verdict()) == nil })
 	}
 	return s.submit(ctx, text, also)
 }
@@ -134,7 +134,7 @@ func (s *session) unsubmitted() error {
 // waiting when a dialog stands in the composer's place.
 func (s *session) awaitHeld(ctx context.Context, text string) (held bool) {
 	s.await(ctx, heldTimeout+digesting(text), func() bool {
-		held = s.frame.Holds(text) || s.frame.Overflows(text)
+		held = s.Picture().Holds(text) || s.Picture().Overflows(text)
 		return held || s.asks()
 	})
 	return held
@@ -149,11 +149,11 @@ func digesting(text string) time.Duration {
 // composer and no dialog, and the agent CLI takes prompts now.
 func (s *session) mayPrompt(f *rules.Picture, v rules.Verdict) error {
 	switch {
-	case s.reading.State == coleo.Dead:
+	case s.Reading().State == coleo.Dead:
 		return coleo.Errorf(coleo.EExited, "the agent CLI has ended: recover the arm first")
 	case v.Dialog != nil:
 		return coleo.Blocked(v.Dialog)
-	case s.reading.State == coleo.WaitingApproval:
+	case s.Reading().State == coleo.WaitingApproval:
 		return coleo.Blocked(nil)
 	case v.State == "":
 		e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", s.rules().Name)
@@ -161,7 +161,7 @@ func (s *session) mayPrompt(f *rules.Picture, v rules.Verdict) error {
 		return passing{e}
 	case f.Composer == nil:
 		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", s.rules().Title)
-	case s.reading.State == coleo.Initializing:
+	case s.Reading().State == coleo.Initializing:
 		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.rules().Title)
 	case v.State.Working() && !s.rules().Capabilities.QueueWhileBusy:
 		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it",
@@ -201,7 +201,7 @@ func (s *session) emptyComposer(ctx context.Context) error {
 			}
 		}
 		less := func() bool {
-			return s.frame.Composer != nil && (s.frame.Composer.Empty || s.frame.Composer.Text != left)
+			return s.Picture().Composer != nil && (s.Picture().Composer.Empty || s.Picture().Composer.Text != left)
 		}
 		if vain++; s.await(ctx, clearTimeout, less) {
 			vain = 0
@@ -214,18 +214,18 @@ func (s *session) emptyComposer(ctx context.Context) error {
 func (s *session) unless(ok func(*rules.Picture) bool, code coleo.Code, format string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ok(s.frame) {
+	if ok(s.Picture()) {
 		return nil
 	}
 	e := coleo.Errorf(code, format, args...)
-	e.Screen = &s.frame.Screen
+	e.Screen = &s.Picture().Screen
 	return e
 }
 
 // relook looks at the screen although no output came, and again when another look is due.
 // After output the read loop does so by itself.
 func (s *session) relook() {
-	if again := s.look(time.Now()); again < idleLook {
+	if again := s.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, s.relook)
 	}
 }
@@ -233,9 +233,7 @@ func (s *session) relook() {
 // lapse discards what the agent CLI reported of itself before it was stopped.
 func (s *session) lapse() {
 	s.mu.Lock()
-	for _, v := range s.witnesses() {
-		v.lapse()
-	}
+	s.LapseClaims()
 	s.mu.Unlock()
 	s.relook()
 }
@@ -248,18 +246,18 @@ func (s *session) lost(ctx context.Context, why string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reading.State == coleo.Dead {
+	if s.Reading().State == coleo.Dead {
 		return coleo.Errorf(coleo.EExited, "the agent CLI ended while the prompt was sent")
 	}
 	e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", s.rules().Title, why)
-	view := s.screen.View()
+	view := s.Core().View()
 	e.Screen = &view
-	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangePrompt, Reading: s.reading, Note: e.Message, Screen: &view})
+	s.LosePrompt(time.Now(), e.Message, &view)
 	return e
 }
 
 func (s *session) bracketed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.screen.Mode(pty.ModeBracketedPaste)
+	return s.Core().Mode(pty.ModeBracketedPaste)
 }

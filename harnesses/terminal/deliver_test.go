@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev/harnesses/terminal/casttest"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 	"coleo.dev/pty"
 )
 

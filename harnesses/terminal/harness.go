@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/launch"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 )
 
@@ -56,13 +57,13 @@ func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
 // errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := Plan(h.spec, &c, hookCommand(h.hold))
+	plan, err := launch.Plan(h.spec, &c, launch.HookCommand(h.hold))
 	if err != nil {
 		return nil, err
 	}
-	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
-		Account: accountPath(c.Dir)}
-	status, err := holder.Start(ctx, h.hold, launch)
+	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
+		Account: launch.AccountPath(c.Dir)}
+	status, err := holder.Start(ctx, h.hold, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -123,18 +124,17 @@ func compare(h coleo.Handle, s holder.Status) error {
 }
 
 // Read classifies one picture by the screen rules alone, as a session does when it first
-// sees it. Tests and recordings use it.
+// sees it.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
 // Explain is Read with the evidence: the witnesses and the rows that matched.
-func (h *Harness) Explain(s coleo.Screen) coleo.Explanation {
-	v := h.spec.Read(rules.NewPicture(s, &h.spec.Composer))
-	now := RecordingStart()
-	return coleo.Explanation{
-		Reading: coleo.Reading{State: v.State, Rule: v.Rule, Since: now, Known: v.State != "", Detail: v.Detail,
-			Dialog: v.Dialog},
-		Now:       now,
-		Witnesses: []coleo.Witness{{Name: "screen", State: v.State, Rule: v.Rule, Detail: v.Detail, Time: now}},
-		Rows:      v.Rows, Screen: s,
-	}
+func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
+
+// Replay reads a recording and calls tell with each change, as a session would. See
+// reading.Replay.
+func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
+	return reading.Replay(h.spec, rec, tell)
 }
+
+// Label returns a recording's states over time in one line. See reading.Label.
+func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }

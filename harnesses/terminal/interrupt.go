@@ -5,9 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 const (
@@ -43,7 +42,7 @@ func (s *session) Interrupt(ctx context.Context) error {
 	}
 	s.lapse()
 	s.mu.Lock()
-	s.sent = time.Time{} // there may be no work left to be seen
+	s.ExpectNoWork() // there may be no work left to be seen
 	s.mu.Unlock()
 	return s.stopped(ctx)
 }
@@ -51,8 +50,8 @@ func (s *session) Interrupt(ctx context.Context) error {
 // mayInterrupt is the check that a rule knows the screen. The screen may be unknown when
 // the agent CLI has ended, or was never given anything to do.
 func (s *session) mayInterrupt(f *rules.Picture, v rules.Verdict) error {
-	begins := s.reading.State == coleo.Initializing && s.fresh
-	if v.State != "" || begins || s.reading.State == coleo.Dead {
+	begins := s.Starting()
+	if v.State != "" || begins || s.Reading().State == coleo.Dead {
 		return nil
 	}
 	e := coleo.Errorf(coleo.EUnrecognised, "no rule of %s knows the screen: no key of the interrupt was pressed on it",
@@ -65,7 +64,7 @@ func (s *session) mayInterrupt(f *rules.Picture, v rules.Verdict) error {
 func (s *session) stopped(ctx context.Context) error {
 	limit := s.rules().Timing.Interrupted.Duration()
 	calm := func() bool {
-		return s.reading.State == coleo.Idle || s.reading.State == coleo.Failed
+		return s.Reading().State == coleo.Idle || s.Reading().State == coleo.Failed
 	}
 	if s.await(ctx, limit, calm) {
 		return nil
@@ -75,12 +74,12 @@ func (s *session) stopped(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case s.reading.State == coleo.Dead:
+	case s.Reading().State == coleo.Dead:
 		return coleo.Errorf(coleo.EExited, "the agent CLI ended when it was interrupted")
-	case s.verdict.State == "":
+	case s.Verdict().State == "":
 		e := coleo.Errorf(coleo.EUnrecognised,
 			"whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", s.rules().Title, limit)
-		e.Screen = &s.frame.Screen
+		e.Screen = &s.Picture().Screen
 		return e
 	}
 	return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.rules().Title, limit)
@@ -137,12 +136,12 @@ func (s *session) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 
 // shown reports whether the screen shows what a phase waited for. The caller holds mu.
 func (s *session) shown(was phase, asked *coleo.Dialog) bool {
-	now := s.phaseOf(s.frame, s.verdict)
+	now := s.phaseOf(s.Picture(), s.Verdict())
 	switch {
-	case s.verdict.State == "":
+	case s.Verdict().State == "":
 		return false
 	case was == phaseAsking && now == phaseAsking:
-		return s.verdict.Dialog.Fingerprint != asked.Fingerprint
+		return s.Verdict().Dialog.Fingerprint != asked.Fingerprint
 	case was == phaseRunning || was == phaseUnbegun:
 		return now != was
 	}
@@ -171,7 +170,7 @@ func (s *session) phaseOf(f *rules.Picture, v rules.Verdict) phase {
 		return phaseHeard
 	case v.State.Working():
 		return phaseRunning
-	case !s.sent.IsZero():
+	case s.AwaitsWork():
 		return phaseUnbegun
 	}
 	return phaseHalted

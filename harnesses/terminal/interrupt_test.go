@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 )
 
 const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
 
 // interruptSpec describes a program that is interrupted by keys.
 func interruptSpec(keys, first string) string {
-	return first + strings.Replace(benchSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
+	return first + strings.Replace(casttest.PlainSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
 }
 
@@ -25,18 +26,18 @@ func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 	for name, tt := range map[string]struct{ spec, shows, typed, then string }{
 		"one key":              {interruptSpec("a", ""), unknown, "", ""},
 		"two keys":             {interruptSpec("a b", twice), unknown, "", ""},
-		"nothing ran":          {interruptSpec("a", ""), calm, "", unknown},
-		"behind the first key": {interruptSpec("a b", twice), busy, "a", unknown},
+		"nothing ran":          {interruptSpec("a", ""), casttest.Idle, "", unknown},
+		"behind the first key": {interruptSpec("a b", twice), casttest.Busy, "a", unknown},
 		"behind the last key": {strings.Replace(interruptSpec("a", ""), "[timing]\n",
-			"[timing]\ninterrupted_ms = 3000\n", 1), busy, "a", unknown},
+			"[timing]\ninterrupted_ms = 3000\n", 1), casttest.Busy, "a", unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st, s := setStageOf(t, tt.spec, 60, 12, 0)
-			st.say(s, []byte(calm))
+			st.say(s, []byte(casttest.Idle))
 			st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-			if tt.shows != calm {
-				st.say(s, []byte(busy))
+			if tt.shows != casttest.Idle {
+				st.say(s, []byte(casttest.Busy))
 				st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
 			}
 			if st.say(s, []byte(tt.shows)); tt.typed == "" && tt.then != "" {
@@ -63,7 +64,7 @@ func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, interruptSpec("a", ""), 60, 12, 0)
-	st.say(s, []byte(busy))
+	st.say(s, []byte(casttest.Busy))
 	st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
 	ended := make(chan error, 1)
 	go func() { ended <- s.Interrupt(t.Context()) }()
@@ -83,18 +84,18 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
 	type step struct{ typed, shows string }
 	for name, steps := range map[string][]step{
-		"a dialog is denied first":             {{"", asks}, {"2", busy}, {"2a", armed}, {"2ab", calm}},
-		"a dialog comes on the way":            {{"a", asks}, {"a2", calm}},
-		"each is read":                         {{"a", armed}, {"ab", busy}, {"ab", calm}},
-		"the first ends it":                    {{"a", calm}},
-		"the first is lost":                    {{"a", ""}, {"aa", armed}, {"aab", calm}},
-		"it ends between the keys":             {{"a", armed + calm}},
-		"the mark of the first goes too early": {{"a", armed}, {"ab", busy}, {"aba", armed}, {"abab", calm}},
+		"a dialog is denied first":             {{"", casttest.Asks}, {"2", casttest.Busy}, {"2a", armed}, {"2ab", casttest.Idle}},
+		"a dialog comes on the way":            {{"a", casttest.Asks}, {"a2", casttest.Idle}},
+		"each is read":                         {{"a", armed}, {"ab", casttest.Busy}, {"ab", casttest.Idle}},
+		"the first ends it":                    {{"a", casttest.Idle}},
+		"the first is lost":                    {{"a", ""}, {"aa", armed}, {"aab", casttest.Idle}},
+		"it ends between the keys":             {{"a", armed + casttest.Idle}},
+		"the mark of the first goes too early": {{"a", armed}, {"ab", casttest.Busy}, {"aba", armed}, {"abab", casttest.Idle}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st, s := setStageOf(t, spec, 60, 12, 0)
-			st.say(s, []byte(busy))
+			st.say(s, []byte(casttest.Busy))
 			st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
 			if steps[0].typed == "" {
 				st.say(s, []byte(steps[0].shows))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
 )
 
@@ -29,12 +30,12 @@ type keeper struct {
 // caller holds mu.
 func (s *session) capture(now time.Time) {
 	k := &s.keeper
-	if s.end%holder.SegmentSize != 0 || s.end <= k.last || k.closed || !k.busy.CompareAndSwap(false, true) {
+	if s.End()%holder.SegmentSize != 0 || s.End() <= k.last || k.closed || !k.busy.CompareAndSwap(false, true) {
 		return
 	}
-	k.last = s.end
-	offset := s.end
-	data, err := s.shot(now).encode()
+	k.last = s.End()
+	offset := s.End()
+	data, err := s.shot(now).Encode()
 	k.writing.Go(func() {
 		defer k.busy.Store(false)
 		if err == nil {
@@ -44,11 +45,10 @@ func (s *session) capture(now time.Time) {
 }
 
 // shot returns a snapshot of the present state. The caller holds mu.
-func (s *session) shot(now time.Time) *snapshot {
-	return &snapshot{
-		Nonce: s.handle.Nonce, Offset: s.end, Time: now.UTC(), Pastes: s.pastes,
-		Said: slices.Clone(s.said), Owed: slices.Clone(s.owed), screen: s.screen,
-	}
+func (s *session) shot(now time.Time) *reading.Snapshot {
+	shot := s.Snapshot(now)
+	shot.Nonce, shot.Replies = s.handle.Nonce, slices.Clone(s.owed)
+	return shot
 }
 
 // keepSnapshot writes a snapshot, tells the holder which output it makes dispensable, and
@@ -74,12 +74,12 @@ func (s *session) lastSnapshot() {
 	s.mu.Unlock()
 	s.keeper.writing.Wait()
 	s.mu.Lock()
-	if s.reading.State == coleo.Dead || s.end-s.keeper.last < closingBytes {
+	if s.Reading().State == coleo.Dead || s.End()-s.keeper.last < closingBytes {
 		s.mu.Unlock()
 		return
 	}
-	offset := s.end
-	data, err := s.shot(time.Now()).encode()
+	offset := s.End()
+	data, err := s.shot(time.Now()).Encode()
 	s.keeper.last = offset
 	s.mu.Unlock()
 	if err == nil {

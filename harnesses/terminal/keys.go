@@ -1,16 +1,13 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
-	"coleo.dev/pty"
 )
 
 const (
@@ -37,7 +34,7 @@ func (s *session) press(ctx context.Context, names string) error {
 				return err
 			}
 		}
-		if _, err := s.write(ctx, holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: key}); err != nil {
+		if _, err := s.write(ctx, holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteKeys, Data: key}); err != nil {
 			return err
 		}
 	}
@@ -58,13 +55,12 @@ func (s *session) write(ctx context.Context, w holder.Write) (holder.Wrote, erro
 		w.TypeWithin(left)
 	}
 	s.mu.Lock()
-	was := s.dialogs.keyed
-	s.dialogs.keyed = was || s.dialogs.open != "" && !moves(w.Data)
+	news := s.NoteKeys(w.Data)
 	s.mu.Unlock()
 	wrote, err := s.client.Write(w)
-	if err == nil && !wrote.Applied && !wrote.Duplicate && !was {
+	if err == nil && !wrote.Applied && !wrote.Duplicate && news {
 		s.mu.Lock()
-		s.dialogs.keyed = false
+		s.KeysRefused()
 		s.mu.Unlock()
 	}
 	return wrote, err
@@ -75,16 +71,6 @@ func (s *session) write(ctx context.Context, w holder.Write) (holder.Wrote, erro
 type unwanted struct{ error }
 
 func (u unwanted) Unwrap() error { return u.error }
-
-// moves reports whether a key only moves the mark of a list.
-func moves(key []byte) bool {
-	for _, name := range []string{"UP", "DOWN", "LEFT", "RIGHT"} {
-		if k, _ := pty.Key(name); bytes.Equal(k, key) {
-			return true
-		}
-	}
-	return false
-}
 
 // check returns nil when the picture is still the one that keys are meant for.
 type check func(f *rules.Picture, v rules.Verdict) error
@@ -102,12 +88,12 @@ func (s *session) typeIf(ctx context.Context, ok check, data []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, typeWindow,
 		coleo.Errorf(coleo.EBusy, "the screen never held still for %s: nothing was typed", typeWindow))
 	defer cancel()
-	w := holder.Write{ID: newUUID(), Kind: holder.WriteKeys, OnlyIfEnd: true, Data: data}
+	w := holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteKeys, OnlyIfEnd: true, Data: data}
 	for {
 		var open bool
 		var looked chan struct{}
 		err := s.still(ctx, func(f *rules.Picture, v rules.Verdict) error {
-			w.SeenOffset, open, looked = s.end, s.screen.Frame().Open, s.looked
+			w.SeenOffset, open, looked = s.End(), s.UpdateOpen(), s.looked
 			return ok(f, v)
 		})
 		if err != nil {
@@ -132,7 +118,7 @@ func (s *session) still(ctx context.Context, ok check) error {
 		s.mu.Lock()
 		now := time.Now()
 		s.lookLocked(now)
-		half, err, looked := s.halfDone(now) > 0, ok(s.frame, s.verdict), s.looked
+		half, err, looked := s.UntilWhole(now) > 0, ok(s.Picture(), s.Verdict()), s.looked
 		s.mu.Unlock()
 		if !half {
 			var p passing
@@ -170,7 +156,7 @@ func (s *session) await(ctx context.Context, limit time.Duration, ok func() bool
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		hit, looked, dead := ok(), s.looked, s.reading.State == coleo.Dead
+		hit, looked, dead := ok(), s.looked, s.Reading().State == coleo.Dead
 		s.mu.Unlock()
 		if hit || dead {
 			return hit

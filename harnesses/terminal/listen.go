@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev/hook"
 )
 
@@ -52,7 +51,7 @@ func (s *session) listen(now time.Time) {
 		return
 	}
 	for _, line := range s.ear.file.Lines() {
-		s.report(line, now)
+		s.Report(line, now)
 	}
 }
 
@@ -62,9 +61,9 @@ func (s *session) hearHook(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listen(now)
-	again := s.judge(now)
+	again := s.Judge(now)
 	s.wakeLookers()
-	if half := s.halfDone(now); half > 0 {
+	if half := s.UntilWhole(now); half > 0 {
 		again = min(again, half)
 	}
 	return again

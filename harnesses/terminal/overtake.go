@@ -29,7 +29,7 @@ func (s *session) overtake(ctx context.Context) error {
 		return err
 	}
 	out := func() bool {
-		c := s.frame.Composer
+		c := s.Picture().Composer
 		return c != nil && c.EndsWith(probe)
 	}
 	if !s.await(ctx, heldTimeout+digesting(s.unseen), out) {

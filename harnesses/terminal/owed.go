@@ -1,21 +1,18 @@
 package terminal
 
-import "coleo.dev/holder"
+import (
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/holder"
+)
 
 // owedMost bounds the pending answers to a program's queries, in bytes. A program that
 // asks for more before it reads any gets no answer to the rest.
 const owedMost = 64 << 10
 
-// owed is a pending answer: the terminal's answer to queries in the output up to an
-// offset.
-type owed struct {
-	Offset int64  `json:"offset"`
-	Data   []byte `json:"data"`
-}
-
 // owe queues an answer after those that are pending. The answer stays in the list until
 // the holder has it, so that a snapshot taken meanwhile includes it. The caller holds mu.
-func (s *session) owe(o owed) {
+func (s *session) owe(o reading.Reply) {
 	size := len(o.Data)
 	for _, waiting := range s.owed {
 		size += len(waiting.Data)
@@ -37,7 +34,7 @@ func (s *session) pay() {
 	for len(s.owed) > 0 {
 		next := s.owed[0]
 		s.mu.Unlock()
-		_, _ = s.client.Write(holder.Write{ID: newUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset, Data: next.Data})
+		_, _ = s.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset, Data: next.Data})
 		s.mu.Lock()
 		s.owed = s.owed[1:]
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // proveTimeout bounds how long a working agent CLI may take to show the prompt that it
@@ -31,14 +31,14 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	then, err := screenAt(s.Handle(), r.Time)
 	known, before := err == nil, 0 // otherwise the screen of that time is not kept: only the hook can prove it
 	if known {
-		before = rules.CountEchoes(append(then.History(historyRows), rules.NewPicture(then.View(), &s.rules().Composer).Above()...), text)
+		before = rules.CountEchoes(reading.TranscriptOf(then, &s.rules().Composer), text)
 	}
 	var proof coleo.Proof
 	seen := func() bool {
 		switch {
-		case s.reports.turn(text, r.Time) != nil:
+		case s.PromptReported(text, r.Time):
 			proof = coleo.ProofReported
-		case known && s.frame.Released(text) && s.echoedSince(text, before):
+		case known && s.Picture().Released(text) && s.EchoedSince(text, before):
 			proof = coleo.ProofStarted
 		}
 		return proof != ""

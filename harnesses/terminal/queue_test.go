@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 )
 
 // queueSpec is a program with a key of its own that queues prompts during work.
@@ -128,7 +129,7 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	st.await("it is looked at", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.frame.Composer != nil && strings.Contains(s.frame.Composer.Text, older)
+		return s.Picture().Composer != nil && strings.Contains(s.Picture().Composer.Text, older)
 	})
 	st.say(s, []byte("\r\x1b[A\x1b[Jrun it?"))
 	<-g.done
@@ -157,8 +158,8 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 				return
 			}
 			g.await("\r")
-			if took := time.Since(told); took < toolAsks || !strings.HasSuffix(g.typed(), "\r") {
-				t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err, toolAsks)
+			if took := time.Since(told); took < reading.ToolAsks || !strings.HasSuffix(g.typed(), "\r") {
+				t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err, reading.ToolAsks)
 			}
 			st.say(s, []byte(redrawn("working\n", "type")))
 			<-g.done

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
 )
 
@@ -26,16 +27,16 @@ func (s *session) rebuild(at holder.Status) replay {
 		s.begin(at, at.Start, &r)
 	} else {
 		cols, rows, here, rest := sizes(resizesFrom(dir, shot.Offset), shot.Offset, at.End)
-		s.reader = newReader(s.rules(), at.Cols, at.Rows, now, s.changed)
-		if s.resume(shot, now); here {
-			s.screen.Resize(cols, rows)
+		s.Reader = reading.New(s.rules(), at.Cols, at.Rows, now, s.changed)
+		if s.Resume(shot, now); here {
+			s.Core().Resize(cols, rows)
 		}
 		r.resizes, s.keeper.last = rest, shot.Offset
-		s.oweAgain(shot.Owed, at.Answered)
+		s.oweAgain(shot.Replies, at.Answered)
 	}
 	// The journal may have been trimmed meanwhile, or a file may be unreadable.
 	if err := s.catchUp(dir, &r); err != nil {
-		if start, _, err := holder.Span(dir); err == nil && start > s.end {
+		if start, _, err := holder.Span(dir); err == nil && start > s.End() {
 			s.begin(at, start, &r)
 			_ = s.catchUp(dir, &r) // the rest comes over the stream
 		}
@@ -50,11 +51,12 @@ func (s *session) begin(at holder.Status, from int64, r *replay) {
 	if cols == 0 {
 		cols, rows = at.Cols, at.Rows
 	}
-	s.reader = newReader(s.rules(), cols, rows, time.Now(), s.changed)
-	s.end, r.resizes, s.keeper.last = from, rest, from
+	s.Reader = reading.New(s.rules(), cols, rows, time.Now(), s.changed)
+	s.StartAt(from)
+	r.resizes, s.keeper.last = rest, from
 	if from > 0 {
 		s.log.Add(coleo.Change{
-			Time: time.Now(), Kind: coleo.ChangeLapse, Reading: s.reading,
+			Time: time.Now(), Kind: coleo.ChangeLapse, Reading: s.Reading(),
 			Note: fmt.Sprintf("no snapshot of the screen can be read, and the output before offset %d is deleted: the screen shows what was drawn since", from),
 		})
 	}
@@ -63,11 +65,11 @@ func (s *session) begin(at holder.Status, from int64, r *replay) {
 // catchUp feeds the journal on disk, up to its end at the time when the session was
 // opened.
 func (s *session) catchUp(dir string, r *replay) error {
-	journal := holder.NewReader(dir, s.end)
+	journal := holder.NewReader(dir, s.End())
 	defer journal.Close()
 	buf := make([]byte, journalChunk)
-	for s.end < r.until {
-		n, err := journal.Read(buf[:min(int64(len(buf)), r.until-s.end)])
+	for s.End() < r.until {
+		n, err := journal.Read(buf[:min(int64(len(buf)), r.until-s.End())])
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -81,7 +83,7 @@ func (s *session) catchUp(dir string, r *replay) error {
 
 // oweAgain queues the answers that an earlier host agent had pending and the holder never
 // got.
-func (s *session) oweAgain(list []owed, answered int64) {
+func (s *session) oweAgain(list []reading.Reply, answered int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range list {
@@ -95,8 +97,8 @@ func (s *session) oweAgain(list []owed, answered int64) {
 func (s *session) firstLook() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.end == 0 {
-		return idleLook // nothing has been drawn yet
+	if s.End() == 0 {
+		return reading.IdleLook // nothing has been drawn yet
 	}
 	return 0
 }

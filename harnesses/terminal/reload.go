@@ -1,11 +1,8 @@
 package terminal
 
 import (
-	"time"
-
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // rules returns the Spec by which the session reads and types. It is the harness's Spec
@@ -28,17 +25,10 @@ func (s *session) Reload(h coleo.Harness) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.described.Store(next.spec)
-	s.goBy(next.spec)
+	s.Use(next.spec)
 	select {
 	case s.reread <- struct{}{}:
 	default: // another look is already pending
 	}
 	return nil
-}
-
-// goBy changes the rules and forgets what the former ones found on the screen. All
-// waiting times begin again.
-func (r *reader) goBy(spec *rules.Spec) {
-	r.spec, r.memo = spec, rules.Memo{}
-	r.pending, r.unknown, r.reported = time.Time{}, time.Time{}, false
 }

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // TestNewRulesHoldAtOnce checks that new rules apply to a screen that does not change.

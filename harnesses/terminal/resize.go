@@ -42,7 +42,7 @@ func (s *session) resizeLate() {
 	s.mu.Lock()
 	s.sizes.late, s.sizes.last = nil, time.Now() // a newer size waits from here on
 	size := s.sizes.next
-	over := s.reading.State == coleo.Dead || s.ctx.Err() != nil
+	over := s.Reading().State == coleo.Dead || s.ctx.Err() != nil
 	s.mu.Unlock()
 	if !over {
 		// When the holder does not answer, the callers that wait for it report that.
@@ -64,15 +64,15 @@ func (s *session) settleSize() {
 // draws for the new size must not be read at the old one.
 func (s *session) resize(cols, rows int) error {
 	s.mu.Lock()
-	wasCols, wasRows := s.screen.Size()
-	s.screen.Resize(cols, rows)
+	wasCols, wasRows := s.Core().Size()
+	s.Core().Resize(cols, rows)
 	s.mu.Unlock()
 	err := s.client.Resize(cols, rows)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sizes.last = time.Now()
 	if err != nil {
-		s.screen.Resize(wasCols, wasRows)
+		s.Core().Resize(wasCols, wasRows)
 	}
 	return err
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 const (
@@ -28,7 +27,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	var v rules.Verdict
 	var age time.Duration
 	if err := s.still(ctx, func(f *rules.Picture, now rules.Verdict) error {
-		v, age = now, time.Since(s.dialogs.since)
+		v, age = now, time.Since(s.DialogSince())
 		return same(f, now)
 	}); err != nil {
 		return err
@@ -42,7 +41,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		return err
 	}
 	gone := func() bool {
-		return s.verdict.State != "" && fingerprintOf(s.verdict.Dialog) != dialog && !s.dialogs.doubt
+		return s.Verdict().State != "" && fingerprintOf(s.Verdict().Dialog) != dialog && !s.DialogDoubtful()
 	}
 	if !s.await(ctx, goneTimeout, gone) && s.State().State != coleo.Dead {
 		s.another()
@@ -72,7 +71,7 @@ func (s *session) showing(dialog coleo.Fingerprint) check {
 		}
 		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.Dialog.Title)
 		e.Dialog = v.Dialog
-		if s.dialogs.settling(time.Now()) > 0 {
+		if s.DialogSettling(time.Now()) {
 			return passing{e}
 		}
 		return e
@@ -83,7 +82,7 @@ func (s *session) showing(dialog coleo.Fingerprint) check {
 // answered and the screen still shows the same text.
 func (s *session) another() {
 	s.mu.Lock()
-	s.dialogs.gone()
+	s.RenewDialog()
 	s.mu.Unlock()
 	s.relook()
 }
@@ -151,7 +150,7 @@ func (s *session) moveTo(ctx context.Context, same check, n int, back, on string
 		if err := s.typeKeys(ctx, same, key); err != nil {
 			return err
 		}
-		gone := func() bool { return s.verdict.Dialog == nil || s.verdict.Dialog.Default != now }
+		gone := func() bool { return s.Verdict().Dialog == nil || s.Verdict().Dialog.Default != now }
 		if !s.await(ctx, markTimeout, gone) {
 			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen", n+1)
 		}
@@ -170,4 +169,11 @@ func (s *session) enter(ctx context.Context, same check, n int) error {
 		return nil
 	}
 	return s.typeKeys(ctx, marked, "ENTER")
+}
+
+func fingerprintOf(d *coleo.Dialog) coleo.Fingerprint {
+	if d == nil {
+		return ""
+	}
+	return d.Fingerprint
 }

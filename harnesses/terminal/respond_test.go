@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 )
 
 // listSpec is a program with a list of numbered options.
 func listSpec(selects string) string {
-	spec := strings.Replace(benchSpec, `options = ["Yes", "No"]`,
+	spec := strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`,
 		"option = '^(?P<mark>>| )(?P<number>\\d+)\\. (?P<label>.*)$'", 1)
 	spec = strings.Replace(spec, `select = "digit"`, "end = '^y/n'\nselect = \""+selects+"\"", 1)
 	return spec + "[launch.permission]\nask = \"\"\n"
@@ -43,7 +44,7 @@ func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 				answered <- s.Respond(t.Context(), s.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
 			}()
 			st.await("it is answered", func() bool { return st.typedSoFar() != "" || len(answered) > 0 })
-			st.say(s, []byte(calm))
+			st.say(s, []byte(casttest.Idle))
 			if err := <-answered; coleo.ErrorCode(err) != tt.code {
 				t.Errorf("the answer: %v; want %q", err, tt.code)
 			}
@@ -73,7 +74,7 @@ func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 	if gap := s.rules().Timing.DialogGap.Duration(); time.Since(moved) < gap {
 		t.Errorf("ENTER came %s behind the picture, want %s at least", time.Since(moved), gap)
 	}
-	st.say(s, []byte(calm))
+	st.say(s, []byte(casttest.Idle))
 	if err := <-answered; err != nil || st.typedSoFar() != down+enter {
 		t.Errorf("the answer: %v; typed was %q", err, st.typedSoFar())
 	}

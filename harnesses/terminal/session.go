@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 )
 
@@ -18,8 +18,6 @@ const (
 	// stopGrace is the time between the hang-up signal and KILL. Agent CLIs save their
 	// state within a second.
 	stopGrace = 2 * time.Second
-	// historyRows is how many rows that scrolled off are searched for an answer.
-	historyRows = 2000
 )
 
 // session is one live agent CLI on a terminal.
@@ -43,12 +41,12 @@ type session struct {
 
 	mu     sync.Mutex
 	handle coleo.Handle
-	*reader
-	ear    *listener
-	output time.Time // when the agent CLI last wrote while the session was open
-	sizes  resizing
-	owed   []owed        // answers to queries that the holder has not confirmed
-	looked chan struct{} // closed and replaced at each look
+	*reading.Reader
+	ear        *listener
+	lastOutput time.Time // when the agent CLI last wrote while the session was open
+	sizes      resizing
+	owed       []reading.Reply // answers to queries that the holder has not confirmed
+	looked     chan struct{}   // closed and replaced at each look
 }
 
 var (
@@ -77,8 +75,10 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	}
 	s.described.Store(h.spec)
 	replay := s.rebuild(at)
-	s.fresh = fresh
-	stream, err := client.Lead(ctx, s.end, floodAhead)
+	if fresh {
+		s.FromStart()
+	}
+	stream, err := client.Lead(ctx, s.End(), floodAhead)
 	if err != nil {
 		cancel()
 		client.Close()
@@ -108,7 +108,7 @@ func (s *session) Handle() coleo.Handle {
 func (s *session) State() coleo.Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reading
+	return s.Reading()
 }
 
 // Changes yields the changes after a cursor, and then each new one. It ends when ctx is
@@ -121,7 +121,7 @@ func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[cole
 func (s *session) Screen() coleo.Screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.screen.View()
+	return s.Core().View()
 }
 
 // LastOutput returns when the agent CLI last wrote something while the session was open,
@@ -129,14 +129,14 @@ func (s *session) Screen() coleo.Screen {
 func (s *session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.output
+	return s.lastOutput
 }
 
 // Explain returns the evidence behind the reading.
 func (s *session) Explain() coleo.Explanation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.explain(time.Now())
+	return s.Reader.Explain(time.Now())
 }
 
 // Output returns a reader of the terminal's output from an offset on, in bytes. It
@@ -157,7 +157,7 @@ func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an
 // error when the holder cannot be reached, or when ctx no longer wants the keys.
 func (s *session) Input(ctx context.Context, p []byte) error {
-	_, err := s.write(ctx, holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
+	_, err := s.write(ctx, holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteKeys, Data: p})
 	return err
 }
 
@@ -226,17 +226,17 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
 				s.ended(chunk.Exit.Code, chunk.Exit.String())
 				return
 			}
-			if s.feed(chunk.Data, &r); r.behind(s.end) {
+			if s.feed(chunk.Data, &r); r.behind(s.End()) {
 				continue
 			}
 			s.keepPace(len(chunk.Data), time.Now())
 			timer.Reset(s.look(time.Now()))
 		case <-s.ear.woken:
-			if !r.behind(s.end) {
+			if !r.behind(s.End()) {
 				timer.Reset(s.hearHook(time.Now()))
 			}
 		case <-s.reread:
-			if !r.behind(s.end) {
+			if !r.behind(s.End()) {
 				timer.Reset(s.look(time.Now()))
 			}
 		case <-timer.C:
@@ -251,16 +251,16 @@ func (s *session) feed(p []byte, r *replay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if !r.behind(s.end) {
-		s.output = now
+	if !r.behind(s.End()) {
+		s.lastOutput = now
 	}
 	for len(p) > 0 {
-		p = p[s.reader.feed(p[:r.next(s.end, len(p))], now):]
-		if s.paint.whole && len(p) > 0 && !r.behind(s.end) {
+		n, whole := s.Feed(p[:r.next(s.End(), len(p))], now)
+		if p = p[n:]; whole && len(p) > 0 && !r.behind(s.End()) {
 			s.lookLocked(now)
 		}
-		s.reply(s.screen.Replies(), r)
-		r.resize(s.end, s.screen)
+		s.reply(s.Core().Replies(), r)
+		r.resize(s.End(), s.Core())
 		s.capture(now)
 	}
 }
@@ -268,10 +268,10 @@ func (s *session) feed(p []byte, r *replay) {
 // reply answers the program's queries to its terminal. It skips queries that an earlier
 // host agent has answered.
 func (s *session) reply(p []byte, r *replay) {
-	if len(p) == 0 || s.end <= r.answered {
+	if len(p) == 0 || s.End() <= r.answered {
 		return
 	}
-	s.owe(owed{s.end, p})
+	s.owe(reading.Reply{Offset: s.End(), Data: p})
 }
 
 // look reads the screen and returns when to look again if nothing comes.
@@ -284,8 +284,8 @@ func (s *session) look(now time.Time) time.Duration {
 // lookLocked is look for callers that hold mu.
 func (s *session) lookLocked(now time.Time) time.Duration {
 	s.listen(now)
-	next := s.reader.look(now)
-	if s.halfDone(now) == 0 {
+	next := s.Reader.Look(now)
+	if s.UntilWhole(now) == 0 {
 		s.wakeLookers()
 	}
 	return next
@@ -304,9 +304,7 @@ func (s *session) wakeLookers() {
 func (s *session) ended(code int, how string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	view := s.screen.View()
-	next := coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}
-	s.become(time.Now(), next, how, &view)
+	s.Ended(time.Now(), code, how)
 	s.wakeLookers()
 }
 
@@ -360,7 +358,7 @@ func (s *session) findConversation() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handle.Conversation = id
-	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.Reading(), Note: id})
 }
 
 func (s *session) factsNow() Facts {

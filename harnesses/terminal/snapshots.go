@@ -1,52 +1,24 @@
 package terminal
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
-	"coleo.dev/pty"
 )
 
-// The form of snapshots on disk. A file begins with one line: snapshotForm and the IEEE
-// CRC-32, in hex, of all that follows. Then come one line of JSON and the bytes of
-// pty.Core.Snapshot.
 const (
-	snapshotForm = "coleo snapshot 1 "
-	snapshotEnd  = ".screen"
-	unfinished   = ".new"
+	snapshotEnd = ".screen"
+	unfinished  = ".new"
 )
-
-// snapshot is a screen at an offset of the output. It also holds what else a session
-// needs to continue as if it had read all earlier output.
-type snapshot struct {
-	Nonce  string    `json:"nonce"` // of the generation: a screen of another generation is of no use
-	Offset int64     `json:"offset"`
-	Time   time.Time `json:"time"`             // when the snapshot was taken
-	Pastes bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
-	Said   []heard   `json:"said,omitempty"`   // the newest notice of each kind
-	Owed   []owed    `json:"owed,omitempty"`   // answers to queries that the holder had not confirmed yet
-
-	screen *pty.Core
-}
-
-// heard is a notice that the program sent to its terminal beside the screen.
-type heard struct {
-	Kind pty.NoticeKind `json:"kind"`
-	Text string         `json:"text"`
-	Time time.Time      `json:"time"`
-}
 
 // snapshots is the folder with a generation's screens. It is a cache: at any time it may
 // be lost or be of another version.
@@ -80,48 +52,26 @@ func (s snapshots) offsets() []int64 {
 	return out
 }
 
-// encode returns the snapshot in its form on disk.
-func (s *snapshot) encode() ([]byte, error) {
-	head, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("write a snapshot of the screen: %w", err)
-	}
-	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
-}
-
-// sealed returns a snapshot with its first line.
-func sealed(body []byte) []byte {
-	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
-}
-
 // load reads one screen. A file that is torn, damaged, of another generation or of
 // another version is an error.
-func (s snapshots) load(offset int64) (*snapshot, error) {
+func (s snapshots) load(offset int64) (*reading.Snapshot, error) {
 	raw, err := os.ReadFile(s.path(offset))
 	if err != nil {
 		return nil, fmt.Errorf("read a snapshot of the screen: %w", err)
 	}
-	first, body, _ := bytes.Cut(raw, []byte("\n"))
-	if string(first) != fmt.Sprintf("%s%08x", snapshotForm, crc32.ChecksumIEEE(body)) {
-		return nil, fmt.Errorf("read snapshot %s: it is damaged, or of another version", s.path(offset))
-	}
-	head, screen, _ := bytes.Cut(body, []byte("\n"))
-	var out snapshot
-	if err := json.Unmarshal(head, &out); err != nil {
+	out, err := reading.DecodeSnapshot(raw)
+	if err != nil {
 		return nil, fmt.Errorf("read snapshot %s: %w", s.path(offset), err)
 	}
 	if s.nonce != "" && out.Nonce != s.nonce || out.Offset != offset {
 		return nil, fmt.Errorf("read snapshot %s: it is of another session", s.path(offset))
 	}
-	if out.screen, err = pty.Restore(screen); err != nil {
-		return nil, fmt.Errorf("read snapshot %s: %w", s.path(offset), err)
-	}
-	return &out, nil
+	return out, nil
 }
 
 // newest returns the newest usable screen between two offsets, both included, or nil when
 // there is none.
-func (s snapshots) newest(from, until int64) *snapshot {
+func (s snapshots) newest(from, until int64) *reading.Snapshot {
 	for _, offset := range slices.Backward(s.offsets()) {
 		if offset < from || offset > until {
 			continue
@@ -134,7 +84,7 @@ func (s snapshots) newest(from, until int64) *snapshot {
 }
 
 // oldest returns the first usable screen from an offset on, or nil when there is none.
-func (s snapshots) oldest(from int64) *snapshot {
+func (s snapshots) oldest(from int64) *reading.Snapshot {
 	for _, offset := range s.offsets() {
 		if offset < from {
 			continue

@@ -3,14 +3,16 @@ package terminal
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
-	"coleo.dev/pty"
 )
 
 // TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a segment. It
@@ -66,8 +68,9 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign := &snapshot{Nonce: "another", Offset: 2 * holder.SegmentSize, screen: pty.New(cols, rows)}
-	other, err := foreign.encode()
+	foreign := reading.New(s.rules(), cols, rows, time.Now(), func(coleo.Change) {}).Snapshot(time.Now())
+	foreign.Nonce, foreign.Offset = "another", 2*holder.SegmentSize
+	other, err := foreign.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +165,9 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	s = st.attach()
 	say(3)
 	s.mu.Lock() // another query, the answer to which dies with the host agent
-	lost := s.shot(s.fed)
-	lost.Owed = []owed{{Offset: s.end, Data: []byte("again")}, {Offset: s.end + 1, Data: []byte("owed")}}
-	data, err := lost.encode()
+	lost := s.shot(time.Now())
+	lost.Replies = []reading.Reply{{Offset: s.End(), Data: []byte("again")}, {Offset: s.End() + 1, Data: []byte("owed")}}
+	data, err := lost.Encode()
 	s.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +193,7 @@ func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
 	st.say(s, []byte("\x1b]7501;state=working\a\x1b[?2004h"))
-	st.await("the mode has been seen", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.pastes })
+	st.await("the mode has been seen", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.Reader.Snapshot(time.Now()).Pastes })
 	st.say(s, []byte("\x1b[?2004l"))
 	st.say(s, bytes.Repeat([]byte("some output\r\n"), closingBytes/10))
 	_ = s.Close()
@@ -204,7 +207,7 @@ func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.pastes {
+	if !s.Reader.Snapshot(time.Now()).Pastes {
 		t.Error("it is forgotten that the program took pastes once")
 	}
 }
@@ -225,7 +228,7 @@ func resealed(t *testing.T, data []byte) []byte {
 		t.Fatal("there is no screen in the snapshot")
 	}
 	body[at+len("coleo screen\n")+1]++
-	return sealed(body)
+	return append(fmt.Appendf(nil, "coleo snapshot 1 %08x\n", crc32.ChecksumIEEE(body)), body...)
 }
 
 func write(t *testing.T, path string, data []byte) {

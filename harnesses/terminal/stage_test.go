@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
-	"coleo.dev/harnesses/terminal/casttest"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 	"coleo.dev/pty"
 )
@@ -140,7 +139,7 @@ func (st *stage) await(what string, there func() bool) {
 func position(s *session) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.end
+	return s.End()
 }
 
 // crash ends a session as a kill -9 of its process would.
@@ -170,10 +169,10 @@ func (st *stage) same(s *session, what string, want *pty.Core) {
 	st.await(what, func() bool { return position(s) == int64(len(st.said)) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if diff := differ(s.screen, want); diff != "" {
+	if diff := differ(s.Core(), want); diff != "" {
 		st.t.Fatalf("%s: %s", what, diff)
 	}
-	if !bytes.Equal(s.screen.Snapshot(), want.Snapshot()) {
+	if !bytes.Equal(s.Core().Snapshot(), want.Snapshot()) {
 		st.t.Fatalf("%s: the screens show the same, but keep something else behind it", what)
 	}
 }
@@ -200,7 +199,7 @@ func differ(got, want *pty.Core) string {
 			}
 		}
 	}
-	if a, b := strings.Join(got.History(historyRows), "\n"), strings.Join(want.History(historyRows), "\n"); a != b {
+	if a, b := strings.Join(got.History(reading.HistoryRows), "\n"), strings.Join(want.History(reading.HistoryRows), "\n"); a != b {
 		return "what scrolled off differs"
 	}
 	return ""

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // submission is a prompt whose submit key was pressed, and what was seen before that.
@@ -26,16 +26,16 @@ type submission struct {
 // that the agent CLI took it. It presses the key a second time only when the first one
 // was seen to be ignored: see ignored.
 func (s *session) submit(ctx context.Context, text string, also check) (coleo.Receipt, error) {
-	r := coleo.Receipt{ID: newUUID(), Time: time.Now(), Text: text}
+	r := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	was := &submission{text: text, at: r.Time}
 	s.mu.Lock()
-	was.busy, was.worked, r.Offset = s.reading.State.Working(), s.worked, s.end
+	was.busy, was.worked, r.Offset = s.Reading().State.Working(), s.WorkSeen(), s.End()
 	s.mu.Unlock()
 	still := func(f *rules.Picture, v rules.Verdict) error {
 		if err := s.maySubmit(f, v, text, also); err != nil {
 			return err
 		}
-		r.Offset, r.Cursor, was.worked, was.echoed, was.rows = s.end, s.log.Cursor(), s.worked, s.echoed(text), 0
+		r.Offset, r.Cursor, was.worked, was.echoed, was.rows = s.End(), s.log.Cursor(), s.WorkSeen(), s.Echoes(text), 0
 		if f.Composer != nil {
 			was.rows = f.Composer.Rows()
 		}
@@ -73,17 +73,17 @@ var errTurned = errors.New("work has begun or ended meanwhile, or may come to a 
 // waits to see whether that tool opens a dialog.
 func (s *session) pressSubmit(ctx context.Context, was *submission, still check) error {
 	for {
-		s.await(ctx, toolAsks, func() bool { return !s.reports.mayAsk(time.Now()) })
+		s.await(ctx, reading.ToolAsks, func() bool { return !s.MayAsk(time.Now()) })
 		names, queue := s.rules().Keys.Submit, s.rules().Keys.Queue
 		s.mu.Lock()
-		was.queued = queue != "" && s.verdict.State.Working()
+		was.queued = queue != "" && s.Verdict().State.Working()
 		s.mu.Unlock()
 		if was.queued {
 			names = queue
 		}
 		err := s.pressIf(ctx, names, func(f *rules.Picture, v rules.Verdict) error {
 			s.listen(time.Now())
-			if s.reports.mayAsk(time.Now()) || queue != "" && v.State.Working() != was.queued {
+			if s.MayAsk(time.Now()) || queue != "" && v.State.Working() != was.queued {
 				return errTurned
 			}
 			if was.queued && f.Folded() {
@@ -103,7 +103,7 @@ func (s *session) pressSubmit(ctx context.Context, was *submission, still check)
 // prompts, or where the hook does not report tools before their dialogs. Otherwise the
 // hook must have reported something before. The caller holds mu.
 func (s *session) safelyQueues() bool {
-	return s.rules().Keys.Queue != "" || !s.rules().Hook.ReportsTools() || s.reports.seen()
+	return s.rules().Keys.Queue != "" || !s.rules().Hook.ReportsTools() || s.HookUsed()
 }
 
 // pressIf types keys one by one while a check passes.
@@ -153,13 +153,13 @@ func (s *session) awaitTaken(ctx context.Context, was *submission) bool {
 }
 
 // asks reports whether a dialog is open. The caller holds mu.
-func (s *session) asks() bool { return s.reading.Dialog != nil && s.verdict.Dialog != nil }
+func (s *session) asks() bool { return s.Reading().Dialog != nil && s.Verdict().Dialog != nil }
 
 // taken reports whether the agent CLI has visibly taken a prompt: it has begun, and the
 // composer no longer holds the text. The caller holds mu.
 func (s *session) taken(was *submission) bool {
-	was.reported = s.reports.turn(was.text, was.at) != nil
-	begun := was.reported || s.worked > was.worked || s.frame.Echoes(was.text) || s.echoedSince(was.text, was.echoed)
+	was.reported = s.PromptReported(was.text, was.at)
+	begun := was.reported || s.WorkSeen() > was.worked || s.Picture().Echoes(was.text) || s.EchoedSince(was.text, was.echoed)
 	return begun && s.letGo(was)
 }
 
@@ -173,14 +173,14 @@ func (s *session) taken(was *submission) bool {
 // of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box while
 // a dialog is about to take the composer's place. The caller holds mu.
 func (s *session) letGo(was *submission) bool {
-	dialog := s.verdict.Dialog
+	dialog := s.Verdict().Dialog
 	switch {
 	case dialog != nil:
 		return was.reported || !was.busy && dialog.Kind.OfWork()
-	case s.frame.Composer != nil:
-		return s.frame.Released(was.text) && (!was.busy || s.frame.Composer.Empty)
+	case s.Picture().Composer != nil:
+		return s.Picture().Released(was.text) && (!was.busy || s.Picture().Composer.Empty)
 	default:
-		return !was.busy && s.verdict.State.Working() && !s.frame.Overflows(was.text)
+		return !was.busy && s.Verdict().State.Working() && !s.Picture().Overflows(was.text)
 	}
 }
 
@@ -189,16 +189,12 @@ func (s *session) letGo(was *submission) bool {
 func (s *session) submitted() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hold, s.fresh = true, false
-	s.pending, s.sent = time.Time{}, time.Now()
-	if !s.reading.State.Working() && s.reading.State != coleo.Dead {
-		s.become(time.Now(), coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
-	}
+	s.Submitted(time.Now())
 }
 
 func (s *session) release() {
 	s.mu.Lock()
-	s.hold = false
+	s.ShowsPrompt()
 	s.mu.Unlock()
 	s.relook()
 }

@@ -53,7 +53,7 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 func hears(s *session, event string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+	s.Report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
 }
 
 // After submit the program may show another picture in place of its composer. That proves

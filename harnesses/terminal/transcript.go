@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"coleo.dev/harnesses/terminal/rules"
-
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // EachEntry reads a transcript of JSON lines and calls take with each entry. It skips

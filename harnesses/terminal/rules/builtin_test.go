@@ -3,6 +3,7 @@ package rules
 import (
 	"testing"
 
+	"coleo.dev"
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
@@ -15,4 +16,11 @@ func builtinSpec(t testing.TB, folder string) *Spec {
 		t.Fatal(err)
 	}
 	return spec
+}
+
+// readAs returns what the Spec of an agent CLI says of a screen.
+func readAs(t *testing.T, agent string, screen coleo.Screen) Verdict {
+	t.Helper()
+	spec := builtinSpec(t, agent)
+	return spec.Read(NewPicture(screen, &spec.Composer))
 }
