@@ -55,6 +55,8 @@ var mayImport = map[string][]string{
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
 	"harnesses/terminal/reading":  {".", "hook", "pty", "harnesses/terminal/rules"},
+	"harnesses/terminal/typing":   {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
+	"harnesses/terminal/past":     {".", "pty", "holder", "harnesses/terminal/reading"},
 	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
 	"harnesses/terminal/casttest": {"pty"},
 }

@@ -19,12 +19,8 @@ import (
 // screen. The text is empty when none of them has the reply. Answer returns an error when
 // the agent CLI's own channel or the journal cannot be read.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
-	s.mu.Lock()
-	s.listen(time.Now())
-	answer := s.HookAnswer(r.Text, r.Time)
-	s.mu.Unlock()
-	if answer != "" {
-		return coleo.Answer{Text: answer, Source: "hook"}, nil
+	if text := s.hookAnswer(r); text != "" {
+		return coleo.Answer{Text: text, Source: "hook"}, nil
 	}
 	a, err := s.ownAnswer(ctx, r)
 	if err != nil || a.Text != "" {
@@ -50,10 +46,7 @@ const (
 // end. Only the newest maxPrinted bytes and HistoryRows rows are kept. If anything is
 // missing, the source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
-	s.mu.Lock()
-	end, composer := s.End(), &s.rules().Composer
-	_, rows := s.Core().Size()
-	s.mu.Unlock()
+	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
 	reader := holder.NewReader(holder.JournalDir(s.handle.Dir), from)
 	defer reader.Close()
@@ -61,7 +54,7 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	if _, err := io.Copy(screen, io.LimitReader(reader, end-from)); err != nil {
 		return coleo.Answer{}, fmt.Errorf("read what the program has printed: %w", err)
 	}
-	f := rules.NewPicture(screen.View(), composer)
+	f := rules.NewPicture(screen.View(), &s.rules().Composer)
 	history := screen.History(reading.HistoryRows)
 	answer := coleo.Answer{Source: "output"}
 	if from > r.Offset || len(history) >= reading.HistoryRows {
@@ -76,8 +69,8 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 // from the transcript that the Spec describes. The text is empty where there is neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
-	case s.h.hooks.Answer != nil:
-		return s.h.hooks.Answer(ctx, s.factsNow(), r)
+	case s.harness.hooks.Answer != nil:
+		return s.harness.hooks.Answer(ctx, s.factsNow(), r)
 	case s.rules().Transcript.File != "":
 		return s.transcribed(ctx, r)
 	}
@@ -114,7 +107,23 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 
 // above returns the rows above the composer, after the rows that have scrolled away.
 func (s *session) above() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return reading.TranscriptOf(s.Core(), &s.rules().Composer)
+	r, unlock := s.live.lock()
+	defer unlock()
+	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
+}
+
+// hookAnswer returns the reply that the hook has linked to a prompt, "" for none.
+func (s *session) hookAnswer(r coleo.Receipt) string {
+	w, unlock := s.live.watch()
+	defer unlock()
+	w.takeReports(time.Now())
+	return w.HookAnswer(r.Text, r.Time)
+}
+
+// extent returns the offset of the output's end and the number of rows of the screen.
+func (s *session) extent() (end int64, rows int) {
+	r, unlock := s.live.lock()
+	defer unlock()
+	_, rows = r.Core().Size()
+	return r.End(), rows
 }

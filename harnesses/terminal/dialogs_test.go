@@ -8,6 +8,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/typing"
 )
 
 // askStage returns a stage whose program shows a dialog, and the session that reads it.
@@ -27,11 +29,7 @@ func TestAnAnswerWaitsForADialogThatIsRedrawn(t *testing.T) {
 	answered := make(chan error, 1)
 	go func() { answered <- s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.Approve}) }()
 	st.await("it is being answered", func() bool {
-		free := s.typing.TryLock()
-		if free {
-			s.typing.Unlock()
-		}
-		return !free || len(answered) > 0
+		return !typistIsFree(s) || len(answered) > 0
 	})
 	if st.say(s, []byte(casttest.Asks)); s.State().Dialog.Fingerprint != first {
 		t.Errorf("redrawn, it is another appearance")
@@ -79,10 +77,26 @@ func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 			st.say(s, []byte(casttest.Blank))
 			st.await("the blank picture is read", func() bool { return !s.State().Known })
 			st.say(s, []byte(casttest.Asks))
-			err := s.still(t.Context(), s.showing(first))
+			_, err := s.view().Still(t.Context(), showing(first))
 			if same != (err == nil) {
 				t.Errorf("behind the key it is the same appearance: %t, want %t (%v)", err == nil, same, err)
 			}
 		})
+	}
+}
+
+// typistIsFree reports whether nobody types into a session.
+func typistIsFree(s *session) bool { return s.typist.Reload(s.rules(), func() {}) == nil }
+
+// showing returns the check that an appearance of a dialog is on the screen.
+func showing(dialog coleo.Fingerprint) typing.Check {
+	return func(r *reading.Reader) error {
+		switch d := r.Verdict().Dialog; {
+		case d == nil:
+			return typing.Passing{Err: errors.New("no dialog is on the screen")}
+		case d.Fingerprint != dialog:
+			return errors.New("another dialog is on the screen")
+		}
+		return nil
 	}
 }

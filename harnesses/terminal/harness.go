@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/launch"
+	"coleo.dev/harnesses/terminal/past"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
@@ -21,7 +22,10 @@ type Harness struct {
 	floods *Floods
 }
 
-var _ coleo.Harness = (*Harness)(nil)
+var (
+	_ coleo.Harness  = (*Harness)(nil)
+	_ coleo.Recorder = (*Harness)(nil)
+)
 
 // Facts is what Hooks may know of a session.
 type Facts struct {
@@ -138,3 +142,21 @@ func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.
 
 // Label returns a recording's states over time in one line. See reading.Label.
 func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }
+
+// ScreenAt returns the screen as it was at a time, to 50 ms. The error is EInvalid for a
+// time in the future and for one before the oldest screen that is kept.
+func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
+	screen, err := past.ScreenAt(handle, at)
+	if err != nil {
+		return coleo.Screen{}, err
+	}
+	view := screen.View()
+	view.History = screen.History(coleo.MostHistory)
+	return view, nil
+}
+
+// Record returns the piece of a recording that begins at offset from, in bytes. See
+// past.Record.
+func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
+	return past.Record(handle, from)
+}

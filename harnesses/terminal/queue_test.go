@@ -109,6 +109,7 @@ func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	st, s := setStageOf(t, queueSpec, 40, 8, 0)
 	g := st.send(s, atWork, coleo.Processing, "do it")
 	st.say(s, []byte("\r\x1b[2A\x1b[Jrun it?"))
+	const heldTimeout = 10 * time.Second // of package typing
 	began := time.Now()
 	<-g.done
 	if took := time.Since(began); coleo.ErrorCode(g.err) != coleo.EPromptLost || took >= heldTimeout/2 {
@@ -127,9 +128,9 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	const older = "what was sent before"
 	st.say(s, []byte(redrawn("", older)))
 	st.await("it is looked at", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.Picture().Composer != nil && strings.Contains(s.Picture().Composer.Text, older)
+		r, unlock := s.live.lock()
+		defer unlock()
+		return r.Picture().Composer != nil && strings.Contains(r.Picture().Composer.Text, older)
 	})
 	st.say(s, []byte("\r\x1b[A\x1b[Jrun it?"))
 	<-g.done

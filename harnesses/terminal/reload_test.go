@@ -26,11 +26,11 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 		return New(spec, Hooks{}, nil, NewFloods())
 	}
 	working := described(`state = "idle"`, `state = "processing"`)
-	s.typing.Lock()
+	resume := s.typist.Pause()
 	if err := s.Reload(working); coleo.ErrorCode(err) != coleo.EBusy {
 		t.Errorf("while something is typed: %v, want EBusy", err)
 	}
-	s.typing.Unlock()
+	resume()
 	if err := s.Reload(described(`name = "stage"`, `name = "other"`)); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("the rules of another harness: %v, want EInvalid", err)
 	}

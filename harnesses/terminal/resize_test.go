@@ -44,7 +44,7 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	given := func() []holder.Mark { return resizesFrom(holder.JournalDir(s.handle.Dir), 0) }
+	given := func() []holder.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
 	st.await("all are given", func() bool { n := len(given()); return n > 2 })
 	m := given()
 	small, last := m[len(m)-2], m[len(m)-1]
@@ -64,4 +64,19 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	if m = given(); m[len(m)-1].Cols != 70 {
 		t.Errorf("closed, the session has given %d columns last, want those that waited: 70", m[len(m)-1].Cols)
 	}
+}
+
+// resizes returns the resizes in the journal in dir.
+func resizes(dir string) (out []holder.Mark) {
+	index, err := holder.OpenIndex(dir)
+	if err != nil {
+		return nil
+	}
+	defer index.Close()
+	for m := range index.From(0) {
+		if m.Kind == holder.MarkResize {
+			out = append(out, m)
+		}
+	}
+	return out
 }

@@ -118,7 +118,7 @@ func (st *stage) say(s *session, data []byte) {
 	}
 	st.said = append(st.said, data...)
 	st.await("the output has been read", func() bool { return position(s) == int64(len(st.said)) })
-	s.keeper.writing.Wait()
+	s.snapshots.Wait()
 }
 
 func (st *stage) await(what string, there func() bool) {
@@ -137,17 +137,14 @@ func (st *stage) await(what string, there func() bool) {
 }
 
 func position(s *session) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.End()
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.End()
 }
 
 // crash ends a session as a kill -9 of its process would.
 func crash(s *session) {
-	s.mu.Lock()
-	s.keeper.closed = true
-	s.mu.Unlock()
-	s.keeper.writing.Wait()
+	s.snapshots.Stop()
 	s.cancel()
 	_ = s.client.Close()
 	<-s.done
@@ -167,12 +164,12 @@ func (st *stage) attach() *session {
 func (st *stage) same(s *session, what string, want *pty.Core) {
 	st.t.Helper()
 	st.await(what, func() bool { return position(s) == int64(len(st.said)) })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if diff := differ(s.Core(), want); diff != "" {
+	r, unlock := s.live.lock()
+	defer unlock()
+	if diff := differ(r.Core(), want); diff != "" {
 		st.t.Fatalf("%s: %s", what, diff)
 	}
-	if !bytes.Equal(s.Core().Snapshot(), want.Snapshot()) {
+	if !bytes.Equal(r.Core().Snapshot(), want.Snapshot()) {
 		st.t.Fatalf("%s: the screens show the same, but keep something else behind it", what)
 	}
 }

@@ -51,9 +51,9 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 
 // hears makes a session read an event from its program's hook.
 func hears(s *session, event string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+	r, unlock := s.live.lock()
+	defer unlock()
+	r.Report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
 }
 
 // After submit the program may show another picture in place of its composer. That proves

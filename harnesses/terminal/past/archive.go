@@ -1,4 +1,4 @@
-package terminal
+package past
 
 import (
 	"errors"
@@ -19,18 +19,16 @@ const (
 	pieceEvents = 2000
 )
 
-var _ coleo.Recorder = (*Harness)(nil)
-
 // archive is the recorded terminal of one generation: its journal, index and snapshots.
 type archive struct {
-	snapshots
+	folder     Folder
 	dir        string // of the journal
 	index      *holder.Index
 	start, end int64
 }
 
 func openArchive(h coleo.Handle) (*archive, error) {
-	a := &archive{snapshots: snapshotsOf(h), dir: holder.JournalDir(h.Dir)}
+	a := &archive{folder: FolderOf(h), dir: holder.JournalDir(h.Dir)}
 	var err error
 	if a.start, a.end, err = holder.Span(a.dir); err != nil {
 		return nil, fmt.Errorf("open the recording of arm %s: %w", h.Arm, err)
@@ -43,21 +41,10 @@ func openArchive(h coleo.Handle) (*archive, error) {
 
 func (a *archive) close() { _ = a.index.Close() }
 
-// ScreenAt returns the screen as it was at a time, to 50 ms. The error is EInvalid for a
-// time in the future and for one before the oldest screen that is kept.
-func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
-	screen, err := screenAt(handle, at)
-	if err != nil {
-		return coleo.Screen{}, err
-	}
-	view := screen.View()
-	view.History = screen.History(coleo.MostHistory)
-	return view, nil
-}
-
-// screenAt returns the terminal as it was at a time, with the rows that had scrolled
-// away.
-func screenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
+// ScreenAt returns the terminal of a handle's generation as it was at a time, to 50 ms,
+// with the rows that had scrolled away. The error is EInvalid for a time in the future
+// and for one before the oldest screen that is kept.
+func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
 		return nil, err
@@ -71,7 +58,7 @@ func screenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 		return nil, tooOld(at, oldest, ok)
 	}
 	until, last := a.until(at)
-	shot := a.newest(a.start, until)
+	shot := a.folder.Newest(a.start, until)
 	var screen *pty.Core
 	from := a.start
 	if shot != nil {
@@ -101,7 +88,7 @@ func (a *archive) begins() (time.Time, bool) {
 		}
 		return time.Time{}, false
 	}
-	shot := a.oldest(a.start)
+	shot := a.folder.oldest(a.start)
 	if shot == nil {
 		return time.Time{}, false
 	}
@@ -135,7 +122,7 @@ func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Cor
 	} else {
 		first = a.index.Find(func(m holder.Mark) bool { return m.Offset >= from })
 	}
-	buf := make([]byte, journalChunk)
+	buf := make([]byte, readChunk)
 	for m := range a.index.From(first) {
 		if first++; first > marks {
 			break
@@ -171,7 +158,7 @@ func feedUntil(screen *pty.Core, journal *holder.Reader, until int64, buf []byte
 // Record returns the piece of a recording that begins at offset from, in bytes. A piece
 // may begin later, with a painted screen, when older output was deleted. The error is
 // EInvalid when from is after the end of the output.
-func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
+func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
 		return coleo.Recording{}, err
@@ -202,7 +189,7 @@ func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, erro
 // first mark after it. Without a snapshot the piece begins with the output itself.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
-	shot := a.oldest(a.start)
+	shot := a.folder.oldest(a.start)
 	if shot != nil {
 		if err := a.complete(shot); err != nil {
 			return 0, err
