@@ -179,3 +179,25 @@ func TestNothingIsQueuedWhereNothingTellsOfADialog(t *testing.T) {
 		t.Errorf("typed %q, %v; want nothing, and %s", st.typedSoFar(), err, coleo.EBusy)
 	}
 }
+
+// Work may end while a prompt waits for its submit key. What was seen on the picture on
+// which that key is pressed says whether the prompt waits in a queue.
+func TestAPromptThatIsSubmittedBehindWorkIsNotQueued(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, strings.Replace(submitSpec, "settle_ms = 100", "settle_ms = 0\npaste_gap_ms = 0", 1), 40, 8, 0)
+	hears(s, "PostToolUse")
+	g := st.send(s, atWork, coleo.Processing, "do it")
+	hears(s, "PreToolUse")
+	st.say(s, []byte(redrawn("", "do it")))
+	st.await("the tool is seen", func() bool { return s.State().State == coleo.Executing })
+	st.say(s, []byte("\r\x1b[2A\x1b[J"+composing("do it"))) // work ends
+	hears(s, "PostToolUse")
+	st.say(s, []byte("\a"))
+	g.await("\r")
+	st.say(s, []byte(redrawn("working\n", "type")))
+	<-g.done
+	if g.err != nil || g.typed() != "do it\r" || g.r.Proof != coleo.ProofStarted {
+		t.Fatalf("typed %q, proof %q, %v; want the text and ENTER, and proof %q", g.typed(), g.r.Proof, g.err,
+			coleo.ProofStarted)
+	}
+}
