@@ -6,8 +6,10 @@ import (
 	"compress/gzip"
 	"flag"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +17,12 @@ import (
 	"coleo.dev/pty"
 )
 
-// recordings is the folder of the recordings, from the module's root.
-const recordings = "harnesses/terminal/testdata/recordings"
+const (
+	// recordings is the folder of the recordings and their labels, from the module's root.
+	recordings = "harnesses/terminal/testdata/recordings"
+	// shared is the folder of the recordings that the tests of package pty use too.
+	shared = "pty/testdata/casts"
+)
 
 // fewest is how many recordings there are at least.
 const fewest = 196
@@ -50,18 +56,31 @@ func Root(t testing.TB) string {
 	return ""
 }
 
-// Names returns the names of all recordings, as FOLDER/NAME. A folder is named for an
-// agent CLI and its version.
+// Names returns the names of all recordings that have labels, as FOLDER/NAME. A folder is
+// named for an agent CLI and its version.
 func Names(t testing.TB) []string {
 	t.Helper()
-	dir := filepath.Join(Root(t), recordings)
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*.cast.gz"))
-	if err != nil || len(files) < fewest {
-		t.Fatalf("%d recordings, %v; want %d at least", len(files), err, fewest)
+	folders, err := filepath.Glob(filepath.Join(Root(t), recordings, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
+	var names []string
+	for _, path := range folders {
+		folder := strings.TrimSuffix(filepath.Base(path), ".txt")
+		for name := range Labels(t, folder) {
+			names = append(names, folder+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	files, _ := filepath.Glob(filepath.Join(Root(t), recordings, "*", "*.cast.gz"))
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
+		if _, ok := slices.BinarySearch(names, name); !ok {
+			t.Fatalf("%s has no label", name)
+		}
+	}
+	if len(names) < fewest {
+		t.Fatalf("%d recordings have labels; want %d at least", len(names), fewest)
 	}
 	return names
 }
@@ -80,23 +99,47 @@ func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	}
 }
 
-// Cast returns a recording by its name, FOLDER/NAME.
+// Cast returns a recording by its name, FOLDER/NAME. It is in its folder, or among those
+// that the tests of package pty use too.
 func Cast(t testing.TB, name string) *pty.Cast {
 	t.Helper()
-	return read(t, filepath.Join(Root(t), recordings, name+".cast.gz"))
+	path := filepath.Join(Root(t), recordings, name+".cast.gz")
+	if _, err := os.Stat(path); err != nil {
+		path = sharedPath(t, name)
+	}
+	return Read(t, path)
 }
 
-// read returns the recording in a file, which may be compressed.
-func read(t testing.TB, path string) *pty.Cast {
+// sharedPath returns the path of a recording that the tests of package pty use too. Its
+// name there begins with the agent CLI and leaves out the version:
+// claude-code-2.1.329-osc7501/liar is claude-osc7501-liar.
+func sharedPath(t testing.TB, name string) string {
+	t.Helper()
+	folder, rest, _ := strings.Cut(name, "/")
+	agent, version, _ := strings.Cut(strings.Replace(folder, "claude-code", "claude", 1), "-")
+	if _, variant, ok := strings.Cut(version, "-"); ok {
+		agent += "-" + variant
+	}
+	found, err := filepath.Glob(filepath.Join(Root(t), shared, agent+"-"+rest+".cast*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("recordings called %s: %q, %v; want one", name, found, err)
+	}
+	return found[0]
+}
+
+// Read returns the recording in a file. A file whose name ends with .gz is compressed.
+func Read(t testing.TB, path string) *pty.Cast {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	in, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
+	var in io.Reader = file
+	if strings.HasSuffix(path, ".gz") {
+		if in, err = gzip.NewReader(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cast, err := pty.ReadCast(in)
 	if err != nil {

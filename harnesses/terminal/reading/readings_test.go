@@ -1,10 +1,8 @@
 package reading_test
 
 import (
-	"compress/gzip"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,26 +61,6 @@ func castOf(t *testing.T, name string) string {
 	return found[0]
 }
 
-func readCast(t testing.TB, path string) *pty.Cast {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cast, err := pty.ReadCast(r)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return cast
-}
-
 // play reads a recording picture by picture, as a session would.
 func play(c *pty.Cast, h described, see func(event int, r coleo.Reading, s coleo.Screen)) {
 	screen := pty.New(c.Cols, c.Rows)
@@ -134,7 +112,7 @@ func TestRecordingsReadAsTheyWereLabelled(t *testing.T) {
 			t.Parallel()
 			var got []string
 			print := *show != "" && strings.Contains(name, *show)
-			play(readCast(t, castOf(t, name)), harness(t, harnessOf[cli]), func(event int, r coleo.Reading, s coleo.Screen) {
+			play(casttest.Read(t, castOf(t, name)), harness(t, harnessOf[cli]), func(event int, r coleo.Reading, s coleo.Screen) {
 				if l := line(r); len(got) == 0 || got[len(got)-1] != l {
 					got = append(got, l)
 					if print {
@@ -153,7 +131,7 @@ func TestWhatAModelWritesFoolsNobody(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-liar", "claude-osc7501-liar"} {
 		seen := ""
-		play(readCast(t, castOf(t, name)), harness(t, "claude-code"), func(event int, r coleo.Reading, s coleo.Screen) {
+		play(casttest.Read(t, castOf(t, name)), harness(t, "claude-code"), func(event int, r coleo.Reading, s coleo.Screen) {
 			seen += strings.Join(s.Lines, "\n")
 			if r.Dialog != nil || r.State == coleo.Failed || r.State == coleo.WaitingApproval {
 				t.Errorf("%s, event %d: read %s (rule %q), want no dialog and no error\n%s", name, event, line(r), r.Rule,
