@@ -1,4 +1,4 @@
-package terminal
+package typing
 
 import (
 	"context"
@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/hook"
 )
 
@@ -49,11 +51,12 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 [[rule]]
 `, 1)
 
-// hears makes a session read an event from its program's hook.
-func hears(s *session, event string) {
-	r, unlock := s.live.lock()
-	defer unlock()
-	r.Report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+// hears makes the Reader read an event from the program's hook.
+func (st *stage) hears(event string) {
+	st.show.Update(func(r *reading.Reader) bool {
+		r.Report(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+		return false
+	})
 }
 
 // After submit the program may show another picture in place of its composer. That proves
@@ -78,23 +81,25 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			st, s := setStageOf(t, submitSpec, 40, 8, 0)
-			hears(s, "PostToolUse")
-			st.say(s, []byte(tt.before+composing("type")))
-			want := coleo.Idle
-			if tt.before != "" {
-				want = coleo.Processing
-			}
-			st.await("it is there", func() bool { return s.State().State == want })
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			r, err := st.deliver(ctx, s, "do it", redrawn("", "do it"), tt.then)
-			if r.Proof != tt.want || (err == nil) != (tt.want != "") {
-				t.Errorf("proof %q, %v; want %q", r.Proof, err, tt.want)
-			}
-			if tt.want == "" && strings.Contains(tt.then, "?") && coleo.ErrorCode(err) != coleo.EPromptLost {
-				t.Errorf("a dialog that proves nothing: %v, want %s at once", err, coleo.EPromptLost)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, submitSpec, 40, 8)
+				st.hears("PostToolUse")
+				st.say(tt.before + composing("type"))
+				want := coleo.Idle
+				if tt.before != "" {
+					want = coleo.Processing
+				}
+				st.await("it is there", func() bool { return st.State().State == want })
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				r, err := st.deliver(ctx, "do it", redrawn("", "do it"), tt.then)
+				if r.Proof != tt.want || (err == nil) != (tt.want != "") {
+					t.Errorf("proof %q, %v; want %q", r.Proof, err, tt.want)
+				}
+				if tt.want == "" && strings.Contains(tt.then, "?") && coleo.ErrorCode(err) != coleo.EPromptLost {
+					t.Errorf("a dialog that proves nothing: %v, want %s at once", err, coleo.EPromptLost)
+				}
+			})
 		})
 	}
 }
