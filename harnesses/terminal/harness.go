@@ -18,7 +18,7 @@ import (
 type Harness struct {
 	spec   *rules.Spec
 	hooks  Hooks
-	hold   []string
+	holder []string // the command that becomes a holder
 	floods *Floods
 }
 
@@ -52,7 +52,7 @@ type Hooks struct {
 // New returns a harness. hold is the command that becomes a holder: `coleo hold --stdin`,
 // with the program's own path. All harnesses of a host agent share floods.
 func New(spec *rules.Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
-	return &Harness{spec: spec, hooks: hooks, hold: hold, floods: floods}
+	return &Harness{spec: spec, hooks: hooks, holder: hold, floods: floods}
 }
 
 // Info describes the harness as its Spec does.
@@ -61,13 +61,13 @@ func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
 // errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	plan, err := launch.Plan(h.spec, &c, launch.HookCommand(h.hold))
+	plan, err := launch.Plan(h.spec, &c, launch.HookCommand(h.holder))
 	if err != nil {
 		return nil, err
 	}
 	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
 		Account: launch.AccountPath(c.Dir)}
-	status, err := holder.Start(ctx, h.hold, plan)
+	status, err := holder.Start(ctx, h.holder, plan)
 	if err != nil {
 		return nil, err
 	}

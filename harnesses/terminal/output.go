@@ -120,9 +120,9 @@ func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 
 // snapshot returns a snapshot of a Reader, with the replies that are pending.
 func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
-	shot := r.Snapshot(now)
-	shot.Replies = s.replies.pending()
-	return shot
+	out := r.Snapshot(now)
+	out.Replies = s.replies.pending()
+	return out
 }
 
 // lostHolder handles the end of the stream without a report of the program's end.

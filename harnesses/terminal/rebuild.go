@@ -18,16 +18,16 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	folder.Tidy(at.End)
 	replay := &past.Replay{Until: at.End, Answered: at.Answered}
 	var r *reading.Reader
-	if shot := folder.Newest(at.Start, at.End); shot == nil {
+	if snapshot := folder.Newest(at.Start, at.End); snapshot == nil {
 		r = s.beginAt(at, at.Start, replay)
 	} else {
-		size, exact := replay.From(dir, shot.Offset, shot.Offset)
+		size, exact := replay.From(dir, snapshot.Offset, snapshot.Offset)
 		r = reading.New(s.harness.spec, at.Cols, at.Rows, now, s.changed)
-		if r.Resume(shot, now); exact {
+		if r.Resume(snapshot, now); exact {
 			r.Core().Resize(size.Cols, size.Rows)
 		}
-		s.snapshots.StartFrom(shot.Offset)
-		s.replies.addUnsent(shot.Replies, at.Answered)
+		s.snapshots.StartFrom(snapshot.Offset)
+		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
 	// The journal may have been trimmed meanwhile, or a file may be unreadable.
 	if err := s.catchUp(r, dir, replay); err != nil {

@@ -106,11 +106,11 @@ func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 		w.TypeWithin(left)
 	}
 	r, unlock := v.live.lock()
-	news := r.NoteKeys(k.Data)
+	first := r.NoteKeys(k.Data)
 	unlock()
 	wrote, err := v.client.Write(w)
 	typed := wrote.Applied || wrote.Duplicate
-	if err == nil && !typed && news {
+	if err == nil && !typed && first {
 		r, unlock := v.live.lock()
 		r.KeysRefused()
 		unlock()

@@ -80,7 +80,7 @@ func join(a, b any) any {
 	case map[string]any:
 		if a, ok := a.(map[string]any); ok {
 			for key, value := range b {
-				if old, there := a[key]; there {
+				if old, ok := a[key]; ok {
 					value = join(old, value)
 				}
 				a[key] = value

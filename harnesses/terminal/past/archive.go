@@ -58,11 +58,11 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 		return nil, tooOld(at, oldest, ok)
 	}
 	until, last := a.until(at)
-	shot := a.folder.Newest(a.start, until)
+	snapshot := a.folder.Newest(a.start, until)
 	var screen *pty.Core
 	from := a.start
-	if shot != nil {
-		screen, from = shot.Core(), shot.Offset
+	if snapshot != nil {
+		screen, from = snapshot.Core(), snapshot.Offset
 	}
 	return a.play(screen, from, until, last)
 }
@@ -88,20 +88,20 @@ func (a *archive) begins() (time.Time, bool) {
 		}
 		return time.Time{}, false
 	}
-	shot := a.folder.oldest(a.start)
-	if shot == nil {
+	snapshot := a.folder.oldest(a.start)
+	if snapshot == nil {
 		return time.Time{}, false
 	}
-	for m := range a.index.From(a.index.Find(func(m holder.Mark) bool { return m.Offset >= shot.Offset })) {
+	for m := range a.index.From(a.index.Find(func(m holder.Mark) bool { return m.Offset >= snapshot.Offset })) {
 		if m.Kind == holder.MarkOutput {
 			return m.Time, true
 		}
 	}
-	return shot.Time.Truncate(time.Millisecond), true // all output since then came at once
+	return snapshot.Time.Truncate(time.Millisecond), true // all output since then came at once
 }
 
-func tooOld(at, oldest time.Time, known bool) error {
-	if !known {
+func tooOld(at, oldest time.Time, kept bool) error {
+	if !kept {
 		return coleo.Errorf(coleo.EInvalid,
 			"no screen of %s can be shown: the output is deleted, and no snapshot of the screen is left", moment(at))
 	}
@@ -189,21 +189,21 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 // first mark after it. Without a snapshot the piece begins with the output itself.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
-	shot := a.folder.oldest(a.start)
-	if shot != nil {
-		if err := a.complete(shot); err != nil {
+	snapshot := a.folder.oldest(a.start)
+	if snapshot != nil {
+		if err := a.complete(snapshot); err != nil {
 			return 0, err
 		}
-		out.Offset = shot.Offset
+		out.Offset = snapshot.Offset
 	}
 	out.Next = out.Offset
 	first := a.index.Find(func(m holder.Mark) bool { return m.Offset >= out.Offset })
-	if shot == nil {
+	if snapshot == nil {
 		out.Cols, out.Rows = a.sizeAt(first)
 		return first, nil
 	}
-	out.Cols, out.Rows = shot.Core().Size()
-	out.Events = append(out.Events, coleo.RecordedEvent{Time: a.timeAt(first), Data: shot.Core().Paint()})
+	out.Cols, out.Rows = snapshot.Core().Size()
+	out.Events = append(out.Events, coleo.RecordedEvent{Time: a.timeAt(first), Data: snapshot.Core().Paint()})
 	return first, nil
 }
 

@@ -63,43 +63,43 @@ func newAppearances() appearances {
 }
 
 // showDialog records the dialog on a picture and returns its fingerprint.
-func (c *appearances) showDialog(v *rules.Verdict, now time.Time) coleo.Fingerprint {
-	if text := contentHash(v.Dialog); text != c.text || c.hiddenSinceKeys {
-		c.begin(text, v, now)
+func (a *appearances) showDialog(v *rules.Verdict, now time.Time) coleo.Fingerprint {
+	if text := contentHash(v.Dialog); text != a.text || a.hiddenSinceKeys {
+		a.begin(text, v, now)
 	}
-	c.lastShown[c.text] = now
-	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", c.text, c.epoch, c.n))
+	a.lastShown[a.text] = now
+	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", a.text, a.epoch, a.n))
 }
 
-func (c *appearances) begin(text string, v *rules.Verdict, now time.Time) {
-	maps.DeleteFunc(c.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
-	_, again := c.lastShown[text]
-	c.doubtful = c.hiddenSinceKeys && text == c.text
+func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
+	maps.DeleteFunc(a.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
+	_, shownBefore := a.lastShown[text]
+	a.doubtful = a.hiddenSinceKeys && text == a.text
 	switch {
 	case v.Draft:
-		c.settleTime = draftSettle
-	case c.doubtful, again && c.text != "" && c.title != v.Dialog.Title:
-		c.settleTime = againSettle
+		a.settleTime = draftSettle
+	case a.doubtful, shownBefore && a.text != "" && a.title != v.Dialog.Title:
+		a.settleTime = againSettle
 	case v.Partial:
-		c.settleTime = partialSettle
+		a.settleTime = partialSettle
 	default:
-		c.settleTime = dialogSettle
+		a.settleTime = dialogSettle
 	}
-	c.text, c.title, c.since = text, v.Dialog.Title, now
-	c.keyed, c.hiddenSinceKeys = false, false
-	c.n++
+	a.text, a.title, a.since = text, v.Dialog.Title, now
+	a.keyed, a.hiddenSinceKeys = false, false
+	a.n++
 }
 
 // unknownPicture records a picture that no rule knows.
-func (c *appearances) unknownPicture() { c.hiddenSinceKeys = c.hiddenSinceKeys || c.keyed }
+func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keyed }
 
 // end records a picture that is known and has no dialog.
-func (c *appearances) end() { c.text, c.keyed, c.hiddenSinceKeys, c.doubtful = "", false, false, false }
+func (a *appearances) end() { a.text, a.keyed, a.hiddenSinceKeys, a.doubtful = "", false, false, false }
 
 // settling returns how long the dialog's text must still stay the same before it is
 // reported.
-func (c *appearances) settling(now time.Time) time.Duration {
-	return max(0, c.settleTime-now.Sub(c.since))
+func (a *appearances) settling(now time.Time) time.Duration {
+	return max(0, a.settleTime-now.Sub(a.since))
 }
 
 // DialogSince returns when the present appearance of the dialog began.
@@ -117,10 +117,10 @@ func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 func (r *Reader) RenewDialog() { r.dialogs.end() }
 
 // NoteKeys notes that keys are about to be typed. Keys that may answer the dialog on the
-// screen matter: after them the next dialog may have the same words. news reports whether
+// screen matter: after them the next dialog may have the same words. first reports whether
 // these are the first such keys. If they are refused, the caller must then call
 // KeysRefused.
-func (r *Reader) NoteKeys(keys []byte) (news bool) {
+func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keyed
 	r.dialogs.keyed = before || r.dialogs.text != "" && !onlyMoves(keys)
 	return !before

@@ -48,6 +48,9 @@ var fingerprints = regexp.MustCompile(`("[Ff]ingerprint":"[0-9a-f]{12})-[0-9a-f]
 // each chunk of each recording, with what it showed when the golden file was written.
 func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
 	t.Parallel()
+	if *writeGolden && (casttest.Raced || testing.Short()) {
+		t.Fatal("-write-golden needs all recordings: leave out -race and -short")
+	}
 	want := map[string]explained{}
 	if !*writeGolden {
 		want = readGolden(t)

@@ -103,12 +103,12 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	return min(again, r.settle(now, next))
 }
 
-// checkWitnesses compares each witness with the screen. It reports witnesses that disagree with the
-// screen and witnesses that lapse.
+// checkWitnesses compares each witness with the screen. It reports witnesses that disagree
+// with the screen and witnesses that lapse. It returns when to check again.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
-	for _, v := range r.witnesses() {
-		kind, note, again := v.check(r.verdict.State, now)
+	for _, w := range r.witnesses() {
+		kind, note, again := w.check(r.verdict.State, now)
 		if kind != "" {
 			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
 		}
@@ -122,16 +122,16 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
 	again = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
-	for _, v := range r.witnesses() {
-		if v.claims() == "" {
+	for _, w := range r.witnesses() {
+		if w.claims() == "" {
 			continue
 		}
-		if wait := v.tooEarlyFor(now); starting && wait > 0 {
+		if wait := w.tooEarlyFor(now); starting && wait > 0 {
 			again = min(again, wait)
 			continue
 		}
-		if most == nil || coleo.MoreCautious(most.claims(), v.claims()) != most.claims() {
-			most = v
+		if most == nil || coleo.MoreCautious(most.claims(), w.claims()) != most.claims() {
+			most = w
 		}
 	}
 	return most, again
@@ -140,7 +140,7 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 // recognise keeps track of a screen that no rule knows.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
-		r.unknown.since, r.unknown.reported = time.Time{}, false
+		r.unknown = unknown{}
 		return IdleLook
 	}
 	if r.unknown.since.IsZero() {
@@ -169,31 +169,32 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 // have held for the settling time and no prompt is on its way.
 func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
-		r.calmSince = time.Time{}
+		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	calm := next.State == coleo.Idle || next.State == coleo.Failed
-	if !calm || next.State == r.reading.State {
-		r.calmSince = time.Time{}
+	mustHold := next.State == coleo.Idle || next.State == coleo.Failed
+	if !mustHold || next.State == r.reading.State {
+		r.settlingSince = time.Time{}
 		r.become(now, next, "", nil)
 		return IdleLook
 	}
 	if r.prompt.held {
-		r.calmSince = time.Time{}
+		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	if left := r.spec.Timing.Begin.Duration() - now.Sub(r.prompt.sentAt); next.State == coleo.Idle && !r.prompt.sentAt.IsZero() && left > 0 {
+	begin := r.spec.Timing.Begin.Duration() - now.Sub(r.prompt.sentAt)
+	if next.State == coleo.Idle && r.AwaitsWork() && begin > 0 {
 		// The composer holds the prompt, and the agent CLI has not begun on it.
-		r.calmSince = time.Time{}
+		r.settlingSince = time.Time{}
+		return begin
+	}
+	if r.settlingSince.IsZero() {
+		r.settlingSince = now
+	}
+	if left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince); left > 0 {
 		return left
 	}
-	if r.calmSince.IsZero() {
-		r.calmSince = now
-	}
-	if left := r.spec.Timing.Settle.Duration() - now.Sub(r.calmSince); left > 0 {
-		return left
-	}
-	r.calmSince = time.Time{}
+	r.settlingSince = time.Time{}
 	r.become(now, next, "", nil)
 	return IdleLook
 }

@@ -25,7 +25,7 @@ func (r *Reader) Starting() bool {
 // ShowsPrompt, or until the screen shows work.
 func (r *Reader) Submitted(now time.Time) {
 	r.prompt.held, r.prompt.none = true, false
-	r.calmSince, r.prompt.sentAt = time.Time{}, now
+	r.settlingSince, r.prompt.sentAt = time.Time{}, now
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
 		r.become(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}

@@ -36,11 +36,11 @@ type Reader struct {
 	hook      hookReports                 // claims of its hook
 	notices   []Notice                    // the newest notice of each kind
 
-	reading   coleo.Reading
-	calmSince time.Time // since when a calm verdict that must settle has held
-	unknown   unknown
-	prompt    prompt
-	mode      mode
+	reading       coleo.Reading
+	settlingSince time.Time // since when a verdict of idle or error has held; zero: none has to
+	unknown       unknown
+	prompt        prompt
+	mode          mode
 }
 
 // output is how far the program's output has been read.
@@ -91,7 +91,7 @@ func (r *Reader) FromStart() { r.prompt.none = true }
 // times begin again. What the hook proves stays as it was.
 func (r *Reader) Use(spec *rules.Spec) {
 	r.spec, r.memo = spec, rules.Memo{}
-	r.calmSince, r.unknown = time.Time{}, unknown{}
+	r.settlingSince, r.unknown = time.Time{}, unknown{}
 }
 
 // Reading returns the last reading.

@@ -69,8 +69,8 @@ func (r *Reader) Report(l hook.Line, now time.Time) {
 
 // mayAsk reports whether a tool was reported so recently that its dialog may be open and
 // not be drawn yet.
-func (w *hookReports) mayAsk(now time.Time) bool {
-	return (w.witness.claims() == coleo.Executing || w.witness.claims() == coleo.WaitingApproval) && now.Sub(w.witness.at) < ToolAsks
+func (h *hookReports) mayAsk(now time.Time) bool {
+	return (h.witness.claims() == coleo.Executing || h.witness.claims() == coleo.WaitingApproval) && now.Sub(h.witness.at) < ToolAsks
 }
 
 // MayAsk reports whether the hook has reported a tool so recently that its dialog may be
@@ -95,46 +95,46 @@ func (r *Reader) HookAnswer(text string, sent time.Time) string {
 }
 
 // take remembers the prompts, answers and tools of a report.
-func (w *hookReports) take(l hook.Line, rep *rules.Report) {
+func (h *hookReports) take(l hook.Line, rep *rules.Report) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
 	if rep.Prompts != "" && json.Unmarshal(l.Payload[rep.Prompts], &texts) == nil && len(texts) > 0 {
 		prompt = texts[len(texts)-1]
 	}
-	id := l.Text(w.spec.Turn)
+	id := l.Text(h.spec.Turn)
 	if prompt != "" {
-		w.beginTurn(turn{id: id, taken: l.Time, prompt: w.spec.Bare(prompt)})
+		h.beginTurn(turn{id: id, taken: l.Time, prompt: h.spec.Bare(prompt)})
 	}
 	if rep.Answer != "" {
-		w.tools = nil
-		if t := w.endedTurn(id, prompt != ""); t != nil {
+		h.tools = nil
+		if t := h.endedTurn(id, prompt != ""); t != nil {
 			t.answer, t.over = l.Text(rep.Answer), true
 		}
 	}
 	if input := l.Payload[rep.Input]; rep.Input != "" && len(input) > 0 {
-		w.tools = appendBounded(w.tools, tool{l.Time, l.Text(rep.Tool), input})
+		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), input})
 	}
 }
 
 // beginTurn records a prompt that was taken. A queued prompt has the id of the turn that runs
 // (Claude Code 2.1.329). Another id shows that the turns before it are over; an
 // interrupted turn leaves no other trace.
-func (w *hookReports) beginTurn(t turn) {
-	for i := range w.prompts {
-		if t.id != "" && w.prompts[i].id != t.id {
-			w.prompts[i].over, w.tools = true, nil
+func (h *hookReports) beginTurn(t turn) {
+	for i := range h.prompts {
+		if t.id != "" && h.prompts[i].id != t.id {
+			h.prompts[i].over, h.tools = true, nil
 		}
 	}
-	w.prompts = appendBounded(w.prompts, t)
+	h.prompts = appendBounded(h.prompts, t)
 }
 
 // endedTurn returns the turn whose end is reported. It is the oldest open turn with that id.
 // Without one, it is the newest if the same report names its prompt, or else the only one
 // that is open. ended returns nil where that is not clear.
-func (w *hookReports) endedTurn(id string, named bool) *turn {
+func (h *hookReports) endedTurn(id string, named bool) *turn {
 	var open []*turn
-	for i := range w.prompts {
-		switch t := &w.prompts[i]; {
+	for i := range h.prompts {
+		switch t := &h.prompts[i]; {
 		case t.over:
 		case id != "" && t.id == id:
 			return t
@@ -158,9 +158,9 @@ func appendBounded[T any](list []T, x T) []T {
 
 // turn returns the newest turn of a prompt that was sent at some moment, or nil when none
 // was reported. Blanks do not count, because agent CLIs change them.
-func (w *hookReports) turn(text string, sent time.Time) *turn {
-	for i := len(w.prompts) - 1; i >= 0; i-- {
-		if t := &w.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == w.spec.Bare(text) {
+func (h *hookReports) turn(text string, sent time.Time) *turn {
+	for i := len(h.prompts) - 1; i >= 0; i-- {
+		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
 			return t
 		}
 	}

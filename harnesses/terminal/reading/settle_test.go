@@ -61,8 +61,8 @@ func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 		switch {
 		case !busy: // it still starts
 		case since.IsZero():
-			since = p.calmSince
-		case p.calmSince.IsZero():
+			since = p.settlingSince
+		case p.settlingSince.IsZero():
 			if long := now.Sub(since); long > most.long && typed.Before(since) {
 				most = gap{at: Since(since), long: long}
 			}

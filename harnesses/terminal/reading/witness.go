@@ -44,19 +44,19 @@ type witness struct {
 
 // record records a word. A claim that is repeated, or withdrawn for a moment, while the
 // screen contradicts it stays the same claim. It gains no time.
-func (v *witness) record(word, detail string, claim coleo.State, now time.Time) {
+func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
-	case claim == "" && v.claim != "":
-		v.silentSince = now
-	case claim != "" && v.mayClaimAgain(now):
-		v.contradictedSince = time.Time{}
+	case claim == "" && w.claim != "":
+		w.silentSince = now
+	case claim != "" && w.mayClaimAgain(now):
+		w.contradictedSince = time.Time{}
 	}
-	if claim != v.claim {
-		v.since = now
+	if claim != w.claim {
+		w.since = now
 	}
-	v.word, v.detail, v.claim, v.at = brief(word), brief(detail), claim, now
-	if v.contradictedSince.IsZero() {
-		v.lapsed, v.disagreementTold = false, false
+	w.word, w.detail, w.claim, w.at = brief(word), brief(detail), claim, now
+	if w.contradictedSince.IsZero() {
+		w.lapsed, w.disagreementTold = false, false
 	}
 }
 
@@ -76,89 +76,89 @@ func brief(text string) string {
 
 // mayClaimAgain reports whether the last contradiction is long enough ago for a claim to count
 // as a new one.
-func (v *witness) mayClaimAgain(now time.Time) bool {
-	if v.lapsed && !v.refuted.IsZero() {
-		return now.Sub(v.refuted) >= forgiveAfter
+func (w *witness) mayClaimAgain(now time.Time) bool {
+	if w.lapsed && !w.refuted.IsZero() {
+		return now.Sub(w.refuted) >= forgiveAfter
 	}
-	return v.claim == "" && now.Sub(v.silentSince) >= lapseAfter
+	return w.claim == "" && now.Sub(w.silentSince) >= lapseAfter
 }
 
-func (v *witness) used() bool { return v.word != "" }
+func (w *witness) used() bool { return w.word != "" }
 
 // claims returns the state that the witness adds to the screen's verdict, "" for none.
-func (v *witness) claims() coleo.State {
-	if v.lapsed {
+func (w *witness) claims() coleo.State {
+	if w.lapsed {
 		return ""
 	}
-	return v.claim
+	return w.claim
 }
 
-func (v *witness) rule() string { return v.name + " " + v.word }
+func (w *witness) rule() string { return w.name + " " + w.word }
 
-func (v *witness) asWitness() coleo.Witness {
-	return coleo.Witness{Name: v.name, State: v.claim, Rule: v.word, Detail: v.detail, Time: v.at, Lapsed: v.lapsed}
+func (w *witness) asWitness() coleo.Witness {
+	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
 // lapse ends a claim. An interrupt or a denial ends what the claim was about, even if the
 // program does not report so.
-func (v *witness) lapse() {
-	if v.claim != "" {
-		v.lapsed, v.contradictedSince, v.refuted = true, time.Time{}, time.Time{}
+func (w *witness) lapse() {
+	if w.claim != "" {
+		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
 	}
 }
 
 // isContradicted reports whether the screen shows that a claim is wrong: work on an idle
 // screen, or a question without a dialog.
-func (v *witness) isContradicted(screen coleo.State) bool {
-	if v.claim == coleo.WaitingApproval {
+func (w *witness) isContradicted(screen coleo.State) bool {
+	if w.claim == coleo.WaitingApproval {
 		return screen != "" && screen != coleo.WaitingApproval
 	}
-	return v.claim != "" && (screen == coleo.Idle || screen == coleo.Failed)
+	return w.claim != "" && (screen == coleo.Idle || screen == coleo.Failed)
 }
 
 // disagreement describes how a claim and the screen differ.
-func (v *witness) disagreement(screen coleo.State) string {
-	return fmt.Sprintf("%s says %s while the screen reads %s", v.name, v.word, screen)
+func (w *witness) disagreement(screen coleo.State) string {
+	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
 // check makes a claim lapse that the screen has contradicted for lapseAfter. It returns
-// the change to report, if any, and when to weigh again.
-func (v *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKind, note string, again time.Duration) {
-	if v.claim == "" || screen == "" {
+// the change to report, if any, and when to check again.
+func (w *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
+	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
 	}
-	if !v.isContradicted(screen) {
-		v.contradictedSince, v.refuted, v.disagreementTold = time.Time{}, time.Time{}, false
+	if !w.isContradicted(screen) {
+		w.contradictedSince, w.refuted, w.disagreementTold = time.Time{}, time.Time{}, false
 		return "", "", IdleLook
 	}
-	if v.lapsed {
+	if w.lapsed {
 		return "", "", IdleLook
 	}
-	if v.contradictedSince.IsZero() {
-		v.contradictedSince = now
+	if w.contradictedSince.IsZero() {
+		w.contradictedSince = now
 	}
-	said := fmt.Sprintf("%s said %s while the screen read %s", v.name, v.word, screen)
-	held := now.Sub(v.contradictedSince)
+	note = fmt.Sprintf("%s said %s while the screen read %s", w.name, w.word, screen)
+	held := now.Sub(w.contradictedSince)
 	switch {
 	case held >= lapseAfter:
-		v.lapsed, v.refuted = true, now
-		return coleo.ChangeLapse, said, IdleLook
-	case held >= disagreeAfter && !v.disagreementTold:
-		v.disagreementTold = true
-		return coleo.ChangeDisagreement, said, lapseAfter - held
-	case !v.disagreementTold:
+		w.lapsed, w.refuted = true, now
+		return coleo.ChangeLapse, note, IdleLook
+	case held >= disagreeAfter && !w.disagreementTold:
+		w.disagreementTold = true
+		return coleo.ChangeDisagreement, note, lapseAfter - held
+	case !w.disagreementTold:
 		return "", "", disagreeAfter - held
 	}
 	return "", "", lapseAfter - held
 }
 
-// tooEarlyFor returns for how much longer a claim of work does not count while the agent CLI
-// starts. Some agent CLIs report "working" for a moment before they are ready, and
+// tooEarlyFor returns for how much longer a claim of work does not count while the agent
+// CLI starts. Some agent CLIs report "working" for a moment before they are ready, and
 // nothing is typed into a starting one anyway. So a claim counts only when it holds, or
 // when the screen agrees.
-func (v *witness) tooEarlyFor(now time.Time) time.Duration {
-	if !v.claims().Working() {
+func (w *witness) tooEarlyFor(now time.Time) time.Duration {
+	if !w.claims().Working() {
 		return 0
 	}
-	return max(0, lapseAfter-now.Sub(v.since))
+	return max(0, lapseAfter-now.Sub(w.since))
 }

@@ -28,7 +28,7 @@ func (a *AnswerRule) Read(rows []string, prompt string) string {
 
 // Shown reports whether rows show the end of an answer below the prompt's echo.
 func Shown(answer string, rows []string, prompt string) bool {
-	return showEnd(afterEcho(rows, prompt), answer)
+	return showsEndOf(afterEcho(rows, prompt), answer)
 }
 
 // afterEcho returns the rows after the last one that shows the beginning of a prompt.
@@ -44,11 +44,11 @@ func afterEcho(rows []string, prompt string) []string {
 	return rows
 }
 
-// showEnd reports whether rows show the end of a text.
-func showEnd(rows []string, text string) bool {
+// showsEndOf reports whether rows show the end of a text.
+func showsEndOf(rows []string, text string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
-			if strings.ContainsRune(frames, r) {
+			if strings.ContainsRune(boxDrawing, r) {
 				return -1
 			}
 			return r

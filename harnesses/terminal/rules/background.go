@@ -11,19 +11,19 @@ import (
 // returns -1 when no option is, or more than one. The options are on one row, the lowest
 // that holds all of them. The main background of any row marks nothing: buttons may have
 // the background of the box above them.
-func (f *Picture) markedOption(options []string) int {
-	y, columns := f.optionRow(options)
-	if f.cell == nil || y < 0 {
+func (p *Picture) markedOption(options []string) int {
+	y, columns := p.optionRow(options)
+	if p.cell == nil || y < 0 {
 		return -1
 	}
-	grounds := map[pty.Colour]bool{f.backgroundOf(y): true}
-	found, others := f.otherBackgrounds(y, columns, grounds)
+	grounds := map[pty.Colour]bool{p.backgroundOf(y): true}
+	found, others := p.otherBackgrounds(y, columns, grounds)
 	for row := range y {
 		if others == 0 {
 			break
 		}
-		grounds[f.backgroundOf(row)] = true
-		found, others = f.otherBackgrounds(y, columns, grounds)
+		grounds[p.backgroundOf(row)] = true
+		found, others = p.otherBackgrounds(y, columns, grounds)
 	}
 	if others > 0 {
 		return -1
@@ -33,11 +33,11 @@ func (f *Picture) markedOption(options []string) int {
 
 // otherBackgrounds returns the first of the columns of a row whose background is none of the
 // grounds, or -1, and how many others there are.
-func (f *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
+func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
 		switch {
-		case grounds[f.cell(x, y).Bg]:
+		case grounds[p.cell(x, y).Bg]:
 		case found < 0:
 			found = i
 		default:
@@ -48,9 +48,9 @@ func (f *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]
 }
 
 // optionRow returns the row with the options and the column of each.
-func (f *Picture) optionRow(options []string) (y int, columns []int) {
-	for y := len(f.rows) - 1; y >= 0; y-- {
-		if columns := columnsOf(f.rows[y], options); columns != nil {
+func (p *Picture) optionRow(options []string) (y int, columns []int) {
+	for y := len(p.rows) - 1; y >= 0; y-- {
+		if columns := columnsOf(p.rows[y], options); columns != nil {
 			return y, columns
 		}
 	}
@@ -74,11 +74,11 @@ func columnsOf(row string, texts []string) []int {
 }
 
 // backgroundOf returns the background of most cells of a row.
-func (f *Picture) backgroundOf(y int) pty.Colour {
+func (p *Picture) backgroundOf(y int) pty.Colour {
 	count := map[pty.Colour]int{}
 	var most pty.Colour
-	for x := range f.Screen.Cols {
-		bg := f.cell(x, y).Bg
+	for x := range p.Screen.Cols {
+		bg := p.cell(x, y).Bg
 		if count[bg]++; count[bg] > count[most] {
 			most = bg
 		}

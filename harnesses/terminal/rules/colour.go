@@ -19,7 +19,7 @@ func colourOf(c pty.Colour) string {
 	if !ok {
 		return ""
 	}
-	for i, hue := range colours {
+	for i, colour := range colours {
 		most, others := int(parts[i]), 0
 		for j, part := range parts {
 			if j != i {
@@ -27,7 +27,7 @@ func colourOf(c pty.Colour) string {
 			}
 		}
 		if most*4 >= others*5 && most > 0 {
-			return hue
+			return colour
 		}
 	}
 	return ""
@@ -36,8 +36,8 @@ func colourOf(c pty.Colour) string {
 // hasColour reports whether one of the places where a condition's pattern matches has the
 // condition's colour. The colour is taken at the group "mark", or else at the first
 // character of the match.
-func (f *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
-	if f.cell == nil || numbers == nil {
+func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
+	if p.cell == nil || numbers == nil {
 		return false
 	}
 	group := 2 * max(0, c.pattern.SubexpIndex("mark"))
@@ -49,7 +49,7 @@ func (f *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 		}
 		line := strings.LastIndexByte(text[:at], '\n') + 1
 		row := numbers[strings.Count(text[:at], "\n")]
-		if colourOf(f.cell(utf8.RuneCountInString(text[line:at]), row).Fg) == c.Colour {
+		if colourOf(p.cell(utf8.RuneCountInString(text[line:at]), row).Fg) == c.Colour {
 			return true
 		}
 	}

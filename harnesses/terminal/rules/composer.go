@@ -92,34 +92,34 @@ type Composer struct {
 }
 
 // find returns the composer, or nil when it is not on the picture.
-func (c *Composer) find(f *Picture) *ComposerView {
-	if c.Mode != "" && !f.Screen.Modes[c.Mode] {
+func (c *Composer) find(p *Picture) *ComposerView {
+	if c.Mode != "" && !p.Screen.Modes[c.Mode] {
 		return nil
 	}
-	bottom := c.findBottom(f)
-	if bottom < 0 || c.Leaves && f.wrappedLine() == "" {
+	bottom := c.findBottom(p)
+	if bottom < 0 || c.Leaves && p.wrappedLine() == "" {
 		return nil
 	}
-	top := c.findTop(f, bottom)
-	bottom = c.nearestBottom(f, top, bottom)
+	top := c.findTop(p, bottom)
+	bottom = c.nearestBottom(p, top, bottom)
 	if top < 0 || top >= bottom {
 		return nil
 	}
-	if c.first != nil && !c.first.MatchString(f.rows[top]) && !c.Tall || !c.allowsCursor(f, top, bottom) {
+	if c.first != nil && !c.first.MatchString(p.rows[top]) && !c.Tall || !c.allowsCursor(p, top, bottom) {
 		return nil
 	}
-	v := &ComposerView{top: top, bottom: bottom, Text: c.text(f.rows[top:bottom])}
+	v := &ComposerView{top: top, bottom: bottom, Text: c.text(p.rows[top:bottom])}
 	v.Empty = v.Text == "" || c.empty != nil && c.empty.MatchString(v.Text)
 	return v
 }
 
 // allowsCursor reports whether the cursor is where the composer's rule requires it.
-func (c *Composer) allowsCursor(f *Picture, top, bottom int) bool {
-	y := f.Screen.Cursor[1]
+func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
+	y := p.Screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
 		return true
 	}
-	if !f.Screen.CursorVisible {
+	if !p.Screen.CursorVisible {
 		return c.Cursor == cursorNotOutside
 	}
 	return top <= y && y < bottom
@@ -127,18 +127,18 @@ func (c *Composer) allowsCursor(f *Picture, top, bottom int) bool {
 
 // findBottom returns the row after the composer's last row, or -1 without one. When
 // somebody has moved up in a long text, the rest of that text is below the cursor's row.
-func (c *Composer) findBottom(f *Picture) int {
+func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
-		bottom := min(f.cursorY()+1, len(f.rows))
-		for i := len(f.rows) - 1; i >= bottom && bottom > 0 && c.first != nil; i-- {
-			if c.first.MatchString(f.rows[i]) {
+		bottom := min(p.cursorY()+1, len(p.rows))
+		for i := len(p.rows) - 1; i >= bottom && bottom > 0 && c.first != nil; i-- {
+			if c.first.MatchString(p.rows[i]) {
 				return i + 1
 			}
 		}
 		return bottom
 	}
-	for i := len(f.rows) - 1; i >= 0; i-- {
-		if c.bottom.MatchString(f.rows[i]) {
+	for i := len(p.rows) - 1; i >= 0; i-- {
+		if c.bottom.MatchString(p.rows[i]) {
 			return i
 		}
 	}
@@ -147,12 +147,12 @@ func (c *Composer) findBottom(f *Picture) int {
 
 // nearestBottom returns the first lower edge below the upper edge at top, if it is above
 // bottom. Gemini CLI 0.61.0 leaves an old lower edge on a low screen, below its own.
-func (c *Composer) nearestBottom(f *Picture, top, bottom int) int {
-	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(f.rows[top-1]) {
+func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
+	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(p.rows[top-1]) {
 		return bottom
 	}
 	for i := top; i < bottom; i++ {
-		if c.bottom.MatchString(f.rows[i]) {
+		if c.bottom.MatchString(p.rows[i]) {
 			return i
 		}
 	}
@@ -160,28 +160,28 @@ func (c *Composer) nearestBottom(f *Picture, top, bottom int) int {
 }
 
 // findTop returns the composer's first row, or -1 without one.
-func (c *Composer) findTop(f *Picture, bottom int) int {
+func (c *Composer) findTop(p *Picture, bottom int) int {
 	switch {
 	case c.row != nil:
 		top := bottom
-		for top > 0 && c.row.MatchString(f.rows[top-1]) {
+		for top > 0 && c.row.MatchString(p.rows[top-1]) {
 			top--
 		}
 		return top
 	case c.top != nil:
 		for i := bottom - 1; i >= 0; i-- {
-			if c.top.MatchString(f.rows[i]) {
-				return c.belowHead(f, i+1, bottom)
+			if c.top.MatchString(p.rows[i]) {
+				return c.belowHead(p, i+1, bottom)
 			}
 		}
-		return c.topOfRun(f, bottom)
+		return c.topOfRun(p, bottom)
 	default: // the composer begins where its first row is
 		for i := bottom - 1; i >= 0; i-- {
-			if c.first != nil && c.first.MatchString(f.rows[i]) {
+			if c.first != nil && c.first.MatchString(p.rows[i]) {
 				return i
 			}
 		}
-		if y := f.Screen.Cursor[1]; c.Tall && f.Screen.CursorVisible && 0 <= y && y < bottom {
+		if y := p.Screen.Cursor[1]; c.Tall && p.Screen.CursorVisible && 0 <= y && y < bottom {
 			return 0
 		}
 		return -1
@@ -191,20 +191,20 @@ func (c *Composer) findTop(f *Picture, bottom int) int {
 // topOfRun returns the first of the rows above bottom that all look like a first row. They are
 // what is left of a composer whose upper edge has scrolled away. run returns -1 where
 // only one row can look like that.
-func (c *Composer) topOfRun(f *Picture, bottom int) int {
+func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
 	}
 	top := bottom
-	for top > 0 && c.first.MatchString(f.rows[top-1]) {
+	for top > 0 && c.first.MatchString(p.rows[top-1]) {
 		top--
 	}
 	return top
 }
 
 // belowHead returns the first row from top on that is not part of the head.
-func (c *Composer) belowHead(f *Picture, top, bottom int) int {
-	for c.head != nil && top < bottom && c.head.MatchString(f.rows[top]) {
+func (c *Composer) belowHead(p *Picture, top, bottom int) int {
+	for c.head != nil && top < bottom && c.head.MatchString(p.rows[top]) {
 		top++
 	}
 	return top
@@ -226,10 +226,10 @@ func (c *Composer) text(rows []string) string {
 
 // EndsEmpty reports whether the last row of the composer holds no text. The composer must
 // be there.
-func (f *Picture) EndsEmpty() bool {
-	row := f.rows[f.Composer.bottom-1]
-	if f.spec.strip != nil {
-		row = f.spec.strip.ReplaceAllString(row, "")
+func (p *Picture) EndsEmpty() bool {
+	row := p.rows[p.Composer.bottom-1]
+	if p.spec.strip != nil {
+		row = p.spec.strip.ReplaceAllString(row, "")
 	}
 	return squeeze(row) == ""
 }
@@ -244,6 +244,6 @@ func (v *ComposerView) EndsWith(text string) bool {
 }
 
 // Trapped reports whether the picture shows a mode in which the composer takes no prompt.
-func (f *Picture) Trapped() bool {
-	return f.spec.trap != nil && f.spec.trap.MatchString(strings.Join(f.rows, "\n"))
+func (p *Picture) Trapped() bool {
+	return p.spec.trap != nil && p.spec.trap.MatchString(strings.Join(p.rows, "\n"))
 }

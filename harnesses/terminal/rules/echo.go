@@ -12,11 +12,11 @@ const markup = "`*_~"
 
 // Echoes reports whether the transcript above the composer shows how the text begins or
 // how it ends. The beginning of a long text has scrolled away.
-func (f *Picture) Echoes(text string) bool {
-	if f.Composer == nil {
+func (p *Picture) Echoes(text string) bool {
+	if p.Composer == nil {
 		return false
 	}
-	return CountEchoes(f.Above(), text) > 0 || occurrences(f.Above(), text, lastRunes) > 0
+	return CountEchoes(p.Above(), text) > 0 || occurrences(p.Above(), text, lastRunes) > 0
 }
 
 // CountEchoes returns how often rows show how a prompt begins.
@@ -26,11 +26,11 @@ func CountEchoes(rows []string, prompt string) int {
 }
 
 // Above returns the rows above the composer, or all rows where there is no composer.
-func (f *Picture) Above() []string {
-	if f.Composer == nil {
-		return f.rows
+func (p *Picture) Above() []string {
+	if p.Composer == nil {
+		return p.rows
 	}
-	return f.rows[:f.Composer.top]
+	return p.rows[:p.Composer.top]
 }
 
 // occurrences returns how often rows show a piece of a text: the piece that cut returns.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -22,12 +23,12 @@ type Cond struct {
 
 // match reports whether a condition holds. It also returns the detail that the pattern
 // names and the rows in which it was found.
-func (f *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := outcome{ok: c.Not} // the answer where the region is not there
-	if f.memo != nil {
-		a, rows = f.memo.outcomeOf(f, c)
-	} else if all, there := f.region(c.where); there {
-		a, rows = f.evaluate(c, all, strings.Join(all, "\n")), all
+func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
+	a := outcome{ok: c.Not} // the outcome where the region is not on the picture
+	if p.memo != nil {
+		a, rows = p.memo.outcomeOf(p, c)
+	} else if all, present := p.region(c.where); present {
+		a, rows = p.evaluate(c, all, strings.Join(all, "\n")), all
 	}
 	if !a.ok {
 		return false, "", nil
@@ -36,12 +37,12 @@ func (f *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 }
 
 // evaluate evaluates a condition on the rows of its region. text is those rows joined.
-func (f *Picture) evaluate(c *Cond, rows []string, text string) outcome {
+func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
 		m = c.pattern.FindStringSubmatchIndex(text)
 	}
-	found := m != nil && (c.Colour == "" || f.hasColour(c, rows, f.rowNumbers(c.where)))
+	found := m != nil && (c.Colour == "" || p.hasColour(c, rows, p.rowNumbers(c.where)))
 	switch {
 	case found == c.Not:
 		return outcome{}
@@ -56,9 +57,9 @@ func (f *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	return a
 }
 
-func (f *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string) {
+func (p *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string) {
 	for i := range conds {
-		hit, d, r := f.match(&conds[i])
+		hit, d, r := p.match(&conds[i])
 		if !hit {
 			return false, "", nil
 		}
@@ -77,7 +78,68 @@ func (c *Cond) mayMatch(text string) bool {
 }
 
 // Shows reports whether all of some conditions hold on the picture. It is true for none.
-func (f *Picture) Shows(conds []Cond) bool {
-	ok, _, _ := f.matchAll(conds)
+func (p *Picture) Shows(conds []Cond) bool {
+	ok, _, _ := p.matchAll(conds)
 	return ok
+}
+
+// A search for a word takes a hundredth of the time of a search for a pattern. Most
+// patterns are of screens that are not there. So a pattern is matched only against a text
+// that holds one of the words that it needs.
+
+// maxNeeds bounds the words of one pattern. More alternatives do not save time.
+const maxNeeds = 8
+
+// needsOf returns words of which every text that the pattern matches holds at least one.
+// It returns nil when there are no such words.
+func needsOf(pattern string) []string {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return needed(re.Simplify())
+}
+
+func needed(re *syntax.Regexp) []string {
+	switch is := re.Op; {
+	case is == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0:
+		return []string{string(re.Rune)}
+	case is == syntax.OpCapture, is == syntax.OpPlus, is == syntax.OpRepeat && re.Min > 0:
+		return needed(re.Sub[0])
+	case is == syntax.OpAlternate:
+		return ofEach(re.Sub)
+	case is == syntax.OpConcat:
+		var best []string
+		for _, sub := range re.Sub {
+			if words := needed(sub); shortest(words) > shortest(best) {
+				best = words
+			}
+		}
+		return best
+	}
+	return nil
+}
+
+// ofEach returns the words that several alternatives need together.
+func ofEach(alternatives []*syntax.Regexp) []string {
+	var all []string
+	for _, sub := range alternatives {
+		words := needed(sub)
+		if words == nil {
+			return nil
+		}
+		all = append(all, words...)
+	}
+	if len(all) > maxNeeds {
+		return nil
+	}
+	return all
+}
+
+// shortest returns the length of the shortest word in bytes, 0 without any.
+func shortest(words []string) int {
+	if len(words) == 0 {
+		return 0
+	}
+	return len(slices.MinFunc(words, func(a, b string) int { return len(a) - len(b) }))
 }

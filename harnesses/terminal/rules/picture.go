@@ -19,7 +19,7 @@ type Picture struct {
 
 // Use gives a picture the cells of its screen, and the results of earlier pictures. The
 // picture then reads cells for as long as it is in use.
-func (f *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { f.cell, f.memo = cell, m }
+func (p *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { p.cell, p.memo = cell, m }
 
 // NewPicture returns the picture of a screen, with the composer that c describes.
 func NewPicture(s coleo.Screen, c *Composer) *Picture {

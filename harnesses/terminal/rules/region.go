@@ -48,39 +48,39 @@ func parseRegion(s string) (region, error) {
 }
 
 // region returns the rows of a region, and whether the region is there at all.
-func (f *Picture) region(r region) ([]string, bool) {
+func (p *Picture) region(r region) ([]string, bool) {
 	switch r.name {
 	case "screen":
-		return f.rows, true
+		return p.rows, true
 	case "bottom":
-		return lastRows(f.rows, r.n), true
+		return lastRows(p.rows, r.n), true
 	case "cursor":
-		return []string{f.cursorRow()}, true
+		return []string{p.cursorRow()}, true
 	case "cursor line":
-		return []string{f.cursorLine()}, true
+		return []string{p.cursorLine()}, true
 	case "wrapped line":
-		return []string{f.wrappedLine()}, true
+		return []string{p.wrappedLine()}, true
 	case "title":
-		return []string{f.Screen.Title}, true
+		return []string{p.Screen.Title}, true
 	case "modes":
-		return f.modes(), true
+		return p.modes(), true
 	}
-	if f.Composer == nil {
+	if p.Composer == nil {
 		return nil, false
 	}
 	switch r.name {
 	case "composer":
-		return strings.Split(f.Composer.Text, "\n"), true
+		return strings.Split(p.Composer.Text, "\n"), true
 	case "below composer":
-		return f.rows[f.Composer.bottom:], true
+		return p.rows[p.Composer.bottom:], true
 	default: // above composer
-		return lastRows(f.rows[:f.Composer.top], r.n), true
+		return lastRows(p.rows[:p.Composer.top], r.n), true
 	}
 }
 
-func (f *Picture) cursorRow() string {
-	if y := f.cursorY(); y < len(f.rows) {
-		return f.rows[y]
+func (p *Picture) cursorRow() string {
+	if y := p.cursorY(); y < len(p.rows) {
+		return p.rows[y]
 	}
 	return ""
 }
@@ -88,12 +88,12 @@ func (f *Picture) cursorRow() string {
 // cursorLine returns the cursor's row together with the rows above that continue in it. A
 // row continues when the first character of the next one had no room in it. Rows that
 // draw a line do not continue.
-func (f *Picture) cursorLine() string {
-	line := f.cursorRow()
-	for y := min(f.cursorY(), len(f.rows)) - 1; y >= 0; y-- {
-		row := f.rows[y]
+func (p *Picture) cursorLine() string {
+	line := p.cursorRow()
+	for y := min(p.cursorY(), len(p.rows)) - 1; y >= 0; y-- {
+		row := p.rows[y]
 		_, first := utf8.DecodeRuneInString(line)
-		if pty.Cells(row)+max(1, pty.Cells(line[:first])) <= f.Screen.Cols || strings.Trim(row, frames) == "" {
+		if pty.Cells(row)+max(1, pty.Cells(line[:first])) <= p.Screen.Cols || strings.Trim(row, boxDrawing) == "" {
 			break
 		}
 		line = row + line
@@ -103,37 +103,37 @@ func (f *Picture) cursorLine() string {
 
 // wrappedLine returns the cursor's row together with the rows that the terminal wrapped
 // into it.
-func (f *Picture) wrappedLine() string {
-	line, wrapped := f.cursorRow(), f.Screen.Wrapped
-	for y := f.cursorY(); 0 < y && y < len(wrapped) && y < len(f.rows) && wrapped[y]; y-- {
-		line = f.rows[y-1] + line
+func (p *Picture) wrappedLine() string {
+	line, wrapped := p.cursorRow(), p.Screen.Wrapped
+	for y := p.cursorY(); 0 < y && y < len(wrapped) && y < len(p.rows) && wrapped[y]; y-- {
+		line = p.rows[y-1] + line
 	}
 	return line
 }
 
 // cursorY returns the cursor's row, or the last row with text where the cursor's row is
 // not known.
-func (f *Picture) cursorY() int {
-	if y := f.Screen.Cursor[1]; y >= 0 {
+func (p *Picture) cursorY() int {
+	if y := p.Screen.Cursor[1]; y >= 0 {
 		return y
 	}
-	for y := len(f.rows) - 1; y > 0; y-- {
-		if f.rows[y] != "" {
+	for y := len(p.rows) - 1; y > 0; y-- {
+		if p.rows[y] != "" {
 			return y
 		}
 	}
 	return 0
 }
 
-func (f *Picture) modes() []string {
+func (p *Picture) modes() []string {
 	var on []string
-	for name, set := range f.Screen.Modes {
+	for name, set := range p.Screen.Modes {
 		if set {
 			on = append(on, name)
 		}
 	}
 	slices.Sort(on)
-	if _, known := f.Screen.Modes[pasteMode]; !known {
+	if _, known := p.Screen.Modes[pasteMode]; !known {
 		on = append(on, pasteMode+"?")
 	}
 	return on
@@ -153,18 +153,18 @@ func lastRows(rows []string, n int) []string {
 
 // rowNumbers returns the numbers of the screen rows that make up a region. It returns nil
 // for a region that is not made of whole screen rows. The region must be there.
-func (f *Picture) rowNumbers(r region) []int {
+func (p *Picture) rowNumbers(r region) []int {
 	switch r.name {
 	case "screen":
-		return upTo(0, len(f.rows))
+		return upTo(0, len(p.rows))
 	case "bottom":
-		return f.notBlank(len(f.rows), r.n)
+		return p.notBlank(len(p.rows), r.n)
 	case "cursor":
-		return []int{f.cursorY()}
+		return []int{p.cursorY()}
 	case "below composer":
-		return upTo(f.Composer.bottom, len(f.rows))
+		return upTo(p.Composer.bottom, len(p.rows))
 	case "above composer":
-		return f.notBlank(f.Composer.top, r.n)
+		return p.notBlank(p.Composer.top, r.n)
 	}
 	return nil
 }
@@ -178,10 +178,10 @@ func upTo(from, end int) []int {
 }
 
 // notBlank returns the numbers of the last n rows above a row that are not blank.
-func (f *Picture) notBlank(above, n int) []int {
+func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {
-		if f.rows[y] != "" {
+		if p.rows[y] != "" {
 			out = append(out, y)
 		}
 	}

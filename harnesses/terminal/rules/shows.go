@@ -9,15 +9,15 @@ import (
 
 // Holds reports whether the composer shows the end of a text, or the note that stands for
 // a large paste.
-func (f *Picture) Holds(text string) bool {
-	if f.Composer == nil {
+func (p *Picture) Holds(text string) bool {
+	if p.Composer == nil {
 		return false
 	}
-	return f.Folded() || f.spec.endsLike(f.Composer.Text, text)
+	return p.Folded() || p.spec.endsLike(p.Composer.Text, text)
 }
 
 // Folded reports whether the composer shows the note that stands for a large paste.
-func (f *Picture) Folded() bool { return f.Composer != nil && f.spec.isFolded(f.Composer.Text) }
+func (p *Picture) Folded() bool { return p.Composer != nil && p.spec.isFolded(p.Composer.Text) }
 
 // isFolded reports whether shown is the note that stands for a large paste.
 func (c *Composer) isFolded(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
@@ -112,22 +112,22 @@ func behindSqueezed(text string, n int) string {
 
 // Overflows reports whether a composer taller than the screen shows the end of a long
 // text right before the cursor. The edges of such a composer are out of sight.
-func (f *Picture) Overflows(text string) bool {
-	c, y, text := f.spec, f.Screen.Cursor[1], squeezedEnd(text, tailRunes)
-	if !c.Tall || f.Composer != nil || !f.Screen.CursorVisible || y < 0 || y >= len(f.rows) ||
+func (p *Picture) Overflows(text string) bool {
+	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
+	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||
 		len([]rune(text)) < tailRunes {
 		return false
 	}
-	return c.endsLike(strings.Join(f.rows[:y+1], "\n"), text)
+	return c.endsLike(strings.Join(p.rows[:y+1], "\n"), text)
 }
 
 // Released reports whether the composer is there and no longer holds the text.
-func (f *Picture) Released(text string) bool {
-	if f.Composer == nil {
+func (p *Picture) Released(text string) bool {
+	if p.Composer == nil {
 		return false
 	}
-	c := f.spec
-	left := c.endsLike(f.Composer.Text, text) || c.garblesTabs(text) && beginsLike(f.Composer.Text, text) ||
-		c.isFolded(f.Composer.Text)
-	return f.Composer.Empty || !left
+	c := p.spec
+	left := c.endsLike(p.Composer.Text, text) || c.garblesTabs(text) && beginsLike(p.Composer.Text, text) ||
+		c.isFolded(p.Composer.Text)
+	return p.Composer.Empty || !left
 }

@@ -14,7 +14,7 @@ func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	var all strings.Builder
 	changes := map[string][]string{} // by their sign
 	for _, row := range shown {
-		text := squeeze(strings.Trim(d.withoutGutter(row), frames+"…"))
+		text := squeeze(strings.Trim(d.withoutGutter(row), boxDrawing+"…"))
 		all.WriteString(text)
 		if d.changed == nil {
 			continue

@@ -52,14 +52,14 @@ func lastRunes(s string, n int) string {
 	return s[at:]
 }
 
-// frames are the characters of rows that only draw a box or a scroll bar.
-const frames = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
+// boxDrawing are the characters of rows that only draw a box or a scroll bar.
+const boxDrawing = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
 
-// block joins rows to a text, without indents and without rows that only draw frames.
-func block(rows []string) string {
+// joinRows joins rows to a text, without indents and without rows that only draw frames.
+func joinRows(rows []string) string {
 	var out []string
 	for _, row := range rows {
-		if strings.Trim(row, frames) != "" {
+		if strings.Trim(row, boxDrawing) != "" {
 			out = append(out, strings.TrimSpace(row))
 		}
 	}

@@ -35,7 +35,7 @@ func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last in
 // findBlock reads the paragraph above the options.
 func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	above := d.firstOption(w.rows)
-	says := func(i int) string { return strings.Trim(d.withoutGutter(w.rows[i]), frames) }
+	says := func(i int) string { return strings.Trim(d.withoutGutter(w.rows[i]), boxDrawing) }
 	for above > 0 && says(above-1) == "" && !d.isTop(w.rows[above-1]) {
 		above--
 	}
@@ -57,7 +57,7 @@ func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last 
 		if !d.top.MatchString(w.rows[i]) {
 			continue
 		}
-		for i < len(w.rows)-1 && strings.Trim(w.rows[i], frames) == "" {
+		for i < len(w.rows)-1 && strings.Trim(w.rows[i], boxDrawing) == "" {
 			i++
 		}
 		out.Title = strings.TrimSpace(w.rows[i])

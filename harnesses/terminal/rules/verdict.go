@@ -24,13 +24,13 @@ type Verdict struct {
 }
 
 // Read applies dialogs, then rules. It is a pure function of the picture.
-func (s *Spec) Read(f *Picture) Verdict {
+func (s *Spec) Read(p *Picture) Verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
-		if ok, _, rows := f.matchAll(d.When); ok {
+		if ok, _, rows := p.matchAll(d.When); ok {
 			v := Verdict{State: coleo.WaitingApproval, Rule: d.Name, Rows: rows, by: d}
-			v.Dialog, v.shown, v.numbers = d.parse(f)
-			if v.Draft = d.isDraft(f); v.Draft {
+			v.Dialog, v.shown, v.numbers = d.parse(p)
+			if v.Draft = d.isDraft(p); v.Draft {
 				v.Dialog.Truncated = true
 			}
 			v.Partial = v.Dialog.Kind.OfWork() && d.isPartial(v.Dialog)
@@ -38,7 +38,7 @@ func (s *Spec) Read(f *Picture) Verdict {
 		}
 	}
 	for _, r := range s.Rules {
-		if ok, detail, rows := f.matchAll(r.When); ok {
+		if ok, detail, rows := p.matchAll(r.When); ok {
 			return Verdict{State: coleo.State(r.State), Rule: r.Name, Detail: detail, Rows: rows, Late: r.Late}
 		}
 	}
@@ -48,9 +48,9 @@ func (s *Spec) Read(f *Picture) Verdict {
 // parse reads the parts of the dialog on a picture. Parts that it cannot find stay empty;
 // the dialog counts all the same. If the screen cuts the subject off, shown holds the
 // visible rows. numbers holds the numbers of the options.
-func (d *DialogRule) parse(f *Picture) (out *coleo.Dialog, shown, numbers []string) {
-	rows := make([]string, len(f.rows))
-	for i, row := range f.rows {
+func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []string) {
+	rows := make([]string, len(p.rows))
+	for i, row := range p.rows {
 		if d.strip != nil {
 			row = d.strip.ReplaceAllString(row, "")
 		}
@@ -58,9 +58,9 @@ func (d *DialogRule) parse(f *Picture) (out *coleo.Dialog, shown, numbers []stri
 	}
 	out = &coleo.Dialog{Kind: coleo.DialogKind(d.Kind), Default: d.Default, Options: d.Options}
 	if d.Mark == "background" {
-		out.Default = f.markedOption(d.Options)
+		out.Default = p.markedOption(d.Options)
 	}
-	w := wrappedRows{rows, f.rows, f.Screen.Cols}
+	w := wrappedRows{rows, p.rows, p.Screen.Cols}
 	at, last := d.findTitle(w, out)
 	if at < 0 {
 		out.Truncated = d.Subject != "" // its subject is out of sight
@@ -76,8 +76,8 @@ func (d *DialogRule) parse(f *Picture) (out *coleo.Dialog, shown, numbers []stri
 	case "below":
 		shown = rows[last+1 : behind]
 	}
-	out.Subject = block(shown)
-	if out.Truncated = clipped || d.cutsOff(f, shown); out.Truncated {
+	out.Subject = joinRows(shown)
+	if out.Truncated = clipped || d.cutsOff(p, shown); out.Truncated {
 		return out, shown, numbers
 	}
 	return out, nil, numbers
@@ -99,18 +99,18 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 
 // cutsOff reports whether the agent CLI shows that the subject has more rows than those
 // shown.
-func (d *DialogRule) cutsOff(f *Picture, shown []string) bool {
+func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
 	if len(d.Cut) > 0 {
-		return f.Shows(d.Cut)
+		return p.Shows(d.Cut)
 	}
 	return slices.ContainsFunc(shown, func(row string) bool {
-		return strings.HasSuffix(strings.TrimRight(row, frames), "…")
+		return strings.HasSuffix(strings.TrimRight(row, boxDrawing), "…")
 	})
 }
 
 // isDraft reports whether the dialog's subject is not drawn yet.
-func (d *DialogRule) isDraft(f *Picture) bool {
-	return len(d.Draft) > 0 && f.Shows(d.Draft)
+func (d *DialogRule) isDraft(p *Picture) bool {
+	return len(d.Draft) > 0 && p.Shows(d.Draft)
 }
 
 // isPartial reports whether a dialog shows no title or no options although its rule has them.

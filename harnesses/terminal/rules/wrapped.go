@@ -30,7 +30,7 @@ func (w wrappedRows) continues(i int) bool {
 		return false
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(w.rows[i+1]), " ")
-	return strings.Trim(word, frames) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
+	return strings.Trim(word, boxDrawing) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
 }
 
 // end returns the column after the text of a row.

@@ -93,13 +93,13 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	left.text = text
 	if !t.awaitHeld(ctx, text) {
 		if coleo.Wanted(ctx) != nil {
-			return coleo.Receipt{}, t.unsubmitted()
+			return coleo.Receipt{}, t.unsubmittedError()
 		}
-		return coleo.Receipt{}, t.lost(ctx, "the composer did not take the text")
+		return coleo.Receipt{}, t.lostError(ctx, "the composer did not take the text")
 	}
 	left.text = ""
 	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil {
-		return coleo.Receipt{}, t.unsubmitted()
+		return coleo.Receipt{}, t.unsubmittedError()
 	}
 	if also != nil {
 		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return also(r) == nil })
@@ -107,17 +107,17 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	return t.submit(ctx, left, text, also)
 }
 
-// unsubmitted returns the error for a prompt whose time was up after its text was typed.
+// unsubmittedError returns the error for a prompt whose time was up after its text was typed.
 // The text stays where it is: no key may be typed after that time, not even one that
 // clears it.
-func (t *Typist) unsubmitted() error {
+func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
 		"time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it",
 		t.Spec().Title)
 }
 
-// lost returns the error for a prompt that cannot be proven to have arrived.
-func (t *Typist) lost(ctx context.Context, why string) error {
+// lostError returns the error for a prompt that cannot be proven to have arrived.
+func (t *Typist) lostError(ctx context.Context, why string) error {
 	if coleo.Wanted(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
 			"time was up before it was seen what became of the prompt: whether %s took it is not known", t.Spec().Title)

@@ -59,20 +59,20 @@ func becameRow(s submission) Check {
 // on the picture that shows so. It returns the last outcome, and false when neither
 // happened in time.
 func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
-	type sight struct {
+	type look struct {
 		outcome outcome
 		ignored bool
 	}
-	look := func(r *reading.Reader) sight { return sight{outcomeOf(r, s), ignored(r) == nil} }
-	seen, hit := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (sight, bool) {
-		now := look(r)
+	lookAt := func(r *reading.Reader) look { return look{outcomeOf(r, s), ignored(r) == nil} }
+	seen, hit := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (look, bool) {
+		now := lookAt(r)
 		return now, now.outcome.settled() || now.ignored
 	})
 	if !hit {
 		return seen.outcome, false
 	}
-	seen, hit = await(ctx, t.view, ignoredGap, func(r *reading.Reader) (sight, bool) {
-		now := look(r)
+	seen, hit = await(ctx, t.view, ignoredGap, func(r *reading.Reader) (look, bool) {
+		now := lookAt(r)
 		return now, now.outcome.settled() || !now.ignored
 	})
 	if !hit {

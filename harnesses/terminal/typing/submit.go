@@ -37,7 +37,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
 	if err != nil {
 		if coleo.Wanted(ctx) != nil {
-			err = t.unsubmitted()
+			err = t.unsubmittedError()
 		}
 		return coleo.Receipt{}, err
 	}
@@ -48,7 +48,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	switch {
 	case !outcome.taken && !outcome.reported:
 		left.text = text
-		return coleo.Receipt{}, t.lost(ctx, "it did not start to work on it")
+		return coleo.Receipt{}, t.lostError(ctx, "it did not start to work on it")
 	case sent.before.busy:
 		receipt.Proof = coleo.ProofQueued
 	case outcome.reported:
