@@ -27,19 +27,28 @@ const (
 // fewest is how many recordings there are at least.
 const fewest = 196
 
-// sampleOneIn says how few recordings are replayed when the race detector is on: one in
-// so many. A replay is one goroutine, so the detector finds in a few recordings what it
-// would find in all. The plain run replays all of them to check the readings.
-const sampleOneIn = 8
+// How few recordings are replayed with the race detector, and with -short: one in so many.
+// A replay is one goroutine, so the detector finds in a few recordings what it would find
+// in all. The plain run replays all of them to check the readings.
+const (
+	racedOneIn = 8
+	shortOneIn = 64
+)
 
 // day selects those recordings; each recording has its day.
-var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed under the race detector")
+var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
 // Sampled reports whether a test replays a recording in this run: all of them, or a sample
 // with the race detector or with -short.
 func Sampled(test, recording string) bool {
-	all := !Raced && !testing.Short()
-	return all || int(crc32.ChecksumIEEE([]byte(test+recording))%sampleOneIn) == *day%sampleOneIn
+	oneIn := 1
+	switch {
+	case testing.Short():
+		oneIn = shortOneIn
+	case Raced:
+		oneIn = racedOneIn
+	}
+	return int(crc32.ChecksumIEEE([]byte(test+recording)))%oneIn == *day%oneIn
 }
 
 // Root returns the module's folder, as a path from the folder of the running test.
