@@ -55,9 +55,14 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c.head(s)
 	c.launch(s.Launch)
 	c.support(s)
-	if s.Transport == string(coleo.TransportHTTP) {
-		return s, c.err
+	if s.Transport != string(coleo.TransportHTTP) {
+		c.screen(s)
 	}
+	return s, c.err
+}
+
+// screen checks what only an agent CLI with a screen has.
+func (c *compiler) screen(s *Spec) {
 	c.timing(s.Timing)
 	c.required("keys.submit", s.Keys.Submit)
 	c.keys("keys.submit", s.Keys.Submit)
@@ -83,7 +88,6 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin},
 		"end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})
 	c.transcript(&s.Transcript)
-	return s, c.err
 }
 
 // compiler checks a spec and keeps the first error. Paths name keys in the form that
@@ -252,17 +256,7 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
 		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
 	}
-	switch d.Select {
-	case "digit", "arrows", "row":
-		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
-			"deny": {d.Deny, &d.deny}})
-	case "keys":
-		c.keys(at+"approve", d.Approve)
-		c.keys(at+"always", d.Always)
-		c.keys(at+"deny", d.Deny)
-	default:
-		c.fail(at+"select", "dialog %q: select must be digit, arrows, row or keys, not %q", d.Name, d.Select)
-	}
+	c.selects(at, d)
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
 	}
@@ -289,6 +283,21 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	}
 	if d.title == nil && !d.Block && !d.Heading {
 		c.fail(path, "dialog %q needs a title", d.Name)
+	}
+}
+
+// selects checks how the options of a dialog are picked.
+func (c *compiler) selects(at string, d *DialogRule) {
+	switch d.Select {
+	case "digit", "arrows", "row":
+		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
+			"deny": {d.Deny, &d.deny}})
+	case "keys":
+		c.keys(at+"approve", d.Approve)
+		c.keys(at+"always", d.Always)
+		c.keys(at+"deny", d.Deny)
+	default:
+		c.fail(at+"select", "dialog %q: select must be digit, arrows, row or keys, not %q", d.Name, d.Select)
 	}
 }
 
