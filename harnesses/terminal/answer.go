@@ -94,7 +94,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	defer tick.Stop()
 	for {
 		a, err := transcriptAnswer(&s.rules().Transcript, s.factsNow(), r)
-		if err != nil || a.Text != "" && rules.Shown(a.Text, s.above(), r.Text) {
+		if err != nil || a.Text != "" && rules.ShowsAnswer(s.above(), r.Text, a.Text) {
 			return a, err
 		}
 		select {

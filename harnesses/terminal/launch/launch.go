@@ -86,8 +86,8 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	}, nil
 }
 
-// addVariables adds the user's variables to the environment. It refuses a variable in own, which
-// the harness sets itself: the agent CLI would not run as Coleo needs it.
+// addVariables adds the user's variables to the environment. It refuses a variable in own,
+// which the harness sets itself: the agent CLI would not run as Coleo needs it.
 func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {

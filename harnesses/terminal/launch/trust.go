@@ -16,8 +16,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// trustWorkdir writes into the user's file that the work folder is trusted. It replaces the file
-// atomically and leaves its other bytes unchanged.
+// trustWorkdir writes into the user's file that the work folder is trusted. It replaces
+// the file atomically and leaves its other bytes unchanged.
 func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil

@@ -24,8 +24,8 @@ const (
 	// replaces one that had itself replaced it within againWithin. Some agent CLIs draw
 	// the first dialog once more after a second one, until their own server has heard of
 	// the answer. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
-	againSettle = time.Second
-	againWithin = 3 * time.Second
+	returnSettle = time.Second
+	returnWithin = 3 * time.Second
 	// draftSettle is the settling time of a dialog whose rule knows that its subject is
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box, and 200 ms
 	// after it at a load of ten.
@@ -42,12 +42,12 @@ const (
 // is a dialog at which keys were typed: what comes after it may be the next dialog, with
 // the same words.
 type appearances struct {
-	epoch string
-	n     int
-	text  string    // text of the dialog on the screen; "" without one
-	title string    // title of the last dialog
-	since time.Time // start of this appearance
-	keyed bool      // keys that may have answered it were typed
+	epoch     string
+	n         int
+	text      string    // text of the dialog on the screen; "" without one
+	title     string    // title of the last dialog
+	since     time.Time // start of this appearance
+	keysTyped bool      // keys that may have answered it were typed
 	// hiddenSinceKeys says that the dialog was not seen at some time after such keys.
 	hiddenSinceKeys bool
 	doubtful        bool // it has the text of the one before it, which was hidden after keys
@@ -72,29 +72,31 @@ func (a *appearances) showDialog(v *rules.Verdict, now time.Time) coleo.Fingerpr
 }
 
 func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
-	maps.DeleteFunc(a.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > againWithin })
+	maps.DeleteFunc(a.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > returnWithin })
 	_, shownBefore := a.lastShown[text]
 	a.doubtful = a.hiddenSinceKeys && text == a.text
 	switch {
 	case v.Draft:
 		a.settleTime = draftSettle
 	case a.doubtful, shownBefore && a.text != "" && a.title != v.Dialog.Title:
-		a.settleTime = againSettle
+		a.settleTime = returnSettle
 	case v.Partial:
 		a.settleTime = partialSettle
 	default:
 		a.settleTime = dialogSettle
 	}
 	a.text, a.title, a.since = text, v.Dialog.Title, now
-	a.keyed, a.hiddenSinceKeys = false, false
+	a.keysTyped, a.hiddenSinceKeys = false, false
 	a.n++
 }
 
 // unknownPicture records a picture that no rule knows.
-func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keyed }
+func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
 // end records a picture that is known and has no dialog.
-func (a *appearances) end() { a.text, a.keyed, a.hiddenSinceKeys, a.doubtful = "", false, false, false }
+func (a *appearances) end() {
+	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
+}
 
 // settling returns how long the dialog's text must still stay the same before it is
 // reported.
@@ -121,13 +123,13 @@ func (r *Reader) RenewDialog() { r.dialogs.end() }
 // these are the first such keys. If they are refused, the caller must then call
 // KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
-	before := r.dialogs.keyed
-	r.dialogs.keyed = before || r.dialogs.text != "" && !onlyMoves(keys)
+	before := r.dialogs.keysTyped
+	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
 	return !before
 }
 
 // KeysRefused takes back what NoteKeys noted.
-func (r *Reader) KeysRefused() { r.dialogs.keyed = false }
+func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
 // onlyMoves reports whether a key only moves the mark of a list.
 func onlyMoves(key []byte) bool {

@@ -36,9 +36,9 @@ func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 	for name, between := range map[string]func(*bench){
 		"work was seen":                    func(b *bench) { b.shows(casttest.Busy) },
 		"the composer was seen":            func(b *bench) { b.shows(casttest.Idle) },
-		"keys were typed, it was not seen": func(b *bench) { b.r.dialogs.keyed = true; b.shows(casttest.Blank) },
+		"keys were typed, it was not seen": func(b *bench) { b.r.dialogs.keysTyped = true; b.shows(casttest.Blank) },
 		"keys, nothing of it, and it again": func(b *bench) {
-			b.r.dialogs.keyed = true
+			b.r.dialogs.keysTyped = true
 			b.shows(casttest.Blank).shows(casttest.Asks).shows(casttest.Blank)
 		},
 	} {
@@ -47,7 +47,7 @@ func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 			b := newBench(t).shows(casttest.Idle)
 			first := b.shows(casttest.Asks).asked()
 			between(b)
-			if again := b.shows(casttest.Asks).after(2 * againSettle).asked(); again == first {
+			if again := b.shows(casttest.Asks).after(2 * returnSettle).asked(); again == first {
 				t.Errorf("the second appearance has the fingerprint of the first, %s", first)
 			}
 		})

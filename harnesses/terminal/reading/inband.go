@@ -46,8 +46,8 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 	return out
 }
 
-// takeNotice records what the program reports beside its screen. It reports whether that claims
-// a state and comes from a protocol that is not weak. A weak claim is a reason for
+// takeNotice records what the program reports beside its screen. It reports whether that
+// claims a state and comes from a protocol that is not weak. A weak claim is a reason for
 // caution only.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {

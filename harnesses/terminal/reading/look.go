@@ -178,7 +178,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.become(now, next, "", nil)
 		return IdleLook
 	}
-	if r.prompt.held {
+	if r.prompt.undecided {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}

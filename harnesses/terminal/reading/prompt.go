@@ -22,17 +22,17 @@ func (r *Reader) Starting() bool {
 }
 
 // Submitted says that a prompt was submitted. The agent CLI reads processing until
-// ShowsPrompt, or until the screen shows work.
+// PromptDecided, or until the screen shows work.
 func (r *Reader) Submitted(now time.Time) {
-	r.prompt.held, r.prompt.none = true, false
+	r.prompt.undecided, r.prompt.none = true, false
 	r.settlingSince, r.prompt.sentAt = time.Time{}, now
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
 		r.become(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}
 }
 
-// ShowsPrompt says that the screen shows what became of the prompt that was submitted.
-func (r *Reader) ShowsPrompt() { r.prompt.held = false }
+// PromptDecided says that the screen shows what became of the prompt that was submitted.
+func (r *Reader) PromptDecided() { r.prompt.undecided = false }
 
 // AwaitsWork reports whether a prompt was submitted on which no work was seen yet.
 func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
@@ -41,8 +41,8 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // submitted.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// LosePrompt reports that a prompt cannot be proven to have arrived.
-func (r *Reader) LosePrompt(now time.Time, note string, view *coleo.Screen) {
+// ReportLostPrompt reports that a prompt cannot be proven to have arrived.
+func (r *Reader) ReportLostPrompt(now time.Time, note string, view *coleo.Screen) {
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 

@@ -57,10 +57,10 @@ type unknown struct {
 
 // prompt is what is known of the newest prompt that Coleo typed.
 type prompt struct {
-	none     bool      // the agent CLI is seen from its start on, and no prompt was sent yet
-	held     bool      // a prompt was submitted, and what became of it does not show yet
-	sentAt   time.Time // when a prompt was submitted on which no work was seen yet; zero: none
-	workSeen int       // number of looks that saw work or a dialog
+	none      bool      // the agent CLI is seen from its start on, and no prompt was sent yet
+	undecided bool      // a prompt was submitted, and what became of it does not show yet
+	sentAt    time.Time // when a prompt was submitted on which no work was seen yet; zero: none
+	workSeen  int       // number of looks that saw work or a dialog
 }
 
 // mode is how a Reader is used.

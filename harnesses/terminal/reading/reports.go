@@ -17,8 +17,8 @@ const maxReports = 32
 // Code 2.1.329 draws it 400 to 600 ms later. A tool without a dialog may run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is what the hook of an agent CLI has reported: a witness, and what the hook knows
-// better than the screen.
+// hookReports is what the hook of an agent CLI has reported: a witness, and what the hook
+// knows better than the screen.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
@@ -67,15 +67,12 @@ func (r *Reader) Report(l hook.Line, now time.Time) {
 	}
 }
 
-// mayAsk reports whether a tool was reported so recently that its dialog may be open and
-// not be drawn yet.
-func (h *hookReports) mayAsk(now time.Time) bool {
-	return (h.witness.claims() == coleo.Executing || h.witness.claims() == coleo.WaitingApproval) && now.Sub(h.witness.at) < ToolAsks
-}
-
 // MayAsk reports whether the hook has reported a tool so recently that its dialog may be
 // open and not be drawn yet.
-func (r *Reader) MayAsk(now time.Time) bool { return r.hook.mayAsk(now) }
+func (r *Reader) MayAsk(now time.Time) bool {
+	w := &r.hook.witness
+	return (w.claims() == coleo.Executing || w.claims() == coleo.WaitingApproval) && now.Sub(w.at) < ToolAsks
+}
 
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
@@ -116,8 +113,8 @@ func (h *hookReports) take(l hook.Line, rep *rules.Report) {
 	}
 }
 
-// beginTurn records a prompt that was taken. A queued prompt has the id of the turn that runs
-// (Claude Code 2.1.329). Another id shows that the turns before it are over; an
+// beginTurn records a prompt that was taken. A queued prompt has the id of the turn that
+// runs (Claude Code 2.1.329). Another id shows that the turns before it are over; an
 // interrupted turn leaves no other trace.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
@@ -128,9 +125,9 @@ func (h *hookReports) beginTurn(t turn) {
 	h.prompts = appendBounded(h.prompts, t)
 }
 
-// endedTurn returns the turn whose end is reported. It is the oldest open turn with that id.
-// Without one, it is the newest if the same report names its prompt, or else the only one
-// that is open. ended returns nil where that is not clear.
+// endedTurn returns the turn whose end is reported. It is the oldest open turn with that
+// id. Without one, it is the newest if the same report names its prompt, or else the only
+// one that is open. endedTurn returns nil where that is not clear.
 func (h *hookReports) endedTurn(id string, named bool) *turn {
 	var open []*turn
 	for i := range h.prompts {

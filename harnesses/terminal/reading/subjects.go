@@ -24,7 +24,7 @@ func (r *Reader) complete(v *rules.Verdict) {
 	for i := len(r.hook.tools) - 1; i >= 0; i-- {
 		c := r.hook.tools[i]
 		text, values := c.subject()
-		if len(text) <= maxSubject && v.CutOffFrom(values) {
+		if len(text) <= maxSubject && v.SubjectIsPartOf(values) {
 			full := *v.Dialog // the reading may hold the other one
 			full.Subject, full.Truncated = text, false
 			v.Dialog = &full
@@ -37,9 +37,9 @@ func (r *Reader) complete(v *rules.Verdict) {
 // tool's inputs; values holds the values alone, in order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
-	people.WriteString(brief(c.name))
+	people.WriteString(oneLine(c.name))
 	eachLeaf(c.input, func(name, value string) {
-		name, value = brief(name), harmless(value)
+		name, value = oneLine(name), harmless(value)
 		separator := " "
 		if strings.Contains(value, "\n") {
 			separator = "\n"

@@ -23,8 +23,8 @@ const (
 	forgiveAfter = 10 * time.Second
 )
 
-// witness is the last word of one witness beside the screen: of the program by an escape
-// sequence, or of its hook. Anything that prints can forge it, so a witness can make a
+// witness is what one source beside the screen claimed last: the program by an escape
+// sequence, or its hook. Anything that prints can forge it, so a witness can make a
 // reading only more cautious. A claim that the screen contradicts lapses. Otherwise one
 // forged word could hold an arm for ever.
 type witness struct {
@@ -54,7 +54,7 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 	if claim != w.claim {
 		w.since = now
 	}
-	w.word, w.detail, w.claim, w.at = brief(word), brief(detail), claim, now
+	w.word, w.detail, w.claim, w.at = oneLine(word), oneLine(detail), claim, now
 	if w.contradictedSince.IsZero() {
 		w.lapsed, w.disagreementTold = false, false
 	}
@@ -63,8 +63,8 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 // maxWord bounds the kept length of a word, in characters: it is for people.
 const maxWord = 120
 
-// brief returns a text in one line without characters that act on a terminal.
-func brief(text string) string {
+// oneLine returns a text in one line without characters that act on a terminal.
+func oneLine(text string) string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -74,8 +74,8 @@ func brief(text string) string {
 	return string(line[:min(len(line), maxWord)])
 }
 
-// mayClaimAgain reports whether the last contradiction is long enough ago for a claim to count
-// as a new one.
+// mayClaimAgain reports whether the last contradiction is long enough ago for a claim to
+// count as a new one.
 func (w *witness) mayClaimAgain(now time.Time) bool {
 	if w.lapsed && !w.refuted.IsZero() {
 		return now.Sub(w.refuted) >= forgiveAfter

@@ -26,8 +26,8 @@ func (a *AnswerRule) Read(rows []string, prompt string) string {
 	return strings.Trim(strings.Join(out, "\n"), "\n ")
 }
 
-// Shown reports whether rows show the end of an answer below the prompt's echo.
-func Shown(answer string, rows []string, prompt string) bool {
+// ShowsAnswer reports whether rows show the end of an answer below the prompt's echo.
+func ShowsAnswer(rows []string, prompt, answer string) bool {
 	return showsEndOf(afterEcho(rows, prompt), answer)
 }
 

@@ -31,8 +31,8 @@ func (p *Picture) markedOption(options []string) int {
 	return found
 }
 
-// otherBackgrounds returns the first of the columns of a row whose background is none of the
-// grounds, or -1, and how many others there are.
+// otherBackgrounds returns the first of the columns of a row whose background is none of
+// the grounds, or -1, and how many others there are.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {

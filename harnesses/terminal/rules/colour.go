@@ -7,8 +7,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// colours are the colours that a condition may name: the part of a colour that stands out. A
-// theme may choose any red for its errors, but hardly another colour.
+// colours are the colours that a condition may name: the part of a colour that stands out.
+// A theme may choose any red for its errors, but hardly another colour.
 var colours = []string{"red", "green", "blue"}
 
 // colourOf returns the name of the part that stands out: it is at least a quarter larger

@@ -188,8 +188,8 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 	}
 }
 
-// topOfRun returns the first of the rows above bottom that all look like a first row. They are
-// what is left of a composer whose upper edge has scrolled away. run returns -1 where
+// topOfRun returns the first of the rows above bottom that all look like a first row. They
+// are what is left of a composer whose upper edge has scrolled away. run returns -1 where
 // only one row can look like that.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {

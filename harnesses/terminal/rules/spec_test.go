@@ -150,8 +150,8 @@ func TestAnswersAreReadBehindTheirPrompt(t *testing.T) {
 func TestTheEndOfAnAnswerIsSeenOnTheScreen(t *testing.T) {
 	t.Parallel()
 	rows := []string{"some words, and their end", "> it", "┃ some words, │", "and their end  ┃"}
-	if !Shown("some words, and their end", rows, "it") || Shown("some words, and more", rows, "it") ||
-		Shown("> it", rows, "it") {
+	if !ShowsAnswer(rows, "it", "some words, and their end") || ShowsAnswer(rows, "it", "some words, and more") ||
+		ShowsAnswer(rows, "it", "> it") {
 		t.Error("whether the screen shows the end of an answer is told wrongly")
 	}
 }

@@ -2,9 +2,9 @@ package rules
 
 import "strings"
 
-// CutOffFrom reports whether the rows of a subject that is cut off are a part of a tool's
-// input.
-func (v Verdict) CutOffFrom(input string) bool { return v.by.showsPartOf(v.shown, input) }
+// SubjectIsPartOf reports whether the rows of a subject that is cut off are a part of a
+// tool's input.
+func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
 
 // showsPartOf reports whether the rows of a dialog are a part of a tool's input. If the
 // rows show changes, only the changed rows count: the removed rows and the added rows

@@ -113,8 +113,8 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 	return len(d.Draft) > 0 && p.Shows(d.Draft)
 }
 
-// isPartial reports whether a dialog shows no title or no options although its rule has them.
-// It may be half drawn.
+// isPartial reports whether a dialog shows no title or no options although its rule has
+// them. It may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
 }

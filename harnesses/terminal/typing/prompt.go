@@ -107,9 +107,9 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	return t.submit(ctx, left, text, also)
 }
 
-// unsubmittedError returns the error for a prompt whose time was up after its text was typed.
-// The text stays where it is: no key may be typed after that time, not even one that
-// clears it.
+// unsubmittedError returns the error for a prompt whose time was up after its text was
+// typed. The text stays where it is: no key may be typed after that time, not even one
+// that clears it.
 func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
 		"time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it",
@@ -129,7 +129,7 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 		e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", t.Spec().Title, why)
 		view := r.Core().View()
 		e.Screen = &view
-		r.LosePrompt(time.Now(), e.Message, &view)
+		r.ReportLostPrompt(time.Now(), e.Message, &view)
 		return e
 	})
 }

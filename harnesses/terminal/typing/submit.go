@@ -43,7 +43,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	}
 	receipt.Offset, receipt.Cursor = at.Offset, at.Cursor
 	t.view.Update(func(r *reading.Reader) bool { r.Submitted(time.Now()); return false })
-	defer t.view.Update(func(r *reading.Reader) bool { r.ShowsPrompt(); return true })
+	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
 	switch {
 	case !outcome.taken && !outcome.reported:
