@@ -3,6 +3,7 @@
 package casttest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"flag"
 	"hash/crc32"
@@ -38,9 +39,9 @@ const (
 // day selects those recordings; each recording has its day.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
-// Sampled reports whether a test replays a recording in this run: all of them, or a sample
+// sampled reports whether a test replays a recording in this run: all of them, or a sample
 // with the race detector or with -short.
-func Sampled(test, recording string) bool {
+func sampled(test, recording string) bool {
 	oneIn := 1
 	switch {
 	case testing.Short():
@@ -51,8 +52,8 @@ func Sampled(test, recording string) bool {
 	return int(crc32.ChecksumIEEE([]byte(test+recording)))%oneIn == *day%oneIn
 }
 
-// Root returns the module's folder, as a path from the folder of the running test.
-func Root(t testing.TB) string {
+// root returns the module's folder, as a path from the folder of the running test.
+func root(t testing.TB) string {
 	t.Helper()
 	dir := "."
 	for range 8 {
@@ -69,7 +70,7 @@ func Root(t testing.TB) string {
 // named for an agent CLI and its version.
 func Names(t testing.TB) []string {
 	t.Helper()
-	folders, err := filepath.Glob(filepath.Join(Root(t), recordings, "*.txt"))
+	folders, err := filepath.Glob(filepath.Join(root(t), recordings, "*.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func Names(t testing.TB) []string {
 		}
 	}
 	slices.Sort(names)
-	files, _ := filepath.Glob(filepath.Join(Root(t), recordings, "*", "*.cast.gz"))
+	files, _ := filepath.Glob(filepath.Join(root(t), recordings, "*", "*.cast.gz"))
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
 		if _, ok := slices.BinarySearch(names, name); !ok {
@@ -94,11 +95,11 @@ func Names(t testing.TB) []string {
 	return names
 }
 
-// Each runs a parallel subtest for each recording, or for a sample of them: see Sampled.
+// Each runs a parallel subtest for each recording, or for a sample of them: see sampled.
 func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	t.Helper()
 	for _, name := range Names(t) {
-		if !Sampled(t.Name(), name) {
+		if !sampled(t.Name(), name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -112,11 +113,22 @@ func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 // that the tests of package pty use too.
 func Cast(t testing.TB, name string) *pty.Cast {
 	t.Helper()
-	path := filepath.Join(Root(t), recordings, name+".cast.gz")
+	return Read(t, pathOf(t, name))
+}
+
+// Bytes returns the file of a recording by its name, unpacked: an asciicast.
+func Bytes(t testing.TB, name string) []byte {
+	t.Helper()
+	return unpack(t, pathOf(t, name))
+}
+
+func pathOf(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(root(t), recordings, name+".cast.gz")
 	if _, err := os.Stat(path); err != nil {
-		path = sharedPath(t, name)
+		return sharedPath(t, name)
 	}
-	return Read(t, path)
+	return path
 }
 
 // sharedPath returns the path of a recording that the tests of package pty use too. Its
@@ -129,7 +141,7 @@ func sharedPath(t testing.TB, name string) string {
 	if _, variant, ok := strings.Cut(version, "-"); ok {
 		agent += "-" + variant
 	}
-	found, err := filepath.Glob(filepath.Join(Root(t), shared, agent+"-"+rest+".cast*"))
+	found, err := filepath.Glob(filepath.Join(root(t), shared, agent+"-"+rest+".cast*"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("recordings called %s: %q, %v; want one", name, found, err)
 	}
@@ -139,22 +151,26 @@ func sharedPath(t testing.TB, name string) string {
 // Read returns the recording in a file. A file whose name ends with .gz is compressed.
 func Read(t testing.TB, path string) *pty.Cast {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var in io.Reader = file
-	if strings.HasSuffix(path, ".gz") {
-		if in, err = gzip.NewReader(file); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cast, err := pty.ReadCast(in)
+	cast, err := pty.ReadCast(bytes.NewReader(unpack(t, path)))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return cast
+}
+
+func unpack(t testing.TB, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err == nil && strings.HasSuffix(path, ".gz") {
+		var in *gzip.Reader
+		if in, err = gzip.NewReader(bytes.NewReader(raw)); err == nil {
+			raw, err = io.ReadAll(in)
+		}
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return raw
 }
 
 // Length returns the time of a recording's last event.
@@ -168,7 +184,7 @@ func Length(c *pty.Cast) time.Duration {
 // Labels returns the labels of a folder of recordings: the states over time by name.
 func Labels(t testing.TB, folder string) map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(Root(t), recordings, folder+".txt"))
+	raw, err := os.ReadFile(filepath.Join(root(t), recordings, folder+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +208,7 @@ func Description(t testing.TB, folder string) (path string, data []byte) {
 	case "continue":
 		harness = "continuecli"
 	}
-	path = filepath.Join(Root(t), "harnesses", harness, "harness.toml")
+	path = filepath.Join(root(t), "harnesses", harness, "harness.toml")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 				if d := p.verdict.Dialog; d != nil && d.Subject == "# Shell command" && late == 0 {
 					late = slow
 				}
-				now := RecordingStart().Add(e.At + late)
+				now := recordingStart().Add(e.At + late)
 				p.wait(now)
 				p.take(e, now)
 			}

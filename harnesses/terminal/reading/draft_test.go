@@ -34,16 +34,16 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 			for _, e := range cast.Events {
 				if e.At > at && held == 0 {
 					held = heldFor
-					p.wait(RecordingStart().Add(at + held))
+					p.wait(recordingStart().Add(at + held))
 					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil || !p.verdict.Dialog.Truncated {
 						t.Fatalf("held still at %s it reads %s, dialog %+v", at, r.State, r.Dialog)
 					}
 				}
-				p.wait(RecordingStart().Add(e.At + held))
+				p.wait(recordingStart().Add(e.At + held))
 				if held > 0 && p.reading.Dialog != nil {
 					break
 				}
-				p.take(e, RecordingStart().Add(e.At+held))
+				p.take(e, recordingStart().Add(e.At+held))
 			}
 			p.wait(p.output.last.Add(heldFor)) // where the recording ends with it
 			if d := p.reading.Dialog; d == nil || !strings.Contains(d.Subject, "\n") {

@@ -90,7 +90,7 @@ func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explai
 	p := newPlayer(spec, Recording{Cast: cast, Until: -1}, func(c coleo.Change) { note(t, out, c) })
 	var is explained
 	for i, e := range cast.Events {
-		now := RecordingStart().Add(e.At)
+		now := recordingStart().Add(e.At)
 		p.wait(now)
 		p.take(e, now)
 		note(t, out, p.Explain(now))
@@ -98,7 +98,7 @@ func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explai
 			is.Parts = append(is.Parts, digest(sum))
 		}
 	}
-	end := RecordingStart().Add(casttest.Length(cast))
+	end := recordingStart().Add(casttest.Length(cast))
 	p.finish(end)
 	note(t, out, p.Explain(end))
 	is.Parts = append(is.Parts, digest(sum))

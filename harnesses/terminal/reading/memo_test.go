@@ -34,7 +34,7 @@ func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 	}
 	players[1].memo = nil
 	for _, e := range cast.Events {
-		now := RecordingStart().Add(e.At)
+		now := recordingStart().Add(e.At)
 		for _, p := range players {
 			p.wait(now)
 			p.take(e, now)
@@ -44,7 +44,7 @@ func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 		}
 	}
 	for _, p := range players {
-		p.finish(RecordingStart().Add(casttest.Length(cast) + time.Minute))
+		p.finish(recordingStart().Add(casttest.Length(cast) + time.Minute))
 	}
 	if !slices.Equal(told[0], told[1]) {
 		t.Errorf("it tells\n%s\nwant\n%s", strings.Join(told[0], "\n"), strings.Join(told[1], "\n"))

@@ -18,19 +18,19 @@ type Recording struct {
 	ScreenOnly bool          // ignore what the program reports of itself beside its screen
 }
 
-// RecordingStart returns the moment at which every recording begins. Any time but the
+// recordingStart returns the moment at which every recording begins. Any time but the
 // zero time will do.
-func RecordingStart() time.Time { return time.Unix(0, 0).UTC() }
+func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
 // Since returns the time from a recording's start to a moment in it.
-func Since(moment time.Time) time.Duration { return moment.Sub(RecordingStart()) }
+func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
 // Replay reads a recording and calls tell with each change, as a session would. It
 // returns the evidence for the reading at the end, and the time of that end since the
 // recording's start. A recording ends with its last event of any kind, so a reading that
 // must hold for a while has until then.
 func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
-	start := RecordingStart()
+	start := recordingStart()
 	p := newPlayer(spec, rec, tell)
 	last := time.Duration(0)
 	for _, e := range rec.Cast.Events {
@@ -75,7 +75,7 @@ func Label(spec *rules.Spec, rec Recording) string {
 // it first sees it. It returns the evidence too: the witness and the rows that matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	v := spec.Read(rules.NewPicture(s, &spec.Composer))
-	now := RecordingStart()
+	now := recordingStart()
 	return coleo.Explanation{
 		Reading: coleo.Reading{State: v.State, Rule: v.Rule, Since: now, Known: v.State != "", Detail: v.Detail,
 			Dialog: v.Dialog},
@@ -92,7 +92,7 @@ type player struct {
 }
 
 func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
-	start := RecordingStart()
+	start := recordingStart()
 	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(IdleLook)}
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	return p

@@ -70,7 +70,7 @@ func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 		}
 	}
 	for _, e := range cast.Events {
-		now := RecordingStart().Add(e.At)
+		now := recordingStart().Add(e.At)
 		for p.due.Before(now) {
 			at := p.due
 			p.due = at.Add(max(p.Look(at), time.Millisecond))

@@ -58,8 +58,8 @@ func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEven
 		if e.At >= at {
 			return events[i:]
 		}
-		p.wait(RecordingStart().Add(e.At))
-		p.take(e, RecordingStart().Add(e.At))
+		p.wait(recordingStart().Add(e.At))
+		p.take(e, recordingStart().Add(e.At))
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEv
 	}
 	start, first := time.Now(), events[0].At
 	for len(events) > 0 && events[0].At-first < long {
-		now := RecordingStart().Add(first + time.Since(start))
-		next := RecordingStart().Add(events[0].At)
+		now := recordingStart().Add(first + time.Since(start))
+		next := recordingStart().Add(events[0].At)
 		switch {
 		case !next.After(now):
 			p.take(events[0], now)
