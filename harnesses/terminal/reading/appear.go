@@ -17,8 +17,8 @@ import (
 
 const (
 	// dialogSettle is how long a dialog must show the same text before that text is
-	// reported. Some agent CLIs draw the subject after the box. The presence of a dialog
-	// is reported at once.
+	// told. Some agent CLIs draw the subject after the box. The presence of a dialog
+	// is told at once.
 	dialogSettle = 150 * time.Millisecond
 	// againSettle is the settling time of a dialog that comes back. Such a dialog
 	// replaces one that had itself replaced it within againWithin. Some agent CLIs draw
@@ -52,7 +52,7 @@ type appearances struct {
 	hiddenSinceKeys bool
 	doubtful        bool // it has the text of the one before it, which was hidden after keys
 
-	settleTime time.Duration        // how long the text must stay the same before it is reported
+	settleTime time.Duration        // how long the text must stay the same before it is told
 	lastShown  map[string]time.Time // texts of dialogs, and when each was last seen
 }
 
@@ -99,7 +99,7 @@ func (a *appearances) end() {
 }
 
 // settling returns how long the dialog's text must still stay the same before it is
-// reported.
+// told.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }

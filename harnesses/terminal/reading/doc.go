@@ -7,6 +7,10 @@
 // from each call when to look again if no output comes. So a recording is read exactly as
 // a session would have read it: see Replay.
 //
+// Some words have one meaning here. To tell is to call the caller's function with a
+// change. A notice is an escape sequence, and a report comes from the hook. A claim is a
+// state that a witness asserts.
+//
 // The files by subject:
 //
 //   - the state: reader, look, prompt

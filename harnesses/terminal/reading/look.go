@@ -103,8 +103,8 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	return min(again, r.settle(now, next))
 }
 
-// checkWitnesses compares each witness with the screen. It reports witnesses that disagree
-// with the screen and witnesses that lapse. It returns when to check again.
+// checkWitnesses compares each witness with the screen. It tells of witnesses that
+// disagree with the screen and of witnesses that lapse. It returns when to check again.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
@@ -154,8 +154,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	if left := bound - now.Sub(r.unknown.since); left > 0 {
 		return left
 	}
-	if !r.unknown.reported {
-		r.unknown.reported = true
+	if !r.unknown.told {
+		r.unknown.told = true
 		view := r.screen.View()
 		r.tell(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
@@ -199,7 +199,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	return IdleLook
 }
 
-// become takes a new reading and reports it when it differs from the last one.
+// become takes a new reading and tells it when it differs from the last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	next.Since = last.Since

@@ -41,8 +41,8 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // submitted.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// ReportLostPrompt reports that a prompt cannot be proven to have arrived.
-func (r *Reader) ReportLostPrompt(now time.Time, note string, view *coleo.Screen) {
+// TellPromptLost tells that a prompt cannot be proven to have arrived.
+func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 

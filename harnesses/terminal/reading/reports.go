@@ -46,8 +46,8 @@ func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
-// Report takes a line of the hook's.
-func (r *Reader) Report(l hook.Line, now time.Time) {
+// TakeReport takes a line of the hook's.
+func (r *Reader) TakeReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
 		return

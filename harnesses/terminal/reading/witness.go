@@ -15,7 +15,7 @@ const (
 	// While an agent CLI starts, a claim of work must also hold this long before it
 	// counts.
 	lapseAfter = 3 * time.Second
-	// disagreeAfter is how long they must disagree before that is reported.
+	// disagreeAfter is how long they must disagree before that is told.
 	disagreeAfter = time.Second
 	// forgiveAfter is how long after such a lapse a claim counts again, unless the screen
 	// agrees with it earlier. It leaves enough time to use an arm between two forged
@@ -39,7 +39,7 @@ type witness struct {
 	refuted           time.Time // when the screen made it lapse
 	contradictedSince time.Time // since when the screen has contradicted its claims
 	silentSince       time.Time // since when it has claimed nothing; zero: it claims
-	disagreementTold  bool      // the disagreement was reported
+	disagreementTold  bool      // the disagreement was told
 }
 
 // record records a word. A claim that is repeated, or withdrawn for a moment, while the

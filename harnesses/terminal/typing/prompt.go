@@ -129,7 +129,7 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 		e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", t.Spec().Title, why)
 		view := r.Core().View()
 		e.Screen = &view
-		r.ReportLostPrompt(time.Now(), e.Message, &view)
+		r.TellPromptLost(time.Now(), e.Message, &view)
 		return e
 	})
 }

@@ -54,7 +54,7 @@ func becameRow(s submission) Check {
 	}
 }
 
-// resubmit waits until the outcome of the prompt is settled or the prompt has been ignored
+// resubmit waits until the outcome of the prompt is decided or the prompt has been ignored
 // for a while. If the prompt was ignored, resubmit presses submit a second and last time,
 // on the picture that shows so. It returns the last outcome, and false when neither
 // happened in time.
@@ -66,14 +66,14 @@ func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (las
 	lookAt := func(r *reading.Reader) look { return look{outcomeOf(r, s), ignored(r) == nil} }
 	seen, hit := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
-		return now, now.outcome.settled() || now.ignored
+		return now, now.outcome.decided() || now.ignored
 	})
 	if !hit {
 		return seen.outcome, false
 	}
 	seen, hit = await(ctx, t.view, ignoredGap, func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
-		return now, now.outcome.settled() || !now.ignored
+		return now, now.outcome.decided() || !now.ignored
 	})
 	if !hit {
 		// The picture may change before the key is pressed. The caller sees what became of

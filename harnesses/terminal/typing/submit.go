@@ -138,7 +138,7 @@ type outcome struct {
 	blocked  bool // a dialog is open that proves nothing: the user must answer it
 }
 
-func (o outcome) settled() bool { return o.taken || o.blocked }
+func (o outcome) decided() bool { return o.taken || o.blocked }
 
 // awaitTaken waits for proof that the agent CLI has taken a prompt, and returns what is
 // known at the end. It stops waiting when a dialog opens that proves nothing.
@@ -150,7 +150,7 @@ func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	}
 	last, _ := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
-		return now, now.settled()
+		return now, now.decided()
 	})
 	return last
 }
