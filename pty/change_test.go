@@ -135,3 +135,37 @@ func TestModesByName(t *testing.T) {
 		t.Errorf("modes %v", c.View().Modes)
 	}
 }
+
+// A frame that writes the whole screen is told from one that writes what has changed.
+func TestWholeFramesAreCounted(t *testing.T) {
+	t.Parallel()
+	const cols, rows = 40, 10
+	paint := func(rows int, line string) string {
+		out := "\x1b[?2026h\x1b[?25l"
+		for y := range rows {
+			out += fmt.Sprintf("\x1b[%d;1H%s", y+1, line)
+		}
+		return out + "\x1b[?2026l"
+	}
+	for _, test := range []struct {
+		name, output string
+		want         uint64
+	}{
+		{"every row", paint(rows, strings.Repeat("a", cols)), 1},
+		{"wide characters", paint(rows, strings.Repeat("語", cols/2)), 1},
+		{"repeated blanks", paint(rows, " \x1b["+fmt.Sprint(cols-1)+"b"), 1},
+		{"one width measured otherwise", paint(rows, strings.Repeat("a", cols-1)), 1},
+		{"nothing but rows", paint(rows, ""), 0},
+		{"all rows but two", paint(rows-2, strings.Repeat("a", cols)), 0},
+		{"rows twice", paint(rows, strings.Repeat("a", cols)+"\r"+strings.Repeat("b", cols)), 0},
+		{"outside a frame", strings.Repeat("a", cols*rows), 0},
+		{"not ended", strings.TrimSuffix(paint(rows, strings.Repeat("a", cols)), "\x1b[?2026l"), 0},
+		{"begun twice", "\x1b[?2026h" + strings.Repeat("a", cols) + paint(rows-1, strings.Repeat("a", cols)), 1},
+	} {
+		c := New(cols, rows)
+		_, _ = c.Write([]byte(test.output))
+		if got := c.WholeFrames(); got != test.want {
+			t.Errorf("%s: %d whole frames, want %d", test.name, got, test.want)
+		}
+	}
+}

@@ -40,6 +40,9 @@ type Core struct {
 	frames  uint64
 	ended   bool // the last byte ended a frame
 
+	frameCells  int    // cells that the open frame has written
+	wholeFrames uint64 // frames that wrote the whole screen
+
 	taken   int // bytes of output since New or Restore
 	earned  int // value of taken when spare last grew
 	resetAt int // value of taken after the last RIS
@@ -228,8 +231,22 @@ func (c *Core) endFrame() {
 		c.modes &^= modeSynchronized
 		c.frames++
 		c.ended = true
+		if all := c.cols * c.rows; abs(c.frameCells-all) <= all/wholeFrameSlack {
+			c.wholeFrames++
+		}
 	}
 }
+
+// wholeFrameSlack is the part of the screen by which a whole frame may differ from it:
+// a program and this package may measure a character differently.
+const wholeFrameSlack = 32
+
+// WholeFrames returns how many synchronized updates have written about as many cells as
+// the screen has, since New or Restore. A program that draws only what has changed does
+// so when it takes a new size.
+func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
+
+func abs(n int) int { return max(n, -n) }
 
 // Replies returns the answers to queries since the last call, nil if there are none.
 func (c *Core) Replies() []byte {

@@ -126,6 +126,9 @@ func (c *Core) setPrivateMode(number int, on bool) {
 		c.setAltMode(number, on)
 	case 2026:
 		if on {
+			if c.modes&modeSynchronized == 0 {
+				c.frameCells = 0
+			}
 			c.modes |= modeSynchronized
 		} else {
 			c.endFrame()

@@ -100,6 +100,7 @@ func (c *Core) set(r rune, width int) {
 	cells[0] = cell{ch, c.pen}
 	line.known = 0
 	b.x += width
+	c.frameCells += width
 }
 
 // printASCII puts printable ASCII at the cursor. It is a fast form of print for most of
@@ -132,6 +133,7 @@ func (c *Core) printASCII(p []byte) {
 			cells[i] = cell{uint32(p[i]), c.pen}
 		}
 		b.x += n
+		c.frameCells += n
 		p = p[n:]
 	}
 }

@@ -70,6 +70,7 @@ func (c *Core) printCells(lead cell, width, n int) {
 		k := min(n, (c.cols-b.x)/width)
 		b.rows[b.y].write(b.x, lead, width, k, c.modes&modeInsert != 0)
 		b.x += k * width
+		c.frameCells += k * width
 		n -= k
 	}
 }

@@ -258,6 +258,7 @@ func (s *session) feed(p []byte, r *replay) {
 			s.lookLocked(now)
 		}
 		s.reply(s.screen.Replies(), r)
+		s.sizeTaken()
 		r.resize(s.end, s.screen)
 		s.capture(now)
 	}
