@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"sync"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/boottime"
@@ -10,9 +11,14 @@ import (
 	"coleo.dev/holder"
 )
 
+// permitAnswer bounds how long serve waits for the holders that a permit is passed to. A
+// holder that works answers within milliseconds. Serve gives up after 2.5 s.
+const permitAnswer = time.Second
+
 // permit passes a permit from serve to the holders of the arms that need one, side by
 // side: a holder that is slow to answer must not make the permits of others lapse. It
-// returns the clock for the next order.
+// returns the clock for the next order, after permitAnswer at most. What is not passed
+// by then goes on, and what fails is logged.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup
@@ -27,7 +33,12 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 			}
 		})
 	}
-	passing.Wait()
+	passed := make(chan struct{})
+	go func() { defer close(passed); passing.Wait() }()
+	select {
+	case <-passed:
+	case <-time.After(permitAnswer):
+	}
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
