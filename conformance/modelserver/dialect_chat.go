@@ -13,7 +13,7 @@ import (
 // chat is the OpenAI Chat Completions API.
 type chat struct{}
 
-func (chat) name() string { return OpenAIChat }
+func (chat) name() string { return chatDialect }
 
 func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 
@@ -82,13 +82,13 @@ func (chat) addressed(t Turn, _ string) Turn { return t }
 func (chat) decode(body []byte) (Turn, error) {
 	var q chatRequest
 	if err := json.Unmarshal(body, &q); err != nil {
-		return Turn{}, fmt.Errorf("decode %s request: %w", OpenAIChat, err)
+		return Turn{}, fmt.Errorf("decode %s request: %w", chatDialect, err)
 	}
 	if len(q.Messages) == 0 {
 		return Turn{}, errors.New("messages: at least one message is required")
 	}
-	r := reader{turn: Turn{
-		Dialect: OpenAIChat, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens,
+	r := turnReader{turn: Turn{
+		Dialect: chatDialect, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens,
 		wantsUsage: q.StreamOptions.IncludeUsage, size: len(body),
 	}}
 	for _, t := range q.Tools {
@@ -97,17 +97,17 @@ func (chat) decode(body []byte) (Turn, error) {
 	for _, m := range q.Messages {
 		m.read(&r)
 	}
-	t := r.done()
+	t := r.finish()
 	t.Prompt = withoutRepeat(t.Prompt, t.System)
 	return t, nil
 }
 
-func (m chatMessage) read(r *reader) {
+func (m chatMessage) read(r *turnReader) {
 	switch m.Role {
 	case "system", "developer":
 		r.system(strings.Join(m.Content, "\n"))
 	case "user":
-		r.message()
+		r.beginMessage()
 		for _, text := range m.Content {
 			r.user(text)
 		}
@@ -165,9 +165,9 @@ func chatCall(c toolCall, index int) fields {
 }
 
 func (chat) whole(t Turn, c collected, u usage) any {
-	message, stop := fields{"role": "assistant", "content": c.said}, "stop"
-	if c.thought != "" {
-		message["reasoning_content"] = c.thought
+	message, stop := fields{"role": "assistant", "content": c.text}, "stop"
+	if c.thinking != "" {
+		message["reasoning_content"] = c.thinking
 	}
 	var calls []fields
 	for i, call := range c.calls {

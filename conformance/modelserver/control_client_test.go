@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// Client controls a Server in another process or network namespace through the server's
-// control socket. Path sockets reach across namespaces.
-type Client struct{ http *http.Client }
+// controlClient controls a Server in another process or network namespace through the
+// server's control socket. Path sockets reach across namespaces.
+type controlClient struct{ http *http.Client }
 
-// NewClient returns a client of the control socket at path. It makes a connection for
-// each call, so the server may start later.
-func NewClient(path string) *Client {
+// newControlClient returns a client of the control socket at path. It makes a connection
+// for each call, so the server may start later.
+func newControlClient(path string) *controlClient {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return &controlClient{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
 // Record returns the requests from number from on (the first is 1). If there are none
 // yet, it waits for one, at most wait; the server itself waits at most a minute. It
 // returns an error when the server cannot be reached or ctx is cancelled.
-func (c *Client) Record(ctx context.Context, from int, wait time.Duration) ([]Request, error) {
+func (c *controlClient) Record(ctx context.Context, from int, wait time.Duration) ([]Request, error) {
 	q := url.Values{"from": {strconv.Itoa(from)}}
 	if wait > 0 {
 		q.Set("wait", wait.String())
@@ -41,19 +41,19 @@ func (c *Client) Record(ctx context.Context, from int, wait time.Duration) ([]Re
 
 // SetScript replaces the script of the server. It returns an error when the server
 // refuses the script or cannot be reached.
-func (c *Client) SetScript(ctx context.Context, s Script) error {
+func (c *controlClient) SetScript(ctx context.Context, s Script) error {
 	return c.do(ctx, http.MethodPost, "/coleo/script", s, nil)
 }
 
 // Release continues every stalled reply, and returns their number. It returns an error
 // when the server cannot be reached.
-func (c *Client) Release(ctx context.Context) (int, error) {
+func (c *controlClient) Release(ctx context.Context) (int, error) {
 	var answer struct{ Released int }
 	err := c.do(ctx, http.MethodPost, "/coleo/release", nil, &answer)
 	return answer.Released, err
 }
 
-func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+func (c *controlClient) do(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)

@@ -2,34 +2,34 @@ package modelserver
 
 import "strings"
 
-// Side is the kind of a request that an agent CLI makes for itself, not for the user's
-// prompt.
-type Side string
+// SideRequest is the kind of a request that an agent CLI makes for itself, not for the
+// user's prompt.
+type SideRequest string
 
 // The kinds of side requests.
 const (
-	SideTitle   Side = "title"   // a name for the conversation
-	SideSummary Side = "summary" // a shorter form of the conversation: compaction
-	SideCommit  Side = "commit"  // a commit message for a diff
-	SideProbe   Side = "probe"   // one token, to see whether the endpoint answers
-	SideForm    Side = "form"    // an answer in a given JSON form: a classifier
-	SideOther   Side = "other"   // none of these, and without the tools that a main request has
+	SideTitle   SideRequest = "title"   // a name for the conversation
+	SideSummary SideRequest = "summary" // a shorter form of the conversation: compaction
+	SideCommit  SideRequest = "commit"  // a commit message for a diff
+	SideProbe   SideRequest = "probe"   // one token, to see whether the endpoint answers
+	SideForm    SideRequest = "form"    // an answer in a given JSON form: a classifier
+	SideOther   SideRequest = "other"   // none of these, and without the tools that a main request has
 )
 
 // A sign identifies a side request by words in its system text, or at the beginning of
 // its user text.
-type sign struct {
-	kind     Side
+type sideMark struct {
+	kind     SideRequest
 	inSystem bool
 	words    string // lower case
 }
 
-// signHead is how far into the user's text a sign may begin, in bytes. A text that quotes
+// markHead is how far into the user's text a sign may begin, in bytes. A text that quotes
 // a sign further on is the user's own.
-const signHead = 200
+const markHead = 200
 
-func signs() []sign {
-	return []sign{
+func sideMarks() []sideMark {
+	return []sideMark{
 		{SideTitle, true, "you are a title generator"},
 		{SideTitle, true, "sentence-case title"},
 		{SideTitle, true, "generate a concise, single-line task title"},
@@ -53,44 +53,44 @@ func signs() []sign {
 	}
 }
 
-// sideOf returns the kind of side request, or "" for a main request.
-func sideOf(t Turn) Side {
+// sideRequestOf returns the kind of side request, or "" for a main request.
+func sideRequestOf(t Turn) SideRequest {
 	if t.maxTokens == 1 {
 		return SideProbe
 	}
 	system := strings.ToLower(t.System)
-	head := strings.ToLower(t.Prompt[:min(len(t.Prompt), signHead)])
-	for _, s := range signs() {
+	head := strings.ToLower(t.Prompt[:min(len(t.Prompt), markHead)])
+	for _, s := range sideMarks() {
 		if s.inSystem && len(t.Tools) == 0 && strings.Contains(system, s.words) ||
 			!s.inSystem && strings.Contains(head, s.words) {
 			return s.kind
 		}
 	}
-	if t.Dialect == AnthropicMessages && len(t.Tools) == 0 {
+	if t.Dialect == anthropicDialect && len(t.Tools) == 0 {
 		return SideOther
 	}
 	return ""
 }
 
-// sideReply answers a side request that no rule matches.
-func sideReply(t Turn) Reply {
+// replyToSideRequest answers a side request that no rule matches.
+func replyToSideRequest(t Turn) Reply {
 	switch t.Side {
 	case SideTitle:
 		if strings.Contains(t.System+t.Prompt, `"title"`) {
-			return says(`{"title": "Scripted title"}`)
+			return textReply(`{"title": "Scripted title"}`)
 		}
-		return says("Scripted title")
+		return textReply("Scripted title")
 	case SideSummary:
-		return says("<analysis>Scripted analysis.</analysis>\n<summary>\nScripted summary of the conversation.\n</summary>")
+		return textReply("<analysis>Scripted analysis.</analysis>\n<summary>\nScripted summary of the conversation.\n</summary>")
 	case SideCommit:
-		return says("chore: apply the scripted change")
+		return textReply("chore: apply the scripted change")
 	case SideProbe:
-		return says("#")
+		return textReply("#")
 	case SideForm:
-		return says(mustJSON(t.form.sample()))
+		return textReply(mustJSON(t.form.sample()))
 	case SideOther, SideAny:
 	}
-	return says("ok")
+	return textReply("ok")
 }
 
-func says(text string) Reply { return Reply{Steps: []Step{{Text: text}}} }
+func textReply(text string) Reply { return Reply{Steps: []Step{{Text: text}}} }

@@ -27,7 +27,7 @@ func TestGeminiTurn(t *testing.T) {
 	}
 	form := `{"contents":[{"role":"user","parts":[{"text":"which?"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","required":["choice"],"properties":{"choice":{"type":"string","enum":["flash"]}}}}}`
 	if turn, err := (gemini{}).decode([]byte(form)); err != nil || turn.Side != SideForm ||
-		sideReply(turn).Steps[0].Text != `{"choice":"flash"}` {
+		replyToSideRequest(turn).Steps[0].Text != `{"choice":"flash"}` {
 		t.Errorf("turn = %+v, %v", turn, err)
 	}
 	answered := `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"done"}}}]}]}`

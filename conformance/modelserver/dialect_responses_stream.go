@@ -3,7 +3,7 @@ package modelserver
 // responsesStream writes a response as named events. Items come one after the other. An
 // item stays open while words of its kind come.
 type responsesStream struct {
-	out   *out
+	out   *httpWriter
 	turn  Turn
 	id    string
 	begun bool
@@ -15,7 +15,7 @@ type responsesStream struct {
 	words  string
 }
 
-func (responses) stream(o *out, t Turn) encoder {
+func (responses) stream(o *httpWriter, t Turn) encoder {
 	return &responsesStream{out: o, turn: t, id: newID("resp_")}
 }
 

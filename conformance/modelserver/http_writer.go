@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// out writes the reply to the client. After the first error it does nothing.
-type out struct {
+// httpWriter writes the reply to the client. After the first error it does nothing.
+type httpWriter struct {
 	w           http.ResponseWriter
 	now         func() time.Time
 	status      int // 0 until something was sent
@@ -17,14 +17,14 @@ type out struct {
 	err         error
 }
 
-func (o *out) header(status int, contentType string) {
+func (o *httpWriter) header(status int, contentType string) {
 	o.w.Header().Set("Content-Type", contentType)
 	o.w.Header().Set("Request-Id", newID("req_"))
 	o.w.WriteHeader(status)
 	o.status = status
 }
 
-func (o *out) write(b []byte) {
+func (o *httpWriter) write(b []byte) {
 	if o.err != nil {
 		return
 	}
@@ -41,14 +41,14 @@ func (o *out) write(b []byte) {
 	}
 }
 
-func (o *out) flush() {
+func (o *httpWriter) flush() {
 	if o.err == nil && o.status != 0 {
 		o.err = http.NewResponseController(o.w).Flush()
 	}
 }
 
 // json sends one document; v always comes from this package.
-func (o *out) json(status int, v any) {
+func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return
 	}
@@ -58,7 +58,7 @@ func (o *out) json(status int, v any) {
 }
 
 // fail sends a document with the status of f.
-func (o *out) fail(f Failure, v any) {
+func (o *httpWriter) fail(f Failure, v any) {
 	if f.RetryAfter > 0 {
 		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
 	}
@@ -66,7 +66,7 @@ func (o *out) fail(f Failure, v any) {
 }
 
 // event sends one server-sent event; name may be "".
-func (o *out) event(name string, v any) {
+func (o *httpWriter) event(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		o.err = err
@@ -75,7 +75,7 @@ func (o *out) event(name string, v any) {
 	o.line(name, string(data))
 }
 
-func (o *out) line(name, data string) {
+func (o *httpWriter) line(name, data string) {
 	if o.status == 0 {
 		o.w.Header().Set("Cache-Control", "no-cache")
 		o.header(http.StatusOK, "text/event-stream")
@@ -88,7 +88,7 @@ func (o *out) line(name, data string) {
 }
 
 // cut closes the connection in the middle of the reply.
-func (o *out) cut() {
+func (o *httpWriter) cut() {
 	o.flush()
 	conn, _, err := http.NewResponseController(o.w).Hijack()
 	if err != nil {
@@ -97,3 +97,5 @@ func (o *out) cut() {
 	}
 	o.err = conn.Close()
 }
+
+type fields map[string]any

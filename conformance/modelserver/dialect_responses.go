@@ -10,7 +10,7 @@ import (
 // responses is the OpenAI Responses API.
 type responses struct{}
 
-func (responses) name() string { return OpenAIResponses }
+func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
@@ -60,13 +60,13 @@ func (in *responsesInput) UnmarshalJSON(data []byte) error {
 func (responses) decode(body []byte) (Turn, error) {
 	var q responsesRequest
 	if err := json.Unmarshal(body, &q); err != nil {
-		return Turn{}, fmt.Errorf("decode %s request: %w", OpenAIResponses, err)
+		return Turn{}, fmt.Errorf("decode %s request: %w", responsesDialect, err)
 	}
 	if len(q.Input) == 0 {
 		return Turn{}, errors.New("input: at least one item is required")
 	}
-	r := reader{turn: Turn{
-		Dialect: OpenAIResponses, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxOutputTokens, size: len(body),
+	r := turnReader{turn: Turn{
+		Dialect: responsesDialect, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxOutputTokens, size: len(body),
 	}}
 	r.system(q.Instructions)
 	for _, t := range q.Tools {
@@ -75,7 +75,7 @@ func (responses) decode(body []byte) (Turn, error) {
 	for _, item := range q.Input {
 		item.read(&r)
 	}
-	return r.done(), nil
+	return r.finish(), nil
 }
 
 func (t responsesTool) tools(namespace string) []Tool {
@@ -89,14 +89,14 @@ func (t responsesTool) tools(namespace string) []Tool {
 	return out
 }
 
-func (item responsesItem) read(r *reader) {
+func (item responsesItem) read(r *turnReader) {
 	switch {
 	case strings.HasSuffix(item.Type, "_output"):
 		r.result(plainText(item.Output))
 	case item.Role == "system", item.Role == "developer":
 		r.system(strings.Join(item.Content, "\n"))
 	case item.Role == "user":
-		r.message()
+		r.beginMessage()
 		for _, text := range item.Content {
 			r.user(text)
 		}
@@ -148,11 +148,11 @@ func responsesCall(c toolCall) fields {
 
 func (responses) whole(t Turn, c collected, u usage) any {
 	var items []fields
-	if c.thought != "" {
-		items = append(items, responsesThought(newID("rs_"), c.thought))
+	if c.thinking != "" {
+		items = append(items, responsesThought(newID("rs_"), c.thinking))
 	}
-	if c.said != "" {
-		items = append(items, responsesText(newID("msg_"), c.said))
+	if c.text != "" {
+		items = append(items, responsesText(newID("msg_"), c.text))
 	}
 	for _, call := range c.calls {
 		items = append(items, responsesCall(call))

@@ -12,7 +12,7 @@ import (
 // gemini is the Gemini API: generateContent and streamGenerateContent.
 type gemini struct{}
 
-func (gemini) name() string { return GeminiContent }
+func (gemini) name() string { return geminiDialect }
 
 var geminiPath = regexp.MustCompile(`^/v1(?:beta)?/models/([^/:]+):(generateContent|streamGenerateContent)$`)
 
@@ -78,12 +78,12 @@ func (c *geminiContent) UnmarshalJSON(data []byte) error {
 func (gemini) decode(body []byte) (Turn, error) {
 	var q geminiRequest
 	if err := json.Unmarshal(body, &q); err != nil {
-		return Turn{}, fmt.Errorf("decode %s request: %w", GeminiContent, err)
+		return Turn{}, fmt.Errorf("decode %s request: %w", geminiDialect, err)
 	}
 	if len(q.Contents) == 0 {
 		return Turn{}, errors.New("contents: at least one is required")
 	}
-	r := reader{turn: Turn{Dialect: GeminiContent, maxTokens: q.GenerationConfig.MaxOutputTokens, size: len(body)}}
+	r := turnReader{turn: Turn{Dialect: geminiDialect, maxTokens: q.GenerationConfig.MaxOutputTokens, size: len(body)}}
 	for _, p := range q.SystemInstruction.Parts {
 		r.system(p.Text)
 	}
@@ -99,7 +99,7 @@ func (gemini) decode(body []byte) (Turn, error) {
 	for _, c := range q.Contents {
 		c.read(&r)
 	}
-	t := r.done()
+	t := r.finish()
 	if g := q.GenerationConfig; g.ResponseMimeType == "application/json" && t.Side == "" {
 		t.Side, t.form = SideForm, g.JSONSchema
 		if t.form.Properties == nil {
@@ -109,11 +109,11 @@ func (gemini) decode(body []byte) (Turn, error) {
 	return t, nil
 }
 
-func (c geminiContent) read(r *reader) {
+func (c geminiContent) read(r *turnReader) {
 	if c.Role == "model" {
 		return
 	}
-	r.message()
+	r.beginMessage()
 	for _, p := range c.Parts {
 		switch {
 		case p.FunctionResponse != nil:
@@ -158,11 +158,11 @@ func geminiCall(c toolCall) fields {
 
 func (gemini) whole(t Turn, c collected, u usage) any {
 	var parts []fields
-	if c.thought != "" {
-		parts = append(parts, fields{"text": c.thought, "thought": true})
+	if c.thinking != "" {
+		parts = append(parts, fields{"text": c.thinking, "thought": true})
 	}
-	if c.said != "" || len(c.calls) == 0 {
-		parts = append(parts, fields{"text": c.said})
+	if c.text != "" || len(c.calls) == 0 {
+		parts = append(parts, fields{"text": c.text})
 	}
 	for _, call := range c.calls {
 		parts = append(parts, geminiCall(call))
@@ -174,13 +174,15 @@ func (gemini) whole(t Turn, c collected, u usage) any {
 
 // geminiStream writes a reply as unnamed events, each a document of its own.
 type geminiStream struct {
-	out   *out
+	out   *httpWriter
 	turn  Turn
 	id    string
 	begun bool
 }
 
-func (gemini) stream(o *out, t Turn) encoder { return &geminiStream{out: o, turn: t, id: newID("g_")} }
+func (gemini) stream(o *httpWriter, t Turn) encoder {
+	return &geminiStream{out: o, turn: t, id: newID("g_")}
+}
 
 func (s *geminiStream) part(p fields) {
 	s.begun = true

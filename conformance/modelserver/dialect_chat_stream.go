@@ -2,7 +2,7 @@ package modelserver
 
 // chatStream writes a completion as chunks, each an unnamed event.
 type chatStream struct {
-	out     *out
+	out     *httpWriter
 	turn    Turn
 	id      string
 	created int64
@@ -10,7 +10,7 @@ type chatStream struct {
 	calls   int
 }
 
-func (chat) stream(o *out, t Turn) encoder {
+func (chat) stream(o *httpWriter, t Turn) encoder {
 	return &chatStream{out: o, turn: t, id: newID("chatcmpl-"), created: o.now().Unix()}
 }
 

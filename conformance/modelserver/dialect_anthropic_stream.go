@@ -6,7 +6,7 @@ const thinkingSignature = "c2NyaXB0ZWQ="
 // anthropicStream writes a message as events: content blocks one after the other, each
 // opened, filled by deltas and closed.
 type anthropicStream struct {
-	out     *out
+	out     *httpWriter
 	turn    Turn
 	begun   bool
 	index   int
@@ -14,11 +14,9 @@ type anthropicStream struct {
 	stopped string // why the message ended
 }
 
-func (anthropic) stream(o *out, t Turn) encoder {
+func (anthropic) stream(o *httpWriter, t Turn) encoder {
 	return &anthropicStream{out: o, turn: t, stopped: "end_turn"}
 }
-
-type fields map[string]any
 
 func (s *anthropicStream) send(kind string, f fields) {
 	f["type"] = kind

@@ -11,7 +11,7 @@ import (
 // anthropic is the Anthropic Messages API, version 2023-06-01.
 type anthropic struct{}
 
-func (anthropic) name() string { return AnthropicMessages }
+func (anthropic) name() string { return anthropicDialect }
 
 func (anthropic) serves(path string) bool { return path == "/v1/messages" }
 
@@ -79,13 +79,13 @@ func (anthropic) addressed(t Turn, _ string) Turn { return t }
 func (anthropic) decode(body []byte) (Turn, error) {
 	var q anthropicRequest
 	if err := json.Unmarshal(body, &q); err != nil {
-		return Turn{}, fmt.Errorf("decode %s request: %w", AnthropicMessages, err)
+		return Turn{}, fmt.Errorf("decode %s request: %w", anthropicDialect, err)
 	}
 	if len(q.Messages) == 0 {
 		return Turn{}, errors.New("messages: at least one message is required")
 	}
-	r := reader{turn: Turn{
-		Dialect: AnthropicMessages, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens, size: len(body),
+	r := turnReader{turn: Turn{
+		Dialect: anthropicDialect, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens, size: len(body),
 	}}
 	for _, t := range q.Tools {
 		r.turn.Tools = append(r.turn.Tools, Tool{Name: t.Name, schema: t.Schema})
@@ -96,18 +96,18 @@ func (anthropic) decode(body []byte) (Turn, error) {
 	for _, m := range q.Messages {
 		m.read(&r)
 	}
-	return r.done(), nil
+	return r.finish(), nil
 }
 
 // read adds a message. Some agent CLIs put system entries after the user's.
-func (m anthropicMessage) read(r *reader) {
+func (m anthropicMessage) read(r *turnReader) {
 	if m.Role == "system" {
 		r.system(m.Content.text())
 	}
 	if m.Role != "user" {
 		return
 	}
-	r.message()
+	r.beginMessage()
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":
@@ -155,11 +155,11 @@ func anthropicReply(t Turn, content []any, stop any, u usage) map[string]any {
 
 func (anthropic) whole(t Turn, c collected, u usage) any {
 	content, stop := []any{}, "end_turn"
-	if c.thought != "" {
-		content = append(content, map[string]any{"type": "thinking", "thinking": c.thought, "signature": thinkingSignature})
+	if c.thinking != "" {
+		content = append(content, map[string]any{"type": "thinking", "thinking": c.thinking, "signature": thinkingSignature})
 	}
-	if c.said != "" {
-		content = append(content, map[string]any{"type": "text", "text": c.said})
+	if c.text != "" {
+		content = append(content, map[string]any{"type": "text", "text": c.text})
 	}
 	for _, call := range c.calls {
 		stop = "tool_use"
