@@ -29,8 +29,8 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
 build: web/dist/xterm.mjs
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/coleo-hold.bin ./cmd/coleo-hold
-	$(GO) build -tags lean -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/executable/coleo-hold.bin ./cmd/coleo-hold
+	$(GO) build -tags lean -ldflags '-X coleo.dev/cmd/coleo/executable.Version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
 # on this very command line uses the agent CLIs' own logins and models instead,
@@ -198,9 +198,9 @@ soak: build
 	cd cmd/coleo && $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|Flood|ThroughAnUpgrade|NoFaultLoses)' \
 	  -fault-time $(FAULT_TIME) -fault-arms $(FAULT_ARMS) -fault-seed $(FAULT_SEED) -kills $(COLEO_KILLS) -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
-	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
+	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
 	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
 
 clean:
-	rm -rf bin cmd/coleo/coleo-hold.bin
+	rm -rf bin cmd/coleo/executable/coleo-hold.bin

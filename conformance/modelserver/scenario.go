@@ -60,7 +60,7 @@ func obey(t Turn, failed func(string) int) Reply {
 			return Reply{Steps: act(strings.TrimSpace(rest))}
 		}
 	}
-	return says("ECHO: " + t.Prompt)
+	return textReply("ECHO: " + t.Prompt)
 }
 
 // unquoted returns the prompt without the quotes that an agent CLI may put around a
