@@ -42,9 +42,10 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 }
 
 // Follow returns the present arms, one after another, and then what happens, until ctx
-// ends. If the connection breaks, the sequence ends with EUnavailable. The caller then
-// calls Follow again.
-func (c *Client) Follow(ctx context.Context) iter.Seq2[coleo.Update, error] {
+// ends. It also returns the events after a cursor; the empty cursor means now. If the
+// connection breaks, the sequence ends with EUnavailable. The caller then calls Follow
+// again, with the cursor of the last event.
+func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[coleo.Update, error] {
 	return func(yield func(coleo.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")
 		if err != nil {
@@ -52,7 +53,7 @@ func (c *Client) Follow(ctx context.Context) iter.Seq2[coleo.Update, error] {
 			return
 		}
 		defer done()
-		if err := conn.WriteJSON(control{Type: "subscribe", Channel: channelAll}); err != nil {
+		if err := conn.WriteJSON(control{Type: "subscribe", Channel: channelAll, After: after}); err != nil {
 			yield(coleo.Update{}, c.unreachable(ctx, get, err))
 			return
 		}
@@ -85,6 +86,7 @@ type feedMessage struct {
 	Channel string          `json:"channel"`
 	Event   string          `json:"event"`
 	Data    json.RawMessage `json:"data"`
+	Cursor  string          `json:"cursor"`
 }
 
 func (m feedMessage) updates() ([]coleo.Update, error) {
@@ -112,7 +114,7 @@ func (m feedMessage) updates() ([]coleo.Update, error) {
 	case m.Channel == channelEvents:
 		event := new(coleo.Event)
 		err = json.Unmarshal(m.Data, event)
-		return []coleo.Update{{Event: event}}, err
+		return []coleo.Update{{Event: event, Cursor: m.Cursor}}, err
 	}
 	return nil, nil
 }

@@ -79,7 +79,7 @@ func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]col
 	}
 	go func() {
 		for c.Context().Err() == nil {
-			for u, err := range client.Follow(c.Context()) {
+			for u, err := range client.Follow(c.Context(), "") {
 				send(func(arms map[string]coleo.Arm, lost *error) {
 					*lost = err
 					switch {

@@ -80,7 +80,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 			OnPartition: s.Arms.OnPartition},
 	})
 	if s.Notify != "" {
-		go notify(ctx, b, s.Notify, log)
+		go newNotifier(b, db, s.Notify, log).follow(ctx)
+	} else {
+		forgetNotices(ctx, db, log)
 	}
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
