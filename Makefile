@@ -142,7 +142,7 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty/... ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 # Turns, Fleet and Streams fail when the median of several runs misses its bar.
@@ -160,21 +160,21 @@ bench: build agents
 
 # The screen alone, against other emulators: needs no agent CLI.
 bench-screen:
-	$(GO) test -run '^$$' -bench . ./pty
+	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x
 	cd bench/peers && $(GO) test -run '^$$' -bench . .
 
-# So long each of the screen's fuzz tests runs. What one finds is in
-# pty/testdata/fuzz afterwards, and belongs into the repository with its mending.
+# So long each of the screen's fuzz tests runs. What one finds is in testdata/fuzz of its
+# package afterwards, and belongs into the repository with its mending.
 FUZZTIME ?= 5m
 fuzz:
-	for target in FuzzCore FuzzVT10x FuzzRestore FuzzStrip; do \
-	  $(GO) test ./pty -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
+	for target in pty/FuzzCore pty/vt10x/FuzzVT10x pty/FuzzRestore pty/FuzzStrip; do \
+	  $(GO) test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
 
 # What xterm.js shows of the recordings, of random bytes and of the edge cases in
 # pty/testdata, and its table of widths, all made anew. Needs Node.
 screens:
 	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
-	cd pty/oracle && node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+	cd pty/oracle && node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
 	cd pty/oracle && node index.mjs remake ../testdata
 	edges=$$(mktemp) && $(GO) test ./pty -count=1 -run 'TestEdges$$' -edge-jobs $$edges && \
 	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok

@@ -21,7 +21,10 @@ const module = "coleo.dev"
 var mayImport = map[string][]string{
 	".":                       {},
 	"config":                  {"."},
-	"pty":                     {"."},
+	"pty":                     {".", "pty/width"},
+	"pty/width":               {},
+	"pty/device":              {"pty"},
+	"pty/vt10x":               {".", "pty"},
 	"sqlite":                  {},
 	"store":                   {".", "sqlite"},
 	"recovery":                {"."},
@@ -32,7 +35,7 @@ var mayImport = map[string][]string{
 	"boottime":                {},
 	"bus":                     {".", "localsocket", "boottime"},
 	"bus/bustest":             {"bus", "localsocket"},
-	"holder":                  {".", "localsocket", "pty", "boottime"},
+	"holder":                  {".", "localsocket", "pty/device", "boottime"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
@@ -48,7 +51,7 @@ var mayImport = map[string][]string{
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
 	"conformance":             {".", "pty", "holder", "registry", "conformance/"},
-	"bench":                   {".", "pty", "holder", "registry", "conformance/"},
+	"bench":                   {".", "pty", "pty/device", "holder", "registry", "conformance/"},
 	"bench/peers":             {"pty"},
 
 	"cmd/coleo-hold":       {".", "holder", "hook"},
@@ -57,7 +60,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/show":       {".", "cmd/coleo/verb"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
 	"cmd/coleo/setup":      {".", "api", "api/signin", "config", "holder", "registry", "store", "cmd/coleo/executable"},
-	"cmd/coleo/recording":  {".", "pty", "cmd/coleo/verb"},
+	"cmd/coleo/recording":  {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
 	"cmd/coleo/model": {".", "holder", "modelresolver", "conformance/", "cmd/coleo/verb", "cmd/coleo/executable",
 		"cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal", "cmd/coleo/verb",
@@ -76,9 +79,9 @@ const wholeProgram = "cmd/coleo"
 // not listed, because it is the interface to the system. Any package that speaks to the
 // kernel may import it.
 var home = map[string][]string{
-	"github.com/creack/pty":                  {"pty"},
+	"github.com/creack/pty":                  {"pty/device"},
 	"github.com/tidwall/sjson":               {"harnesses/terminal"},
-	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
+	"github.com/hinshun/vt10x":               {"pty/vt10x", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
 	"github.com/spf13/cobra":                 {"cmd/coleo", "cmd/coleo/"},
@@ -88,12 +91,12 @@ var home = map[string][]string{
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
 	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
-	"golang.org/x/sys":                       {"pty", "holder", "localsocket", "boottime", "conformance/netns"},
+	"golang.org/x/sys":                       {"pty", "pty/device", "holder", "localsocket", "boottime", "conformance/netns"},
 	"golang.org/x/term":                      {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "pty/device", "holder", "store", "bus", "bus/bustest",
 	"localsocket", "host", "brain", "api"}
 
 // source is one Go file with its imports.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"coleo.dev/pty"
+	"coleo.dev/pty/device"
 )
 
 // TestTheProgramSeesWhatPackagePTYWouldShow compares the holder's own terminal with that
@@ -16,7 +16,7 @@ func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | sort -u | wc -l; python3 -c 'import fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
 	for _, size := range [][2]int{{0, 0}, {100, 30}, {1, 5000}} {
 		ours := saidBy(t, script, size)
-		theirs, err := pty.Start(pty.Command{Path: "/bin/sh", Args: []string{"-c", script},
+		theirs, err := device.Start(device.Command{Path: "/bin/sh", Args: []string{"-c", script},
 			Env: []string{"PATH=" + os.Getenv("PATH")}, Cols: size[0], Rows: size[1]})
 		if err != nil {
 			t.Fatal(err)

@@ -8,20 +8,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"coleo.dev/pty"
+	"coleo.dev/pty/device"
 )
 
 // terminal is a pseudo-terminal of package pty, which opens one and starts the program in
 // one step.
 type terminal struct {
-	*pty.Terminal
+	*device.Terminal
 	cols, rows int
 }
 
 func openTerminal(cols, rows int) (*terminal, error) { return &terminal{cols: cols, rows: rows}, nil }
 
 func (t *terminal) start(argv, env []string, dir string, _ group) error {
-	term, err := pty.Start(pty.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols, Rows: t.rows})
+	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols, Rows: t.rows})
 	t.Terminal = term
 	return err
 }

@@ -1,6 +1,6 @@
 // Written by oracle/widths.mjs from @xterm/addon-unicode-graphemes 0.4.0 (Unicode 15). DO NOT EDIT.
 
-package pty
+package width
 
 // propertyRanges are all characters that are not narrow and alone.
 func propertyRanges() []propertyRange {

@@ -3,22 +3,22 @@ package pty
 // A row is one line of the grid. Only its first cells are in memory. The cells right of
 // them all equal rest. So erasing a row or a screen costs the same whatever its size.
 type row struct {
-	cells   []cell // at most cols
-	rest    cell   // a narrow character, or blank
-	full    []cell // on the alternate screen: the cells before it was made narrower
-	cols    int
-	wrapped bool   // continues the row above
-	known   knower // who has seen its present content; a write sets it to 0
-	text    string // its text, for knownByText
+	cells           []cell // at most cols
+	rest            cell   // a narrow character, or blank
+	beforeNarrowing []cell // on the alternate screen: the cells before it was made narrower
+	cols            int
+	wrapped         bool      // continues the row above
+	readBy          rowReader // who has seen its present content; a write sets it to 0
+	text            string    // its text, for readByText
 }
 
 // A knower is a reader that can skip a row until it is written to.
-type knower uint8
+type rowReader uint8
 
 // The knowers.
 const (
-	knownByChanged knower = 1 << iota
-	knownByText
+	readByChanged rowReader = 1 << iota
+	readByText
 )
 
 func newRow(cols int) *row {
@@ -33,18 +33,18 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// need returns the first n cells or more, for changes.
-func (r *row) need(n int) []cell {
+// cellsTo returns the first n cells or more, for changes.
+func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
-	r.reach(n)
+	r.allocate(n)
 	for i := old; i < n; i++ {
 		r.cells[i] = r.rest
 	}
 	return r.cells
 }
 
-// reach brings at least n cells into memory. The content of new ones is undefined.
-func (r *row) reach(n int) {
+// allocate brings at least n cells into memory. The content of new ones is undefined.
+func (r *row) allocate(n int) {
 	switch {
 	case n <= len(r.cells):
 	case n <= cap(r.cells):
@@ -56,29 +56,29 @@ func (r *row) reach(n int) {
 	}
 }
 
-// span returns n cells from x, all of which the caller must overwrite.
-func (r *row) span(x, n int) []cell {
+// cellsToOverwrite returns n cells from x, all of which the caller must overwrite.
+func (r *row) cellsToOverwrite(x, n int) []cell {
 	if x > len(r.cells) {
-		r.need(x)
+		r.cellsTo(x)
 	}
-	r.reach(x + n)
+	r.allocate(x + n)
 	return r.cells[x : x+n]
 }
 
 // clear sets all cells to b.
 func (r *row) clear(b cell) {
-	if len(r.cells) == 0 && r.rest == b && !r.wrapped && r.full == nil {
+	if len(r.cells) == 0 && r.rest == b && !r.wrapped && r.beforeNarrowing == nil {
 		return
 	}
-	r.cells, r.rest, r.wrapped, r.known = r.cells[:0], b, false, 0
-	if r.full != nil {
-		r.full = nil
+	r.cells, r.rest, r.wrapped, r.readBy = r.cells[:0], b, false, 0
+	if r.beforeNarrowing != nil {
+		r.beforeNarrowing = nil
 	}
 }
 
 // cut sets the cells from x on to b. The cells before x must be in memory.
 func (r *row) cut(x int, b cell) {
-	r.cells, r.rest, r.full, r.known = r.cells[:x], b, nil, 0
+	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
 
 // used returns the number of cells up to the last one written to.
@@ -101,25 +101,25 @@ func (r *row) fill(x, end int, b cell) {
 	if x >= end {
 		return
 	}
-	r.known = 0
+	r.readBy = 0
 	r.split(x, b)
 	if end < r.cols {
 		r.split(end, b)
 	}
 	switch {
 	case end == r.cols || end >= len(r.cells) && r.rest == b:
-		full := r.full
+		full := r.beforeNarrowing
 		if x > len(r.cells) && r.rest != b {
-			r.need(x)
+			r.cellsTo(x)
 		}
 		r.cut(min(x, len(r.cells)), b)
 		if end < r.cols {
-			r.full = full
+			r.beforeNarrowing = full
 		}
 	case b == cell{}:
-		clear(r.span(x, end-x))
+		clear(r.cellsToOverwrite(x, end-x))
 	default:
-		cells := r.span(x, end-x)
+		cells := r.cellsToOverwrite(x, end-x)
 		for i := range cells {
 			cells[i] = b
 		}
@@ -157,20 +157,20 @@ func (r *row) insert(x, n int, b cell) {
 	if n <= 0 {
 		return
 	}
-	r.known = 0
+	r.readBy = 0
 	r.split(x, b)
 	old := len(r.cells)
 	if x >= old && r.rest == b {
 		return
 	}
 	if x < old {
-		r.reach(min(old+n, r.cols))
+		r.allocate(min(old+n, r.cols))
 		copy(r.cells[x+n:], r.cells[x:old])
 		if last := len(r.cells) - 1; last == r.cols-1 && r.cells[last].ch&wide != 0 {
 			r.cells[last] = b
 		}
 	}
-	gap := r.span(x, n)
+	gap := r.cellsToOverwrite(x, n)
 	for i := range gap {
 		gap[i] = b
 	}
@@ -182,11 +182,11 @@ func (r *row) remove(x, n int, b cell) {
 	if n <= 0 {
 		return
 	}
-	r.known = 0
+	r.readBy = 0
 	r.split(x, b)
 	r.split(x+n, b)
 	if r.rest != b {
-		r.need(r.cols)
+		r.cellsTo(r.cols)
 		r.rest = b
 	}
 	switch old := len(r.cells); {
@@ -201,9 +201,9 @@ func (r *row) remove(x, n int, b cell) {
 	}
 }
 
-// whole brings all cells into memory and returns them.
-func (r *row) whole() []cell {
-	return r.need(r.cols)
+// allCells brings all cells into memory and returns them.
+func (r *row) allCells() []cell {
+	return r.cellsTo(r.cols)
 }
 
 // looksLike reports whether r and other show the same text. It only checks rows without

@@ -5,13 +5,13 @@ package pty
 // alternate screen is cut. If it grows before the program has erased it, the part that
 // was cut off comes back.
 func (c *Core) Resize(cols, rows int) {
-	cols, rows = clampSize(cols, rows)
+	cols, rows = ClampSize(cols, rows)
 	if cols == c.cols && rows == c.rows {
 		return
 	}
 	for _, b := range []*buffer{&c.main, &c.alt} {
 		for _, r := range b.rows {
-			r.whole()
+			r.allCells()
 		}
 	}
 	if c.buf == &c.main {
@@ -19,7 +19,7 @@ func (c *Core) Resize(cols, rows int) {
 	}
 	if cols != c.cols {
 		c.reflow(cols)
-		c.alt.crop(cols)
+		c.alt.setColumns(cols)
 	}
 	c.cols, c.rows = cols, rows
 	c.fitRows(&c.main)
@@ -27,7 +27,7 @@ func (c *Core) Resize(cols, rows int) {
 		c.fitRows(&c.alt)
 	}
 	c.growTabs()
-	c.seen.rows = nil
+	c.last.rows = nil
 }
 
 // fitRows gives b as many rows as the screen has, and keeps the cursor on it.
@@ -36,7 +36,7 @@ func (c *Core) fitRows(b *buffer) {
 		b.rows = b.rows[:len(b.rows)-1]
 	}
 	for len(b.rows) > c.rows && b.y > 0 {
-		c.hideTop(b)
+		c.removeTopRow(b)
 	}
 	if extra := len(b.rows) - c.rows; extra > 0 {
 		hidden := append([]*row(nil), b.rows[c.rows:]...)
@@ -48,7 +48,7 @@ func (c *Core) fitRows(b *buffer) {
 		b.below = b.below[1:]
 	}
 	for shown := true; shown && len(b.rows) < c.rows; {
-		shown = c.showTop(b)
+		shown = c.restoreTopRow(b)
 	}
 	for len(b.rows) < c.rows {
 		b.rows = append(b.rows, newRow(c.cols))
@@ -57,7 +57,7 @@ func (c *Core) fitRows(b *buffer) {
 	b.x, b.y = min(b.x, c.cols), min(max(b.y, 0), c.rows-1)
 	b.saved.x, b.saved.y = min(b.saved.x, c.cols-1), min(b.saved.y, c.rows-1)
 	b.top, b.bottom = 0, c.rows-1
-	b.touch(0, c.rows)
+	b.markChanged(0, c.rows)
 }
 
 // bounded limits the rows that a smaller screen hides to the most a screen can show.
@@ -65,10 +65,10 @@ func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
 
-// hideTop removes the top row.
-func (c *Core) hideTop(b *buffer) {
+// removeTopRow removes the top row.
+func (c *Core) removeTopRow(b *buffer) {
 	if b == &c.main {
-		c.keep(b.rows[:1])
+		c.appendHistory(b.rows[:1])
 	} else {
 		b.above = append(b.above, b.rows[0])
 		b.above = b.above[max(len(b.above)-maxSize, 0):]
@@ -78,10 +78,10 @@ func (c *Core) hideTop(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// showTop brings a row back above the top one. On the normal screen it does so only while
-// nothing is below the cursor, as in xterm. Programs that draw there expect new rows at
-// the bottom.
-func (c *Core) showTop(b *buffer) bool {
+// restoreTopRow brings a row back above the top one. On the normal screen it does so only
+// while nothing is below the cursor, as in xterm. Programs that draw there expect new
+// rows at the bottom.
+func (c *Core) restoreTopRow(b *buffer) bool {
 	var top *row
 	if b != &c.main {
 		if len(b.above) == 0 {
@@ -116,7 +116,7 @@ func (c *Core) rowOf(text string) (*row, bool) {
 		return nil, false
 	}
 	r := line.buf.rows[0]
-	cells := r.whole()
+	cells := r.allCells()
 	for i := range cells {
 		if ch := cells[i].ch; ch&cluster != 0 {
 			cells[i].ch = ch&wide | cluster | c.clusterID(line.clusters.at(ch&charMask))
@@ -127,15 +127,15 @@ func (c *Core) rowOf(text string) (*row, bool) {
 
 // resized returns r with cols cells: cut, or extended with the cells that were cut off.
 func (r *row) resized(cols int) *row {
-	all := r.whole()
-	if r.full != nil {
-		r.merge()
-		all = r.full
+	all := r.allCells()
+	if r.beforeNarrowing != nil {
+		r.mergeHiddenCells()
+		all = r.beforeNarrowing
 	}
 	out := &row{cols: cols, cells: make([]cell, cols), wrapped: r.wrapped}
 	copy(out.cells, all)
 	if len(all) > cols {
-		out.full = all
+		out.beforeNarrowing = all
 		if last := &out.cells[cols-1]; last.ch&wide != 0 {
 			*last = cell{}
 		}
@@ -143,22 +143,22 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// merge writes the visible cells over those from before r was cut.
-func (r *row) merge() {
+// mergeHiddenCells writes the visible cells over those from before r was cut.
+func (r *row) mergeHiddenCells() {
 	shown := len(r.cells)
-	edge := r.full[shown-1]
-	copy(r.full, r.cells)
-	if last := &r.full[shown-1]; shown < len(r.full) && r.full[shown].ch&filler != 0 {
+	edge := r.beforeNarrowing[shown-1]
+	copy(r.beforeNarrowing, r.cells)
+	if last := &r.beforeNarrowing[shown-1]; shown < len(r.beforeNarrowing) && r.beforeNarrowing[shown].ch&filler != 0 {
 		if last.ch == 0 { // cut through a wide character, and untouched since
 			*last = edge
 		} else {
-			r.full[shown] = cell{}
+			r.beforeNarrowing[shown] = cell{}
 		}
 	}
 }
 
-// crop gives the alternate screen's rows cols cells.
-func (b *buffer) crop(cols int) {
+// setColumns gives the alternate screen's rows cols cells.
+func (b *buffer) setColumns(cols int) {
 	for y := range b.rows {
 		b.rows[y] = b.rows[y].resized(cols)
 	}
@@ -166,7 +166,7 @@ func (b *buffer) crop(cols int) {
 }
 
 // A span is a line that a program wrote, in one row or in several that wrap.
-type span struct {
+type textLine struct {
 	cells  []cell
 	cursor int // place of the cursor in it; -1 if it is not there
 }
@@ -174,7 +174,7 @@ type span struct {
 // reflow wraps the lines of the normal screen for a width of cols.
 func (c *Core) reflow(cols int) {
 	b := &c.main
-	spans := c.spans(b)
+	spans := c.textLines(b)
 	b.rows = b.rows[:0:0]
 	for _, s := range spans {
 		first := true
@@ -182,7 +182,7 @@ func (c *Core) reflow(cols int) {
 			n := cut(s.cells[at:], cols)
 			r := newRow(cols)
 			r.wrapped = !first
-			copy(r.whole(), s.cells[at:at+n])
+			copy(r.allCells(), s.cells[at:at+n])
 			last := at+n >= len(s.cells)
 			if s.cursor >= at && (s.cursor < at+n || last) {
 				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
@@ -200,13 +200,13 @@ func (c *Core) reflow(cols int) {
 	}
 }
 
-// spans joins the rows of b into lines.
-func (c *Core) spans(b *buffer) []span {
-	var out []span
+// textLines joins the rows of b into lines.
+func (c *Core) textLines(b *buffer) []textLine {
+	var out []textLine
 	for y := range b.rows {
 		r := b.rows[y]
 		if y == 0 || !r.wrapped {
-			out = append(out, span{cursor: -1})
+			out = append(out, textLine{cursor: -1})
 		}
 		s := &out[len(out)-1]
 		if y == b.y {

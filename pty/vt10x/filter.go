@@ -1,4 +1,4 @@
-package pty
+package vt10x
 
 import (
 	"strconv"

@@ -31,12 +31,12 @@ func newBuffer(cols, rows int) buffer {
 		b.rows[y] = &all[y]
 		b.rows[y].cols = cols
 	}
-	b.start()
+	b.reset()
 	return b
 }
 
-// start resets b to its first state, except for its rows, which are blanked.
-func (b *buffer) start() {
+// reset resets b to its first state, except for its rows, which are blanked.
+func (b *buffer) reset() {
 	for _, r := range b.rows {
 		r.clear(cell{})
 	}
@@ -44,8 +44,8 @@ func (b *buffer) start() {
 		turn: b.turn}
 }
 
-// touch marks the rows [y, end) for the next Changed.
-func (b *buffer) touch(y, end int) {
+// markChanged marks the rows [y, end) for the next Changed.
+func (b *buffer) markChanged(y, end int) {
 	if b.moved[0] == b.moved[1] {
 		b.moved = [2]int{y, end}
 	}
@@ -61,7 +61,7 @@ func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 		r.clear(blank)
 		b.rows[bottom-n+1+i] = r
 	}
-	b.touch(top, bottom+1)
+	b.markChanged(top, bottom+1)
 }
 
 // shiftDown moves the rows of top..bottom down by n and blanks the rows above them.
@@ -73,7 +73,7 @@ func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 		r.clear(blank)
 		b.rows[top+i] = r
 	}
-	b.touch(top, bottom+1)
+	b.markChanged(top, bottom+1)
 }
 
 // scrollUp moves the scroll region up by n. Rows that leave the top of the normal screen
@@ -82,7 +82,7 @@ func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
 	if c.keepsHistory() {
-		c.keep(b.rows[:n])
+		c.appendHistory(b.rows[:n])
 	}
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
@@ -92,8 +92,8 @@ func (c *Core) keepsHistory() bool {
 	return c.buf.top == 0 && c.buf == &c.main
 }
 
-// keep appends rows to the history.
-func (c *Core) keep(rows []*row) {
+// appendHistory appends rows to the history.
+func (c *Core) appendHistory(rows []*row) {
 	for i := 0; i < len(rows); {
 		first, times := rows[i], 1
 		for i+times < len(rows) && rows[i+times].looksLike(first) {
@@ -122,7 +122,7 @@ func (c *Core) index() {
 // reverseIndex moves the cursor up a row, and scrolls at the top of the region.
 func (c *Core) reverseIndex() {
 	b := c.buf
-	c.settle()
+	c.endPendingWrap()
 	switch {
 	case b.y == b.top:
 		b.shiftDown(b.top, b.bottom, 1, blankIn(c.pen))
@@ -140,11 +140,11 @@ func (c *Core) lineFeed() {
 	if moved {
 		c.buf.rows[c.buf.y].wrapped = false
 	}
-	c.settle()
+	c.endPendingWrap()
 }
 
-// settle ends a pending wrap: it puts the cursor into the last column.
-func (c *Core) settle() {
+// endPendingWrap ends a pending wrap: it puts the cursor into the last column.
+func (c *Core) endPendingWrap() {
 	c.buf.x = min(c.buf.x, c.cols-1)
 }
 
@@ -155,11 +155,11 @@ func (c *Core) moveTo(x, y int) {
 		c.buf.y = min(max(y+c.buf.top, c.buf.top), c.buf.bottom)
 		return
 	}
-	c.place(x, y)
+	c.putCursor(x, y)
 }
 
-// place puts the cursor at x, y of the screen.
-func (c *Core) place(x, y int) {
+// putCursor puts the cursor at x, y of the screen.
+func (c *Core) putCursor(x, y int) {
 	c.buf.x = min(max(x, 0), c.cols-1)
 	c.buf.y = min(max(y, 0), c.rows-1)
 }
@@ -170,7 +170,7 @@ func (c *Core) moveUp(n int) {
 	if c.buf.y >= c.buf.top {
 		limit = c.buf.top
 	}
-	c.place(c.buf.x, max(c.buf.y-n, limit))
+	c.putCursor(c.buf.x, max(c.buf.y-n, limit))
 }
 
 func (c *Core) moveDown(n int) {
@@ -178,7 +178,7 @@ func (c *Core) moveDown(n int) {
 	if c.buf.y <= c.buf.bottom {
 		limit = c.buf.bottom
 	}
-	c.place(c.buf.x, min(c.buf.y+n, limit))
+	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
 }
 
 // backspace moves left. With reverse wrap it also moves onto the row that this one
@@ -186,7 +186,7 @@ func (c *Core) moveDown(n int) {
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {
-		c.settle()
+		c.endPendingWrap()
 		b.x = max(b.x-1, 0)
 		return
 	}
@@ -215,7 +215,7 @@ func (c *Core) restoreCursor() {
 	c.pen = s.pen
 	c.charsets[c.gl] = s.charset
 	c.modes.set(modeOrigin, s.origin)
-	c.place(s.x, s.y)
+	c.putCursor(s.x, s.y)
 	if s.origin {
 		c.buf.y = min(max(c.buf.y, c.buf.top), c.buf.bottom)
 	}
@@ -227,7 +227,7 @@ func (c *Core) showAlt() {
 		return
 	}
 	if len(c.alt.rows) == c.rows && c.alt.rows[0].cols == c.cols {
-		c.alt.start()
+		c.alt.reset()
 	} else {
 		c.alt = newBuffer(c.cols, c.rows)
 	}
@@ -247,8 +247,8 @@ func (c *Core) showMain() {
 		return
 	}
 	c.main.x, c.main.y = c.alt.x, c.alt.y
-	c.alt.start()
+	c.alt.reset()
 	c.buf = &c.main
 	c.modes &^= modeAltScreen
-	c.main.touch(0, c.rows)
+	c.main.markChanged(0, c.rows)
 }

@@ -22,15 +22,15 @@ var (
 
 // stillModeNames maps the mode names of @xterm/headless to those of this package.
 var stillModeNames = map[string]Mode{
-	"applicationCursorKeysMode": ModeAppCursor,
-	"applicationKeypadMode":     ModeAppKeypad,
+	"applicationCursorKeysMode": "application_cursor",
+	"applicationKeypadMode":     "application_keypad",
 	"bracketedPasteMode":        ModeBracketedPaste,
-	"insertMode":                ModeInsert,
-	"originMode":                ModeOrigin,
-	"reverseWraparoundMode":     ModeReverseWrap,
-	"sendFocusMode":             ModeFocus,
-	"synchronizedOutputMode":    ModeSynchronized,
-	"wraparoundMode":            ModeWrap,
+	"insertMode":                "insert",
+	"originMode":                "origin",
+	"reverseWraparoundMode":     "reverse_wrap",
+	"sendFocusMode":             "focus",
+	"synchronizedOutputMode":    "synchronized",
+	"wraparoundMode":            "wrap",
 }
 
 // ReadStill reads text that already is a screen: lines without control characters, with
@@ -88,33 +88,4 @@ func readStillFooter(s *coleo.Screen, p []byte, at []int) {
 	s.Title, s.Alt = field(1), field(2) == "alternate"
 	s.Cursor[0], _ = strconv.Atoi(field(3))
 	s.Cursor[1], _ = strconv.Atoi(field(4))
-}
-
-// Cells returns how many cells a line of text takes on a screen.
-func Cells(line string) int {
-	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return len(line)
-	}
-	c := New(utf8.RuneCountInString(line)*2+1, 1)
-	_, _ = c.Write([]byte(line))
-	x, _ := c.Cursor()
-	return x
-}
-
-// Cut returns the text in the first cells of a line, without trailing blanks. It leaves
-// out a wide character that would be cut in half.
-func Cut(line string, cells int) string {
-	c := New(utf8.RuneCountInString(line)*2+1, 1)
-	_, _ = c.Write([]byte(line))
-	var out strings.Builder
-	for x := range cells {
-		switch cell := c.Cell(x, 0); {
-		case cell.Width == 0 || cell.Width > cells-x:
-		case cell.Text == "":
-			out.WriteByte(' ')
-		default:
-			out.WriteString(cell.Text)
-		}
-	}
-	return strings.TrimRight(out.String(), " ")
 }

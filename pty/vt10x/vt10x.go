@@ -1,39 +1,42 @@
-package pty
+// Package vt10x is a second emulator, with which package pty's own one is compared.
+package vt10x
 
 import (
 	"strings"
 
-	"github.com/hinshun/vt10x"
+	hinshun "github.com/hinshun/vt10x"
 
 	"coleo.dev"
+	"coleo.dev/pty"
 )
 
-// VT10x is a second opinion on the grid: that of hinshun/vt10x for the same output. A
+// Screen is a second opinion on the grid: that of hinshun/vt10x for the same output. A
 // filter removes from the output what vt10x misreads. Everything beside the grid (title,
 // modes, replies, notices, history) is a Core's.
 //
 // It exists for comparisons. It knows no wide and no combining characters, and loses text
 // when it is resized. It implements Screen.
-type VT10x struct {
-	*Core
-	term   vt10x.Terminal
+type Screen struct {
+	*pty.Core
+	term   hinshun.Terminal
 	filter filter
 	rows   []string // as the last Changed saw them
 	x, y   int
 }
 
-var _ Screen = (*VT10x)(nil)
+var _ pty.Screen = (*Screen)(nil)
 
-// NewVT10x returns an empty screen of the given size in cells, clamped as in New.
-func NewVT10x(cols, rows int) *VT10x {
-	cols, rows = clampSize(cols, rows)
-	v := &VT10x{Core: New(cols, rows), term: vt10x.New(vt10x.WithSize(cols, rows))}
+// New returns an empty screen of the given size in cells, clamped as in New.
+func New(cols, rows int) *Screen {
+	v := &Screen{Core: pty.New(cols, rows)}
+	cols, rows = v.Size()
+	v.term = hinshun.New(hinshun.WithSize(cols, rows))
 	v.filter.cells = cols * rows
 	return v
 }
 
 // Write takes a program's output. It takes all of it and returns no error.
-func (v *VT10x) Write(p []byte) (int, error) {
+func (v *Screen) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[v.Feed(rest):]
 	}
@@ -41,14 +44,14 @@ func (v *VT10x) Write(p []byte) (int, error) {
 }
 
 // Feed is Write up to the end of a frame. It returns the number of bytes taken.
-func (v *VT10x) Feed(p []byte) int {
+func (v *Screen) Feed(p []byte) int {
 	n := v.Core.Feed(p)
 	_, _ = v.term.Write(v.filter.pass(p[:n]))
 	return n
 }
 
 // Resize changes the size in cells.
-func (v *VT10x) Resize(cols, rows int) {
+func (v *Screen) Resize(cols, rows int) {
 	v.Core.Resize(cols, rows)
 	cols, rows = v.Size()
 	v.filter.cells = cols * rows
@@ -56,7 +59,7 @@ func (v *VT10x) Resize(cols, rows int) {
 }
 
 // Row returns the text of row y without trailing blanks, "" if there is no such row.
-func (v *VT10x) Row(y int) string {
+func (v *Screen) Row(y int) string {
 	cols, rows := v.term.Size()
 	if y < 0 || y >= rows {
 		return ""
@@ -73,13 +76,13 @@ func (v *VT10x) Row(y int) string {
 }
 
 // Cursor returns the position of the next character.
-func (v *VT10x) Cursor() (x, y int) {
+func (v *Screen) Cursor() (x, y int) {
 	c := v.term.Cursor()
 	return c.X, c.Y
 }
 
 // View returns a copy of the whole screen.
-func (v *VT10x) View() coleo.Screen {
+func (v *Screen) View() coleo.Screen {
 	s := v.Core.View()
 	for y := range s.Lines {
 		s.Lines[y] = v.Row(y)
@@ -89,7 +92,7 @@ func (v *VT10x) View() coleo.Screen {
 }
 
 // Changed returns the differences since the last call.
-func (v *VT10x) Changed() Change {
+func (v *Screen) Changed() pty.Change {
 	change := v.Core.Changed()
 	change.Rows = nil
 	_, rows := v.term.Size()

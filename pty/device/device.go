@@ -1,4 +1,6 @@
-package pty
+// Package device runs one program on one pseudo-terminal, and carries its bytes. It does
+// not interpret them, and does not outlive its process.
+package device
 
 import (
 	"errors"
@@ -12,24 +14,8 @@ import (
 
 	creack "github.com/creack/pty"
 	"golang.org/x/sys/unix"
-)
 
-// Terminal sizes in cells. Agent CLIs were recorded at the default size. Both the
-// emulator and the kernel's 16-bit fields accept sizes within the bounds.
-const (
-	DefaultCols = 120
-	DefaultRows = 40
-
-	minCols = 2 // a wide character needs two cells
-	minRows = 1
-	maxSize = 1000
-)
-
-// Size of one cell in pixels, reported to programs that ask (TIOCGWINSZ, CSI 14 t, CSI 16
-// t). Nothing is drawn in pixels here.
-const (
-	cellWidth  = 10
-	cellHeight = 20
+	"coleo.dev/pty"
 )
 
 const defaultTerm = "TERM=xterm-256color"
@@ -65,7 +51,7 @@ func Start(c Command) (*Terminal, error) {
 		Env:  withTerm(c.Env),
 		Dir:  c.Dir,
 	}
-	cols, rows := orDefault(c.Cols, DefaultCols), orDefault(c.Rows, DefaultRows)
+	cols, rows := orDefault(c.Cols, pty.DefaultCols), orDefault(c.Rows, pty.DefaultRows)
 	blocking, err := creack.StartWithSize(cmd, winsize(cols, rows))
 	if err != nil {
 		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
@@ -114,15 +100,11 @@ func withTerm(env []string) []string {
 	return append(out, defaultTerm)
 }
 
-func clampSize(cols, rows int) (int, int) {
-	return min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
-}
-
 func winsize(cols, rows int) *creack.Winsize {
-	cols, rows = clampSize(cols, rows)
+	cols, rows = pty.ClampSize(cols, rows)
 	return &creack.Winsize{
 		Cols: uint16(cols), Rows: uint16(rows),
-		X: uint16(cols * cellWidth), Y: uint16(rows * cellHeight),
+		X: uint16(cols * pty.CellWidth), Y: uint16(rows * pty.CellHeight),
 	}
 }
 

@@ -103,8 +103,8 @@ func (r *row) each(f func(*cell)) {
 	for x := range r.cells {
 		f(&r.cells[x])
 	}
-	for x := range r.full {
-		f(&r.full[x])
+	for x := range r.beforeNarrowing {
+		f(&r.beforeNarrowing[x])
 	}
 	f(&r.rest)
 }

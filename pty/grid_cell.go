@@ -2,6 +2,7 @@ package pty
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -132,4 +133,33 @@ func (c *Core) hash(r *row) uint64 {
 func mix(h, v uint64) uint64 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15
 	return h ^ h>>29
+}
+
+// Cells returns how many cells a line of text takes on a screen.
+func Cells(line string) int {
+	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return len(line)
+	}
+	c := New(utf8.RuneCountInString(line)*2+1, 1)
+	_, _ = c.Write([]byte(line))
+	x, _ := c.Cursor()
+	return x
+}
+
+// Cut returns the text in the first cells of a line, without trailing blanks. It leaves
+// out a wide character that would be cut in half.
+func Cut(line string, cells int) string {
+	c := New(utf8.RuneCountInString(line)*2+1, 1)
+	_, _ = c.Write([]byte(line))
+	var out strings.Builder
+	for x := range cells {
+		switch cell := c.Cell(x, 0); {
+		case cell.Width == 0 || cell.Width > cells-x:
+		case cell.Text == "":
+			out.WriteByte(' ')
+		default:
+			out.WriteString(cell.Text)
+		}
+	}
+	return strings.TrimRight(out.String(), " ")
 }

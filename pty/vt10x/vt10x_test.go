@@ -1,11 +1,50 @@
-package pty
+package vt10x
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"coleo.dev/pty"
 )
+
+// recordings returns the recordings with which package pty is tested, by their paths.
+func recordings(t testing.TB) map[string]*pty.Cast {
+	t.Helper()
+	paths, _ := filepath.Glob("../testdata/casts/*.cast*")
+	if len(paths) == 0 {
+		t.Fatal("no recordings in ../testdata/casts")
+	}
+	out := map[string]*pty.Cast{}
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in io.Reader = file
+		if strings.HasSuffix(path, ".gz") {
+			if in, err = gzip.NewReader(file); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+		}
+		if out[path], err = pty.ReadCast(in); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		_ = file.Close()
+	}
+	return out
+}
+
+// text returns the screen's rows without blank ones at the end.
+func text(s pty.Screen) string {
+	return strings.TrimRight(strings.Join(s.View().Lines, "\n"), "\n")
+}
 
 // TestTheSecondEmulatorAgrees compares the grids of both emulators at the end of each
 // recording without wide characters.
@@ -13,11 +52,10 @@ func TestTheSecondEmulatorAgrees(t *testing.T) {
 	t.Parallel()
 	const least = 0.9 // share of the recordings; terminal programs use features that vt10x lacks
 	agree, all := 0, 0
-	for _, path := range recordings(t) {
-		cast := readCast(t, path)
-		a, b := New(cast.Cols, cast.Rows), NewVT10x(cast.Cols, cast.Rows)
+	for path, cast := range recordings(t) {
+		a, b := pty.New(cast.Cols, cast.Rows), New(cast.Cols, cast.Rows)
 		for _, e := range cast.Events {
-			if e.Kind == CastOutput {
+			if e.Kind == pty.CastOutput {
 				_, _ = a.Write([]byte(e.Data))
 				_, _ = b.Write([]byte(e.Data))
 			}
@@ -56,10 +94,32 @@ func TestTheFilterDoesNotDependOnHowWritesAreCut(t *testing.T) {
 	}
 }
 
+// TestTheSecondEmulatorAnswersQueriesAsCoreDoes sends queries of agent CLIs between other
+// output, in writes of several sizes.
+func TestTheSecondEmulatorAnswersQueriesAsCoreDoes(t *testing.T) {
+	t.Parallel()
+	const asked = "\x1b[c\x1b[?2026h\x1b[1;31m漢\x1b[m\x1b]0;t✳\x07\x1b[?2026l\x1b[H\x1b[6n\x1b[18t\x1b]11;?\x1b\\"
+	core := pty.New(120, 40)
+	_, _ = core.Write([]byte(asked))
+	want := string(core.Replies())
+	for _, chunk := range []int{1, 7, 4096} {
+		v := New(120, 40)
+		for p := range slices.Chunk([]byte(asked), chunk) {
+			_, _ = v.Write(p)
+		}
+		if got := string(v.Replies()); got != want || want == "" {
+			t.Errorf("%d bytes at a time: answered\n%q, want\n%q", chunk, got, want)
+		}
+		if again := v.Replies(); again != nil {
+			t.Errorf("%d bytes at a time: answered again: %q", chunk, again)
+		}
+	}
+}
+
 func FuzzVT10x(f *testing.F) {
 	f.Add([]byte("\x1b[5;50r\x1b[T\x1b[999999999I\x1b[?1049h"))
 	f.Fuzz(func(_ *testing.T, p []byte) {
-		v := NewVT10x(80, 24)
+		v := New(80, 24)
 		_, _ = v.Write(p)
 		v.View()
 		v.Changed()
@@ -75,7 +135,7 @@ func TestTheSecondEmulatorAgreesOnRandomOutput(t *testing.T) {
 	const rounds = 3000
 	for range rounds {
 		cols, rows := 4+rnd.IntN(40), 2+rnd.IntN(12)
-		a, b := New(cols, rows), NewVT10x(cols, rows)
+		a, b := pty.New(cols, rows), New(cols, rows)
 		var all []byte
 		for range 1 + rnd.IntN(60) {
 			all = append(all, commonPiece(rnd)...)

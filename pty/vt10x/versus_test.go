@@ -1,13 +1,17 @@
-package pty
+package vt10x
 
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/hinshun/vt10x"
+	hinshun "github.com/hinshun/vt10x"
+
+	"coleo.dev/pty"
 )
 
 // BenchmarkVersus compares Core with vt10x, with and without the filter, on the same
@@ -54,11 +58,33 @@ func pieces(s string) [][]byte {
 	return out
 }
 
+// agentTraffic returns the output of all recordings, one after the other.
+func agentTraffic(b *testing.B) [][]byte {
+	b.Helper()
+	all := recordings(b)
+	var out [][]byte
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		for _, e := range all[path].Events {
+			if e.Kind == pty.CastOutput {
+				out = append(out, []byte(e.Data))
+			}
+		}
+	}
+	return out
+}
+
+func size(writes [][]byte) (n int) {
+	for _, w := range writes {
+		n += len(w)
+	}
+	return n
+}
+
 func versus(b *testing.B, writes [][]byte) {
-	core := New(DefaultCols, DefaultRows)
-	plain := vt10x.New(vt10x.WithSize(DefaultCols, DefaultRows))
-	behind := vt10x.New(vt10x.WithSize(DefaultCols, DefaultRows))
-	f := filter{cells: DefaultCols * DefaultRows}
+	core := pty.New(pty.DefaultCols, pty.DefaultRows)
+	plain := hinshun.New(hinshun.WithSize(pty.DefaultCols, pty.DefaultRows))
+	behind := hinshun.New(hinshun.WithSize(pty.DefaultCols, pty.DefaultRows))
+	f := filter{cells: pty.DefaultCols * pty.DefaultRows}
 	emulators := []struct {
 		name  string
 		write func([]byte)
@@ -85,48 +111,6 @@ func versus(b *testing.B, writes [][]byte) {
 		b.ReportMetric(float64(e.took.Nanoseconds())/float64(b.N)/float64(size(writes)), e.name+"-ns/byte")
 		if e.name != "core" {
 			b.ReportMetric(float64(e.took)/float64(emulators[0].took), e.name+"/core-ratio")
-		}
-	}
-}
-
-// BenchmarkSnapshot measures the cost of keeping and restoring a screen, with and without
-// a full history.
-func BenchmarkSnapshot(b *testing.B) {
-	full := New(DefaultCols, DefaultRows)
-	for full.history.lines < historyLines { // what agent CLIs print, not one line repeated
-		for _, w := range agentTraffic(b) {
-			_, _ = full.Write(bytes.ReplaceAll(Strip(w), []byte("\n"), []byte("\r\n")))
-		}
-	}
-	drawn := New(DefaultCols, DefaultRows)
-	for _, w := range agentTraffic(b)[:200] {
-		_, _ = drawn.Write(w)
-	}
-	for name, c := range map[string]*Core{"drawn": drawn, "10k-lines": full} {
-		data := c.Snapshot()
-		b.Run(name+"/keep", func(b *testing.B) {
-			for b.Loop() {
-				_ = c.Snapshot()
-			}
-			b.ReportMetric(float64(len(data)), "bytes")
-		})
-		b.Run(name+"/restore", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Restore(data); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkStrip(b *testing.B) {
-	writes := agentTraffic(b)
-	b.SetBytes(int64(size(writes)))
-	var s Stripper
-	for b.Loop() {
-		for _, w := range writes {
-			_ = s.Strip(w)
 		}
 	}
 }

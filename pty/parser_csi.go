@@ -1,8 +1,10 @@
 package pty
 
+import "coleo.dev/pty/width"
+
 // control executes a C0 control.
 func (c *Core) control(b byte) {
-	c.before = joinState{}
+	c.joining = width.State{}
 	switch b {
 	case 0x07:
 		c.notice(NoticeBell, "")
@@ -23,7 +25,7 @@ func (c *Core) control(b byte) {
 
 // escape executes ESC, intermediate bytes and b.
 func (c *Core) escape(b byte) {
-	c.before = joinState{}
+	c.joining = width.State{}
 	switch c.inters {
 	case 0:
 		c.plainEscape(b)
@@ -39,7 +41,7 @@ func (c *Core) plainEscape(b byte) {
 	case '8':
 		c.restoreCursor()
 	case 'D':
-		c.settle()
+		c.endPendingWrap()
 		c.index()
 	case 'E':
 		c.buf.x = 0
@@ -127,11 +129,11 @@ func (c *Core) plainCSI(b byte) {
 	case 'B':
 		c.moveDown(n)
 	case 'C', 'a':
-		c.settle()
-		c.place(c.buf.x+n, c.buf.y)
+		c.endPendingWrap()
+		c.putCursor(c.buf.x+n, c.buf.y)
 	case 'D':
-		c.settle()
-		c.place(c.buf.x-n, c.buf.y)
+		c.endPendingWrap()
+		c.putCursor(c.buf.x-n, c.buf.y)
 	case 'E':
 		c.moveDown(n)
 		c.buf.x = 0
@@ -139,7 +141,7 @@ func (c *Core) plainCSI(b byte) {
 		c.moveUp(n)
 		c.buf.x = 0
 	case 'G', '`':
-		c.place(n-1, c.buf.y)
+		c.putCursor(n-1, c.buf.y)
 	case 'd':
 		c.moveTo(c.buf.x, n-1)
 	case 'e':
@@ -186,16 +188,16 @@ func (c *Core) edit(b byte, n int) {
 	}
 	switch b {
 	case '@':
-		c.settle()
+		c.endPendingWrap()
 		buf.rows[buf.y].insert(buf.x, n, blank)
 	case 'P':
-		c.settle()
+		c.endPendingWrap()
 		buf.rows[buf.y].remove(buf.x, n, blank)
 	case 'X':
-		c.settle()
+		c.endPendingWrap()
 		buf.rows[buf.y].fill(buf.x, buf.x+n, blank)
 	case 'L', 'M':
-		c.settle()
+		c.endPendingWrap()
 		if buf.y < buf.top || buf.y > buf.bottom {
 			return
 		}
@@ -275,7 +277,7 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 	for _, r := range b.rows[b.top : b.bottom+1] {
 		if x < len(r.cells) || r.rest != blank {
-			if !c.afford(c.cols - x) {
+			if !c.spendAllowance(c.cols - x) {
 				return
 			}
 			shift(r, x, n, blank)
@@ -317,8 +319,8 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 		case !selective:
 			r.clear(blank)
 		case len(r.cells) == 0 && r.rest == blank: // already blank
-			r.full = nil
-		case !c.afford(len(r.cells) * eraseCells):
+			r.beforeNarrowing = nil
+		case !c.spendAllowance(len(r.cells) * protectionCost):
 			return
 		default:
 			r.fillUnprotected(0, c.cols, blank)
@@ -364,5 +366,5 @@ func (c *Core) verticalMove(n int) {
 	if c.modes&modeOrigin != 0 {
 		y = min(y, c.buf.bottom)
 	}
-	c.place(c.buf.x, y)
+	c.putCursor(c.buf.x, y)
 }
