@@ -142,7 +142,7 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty/... ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty/... ./holder/... ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 # Turns, Fleet and Streams fail when the median of several runs misses its bar.
@@ -199,7 +199,8 @@ soak: build
 	  -fault-time $(FAULT_TIME) -fault-arms $(FAULT_ARMS) -fault-seed $(FAULT_SEED) -kills $(COLEO_KILLS) -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
-	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
+	  -test.run '$(or $(RUN),Killed|Escapes|Outlives)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS)
+	$(GO) test -v -timeout 4h -count=1 -run '$(or $(RUN),SamePid)' ./holder/process -reuses $(REUSES)
 	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
 
 clean:
