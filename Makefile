@@ -142,7 +142,7 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty/... ./holder/... ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 # Turns, Fleet and Streams fail when the median of several runs misses its bar.
@@ -160,21 +160,21 @@ bench: build agents
 
 # The screen alone, against other emulators: needs no agent CLI.
 bench-screen:
-	$(GO) test -run '^$$' -bench . ./pty
+	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x
 	cd bench/peers && $(GO) test -run '^$$' -bench . .
 
-# So long each of the screen's fuzz tests runs. What one finds is in
-# pty/testdata/fuzz afterwards, and belongs into the repository with its mending.
+# So long each of the screen's fuzz tests runs. What one finds is in testdata/fuzz of its
+# package afterwards, and belongs into the repository with its mending.
 FUZZTIME ?= 5m
 fuzz:
-	for target in FuzzCore FuzzVT10x FuzzRestore FuzzStrip; do \
-	  $(GO) test ./pty -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
+	for target in pty/FuzzCore pty/vt10x/FuzzVT10x pty/FuzzRestore pty/FuzzStrip; do \
+	  $(GO) test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
 
 # What xterm.js shows of the recordings, of random bytes and of the edge cases in
 # pty/testdata, and its table of widths, all made anew. Needs Node.
 screens:
 	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
-	cd pty/oracle && node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+	cd pty/oracle && node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
 	cd pty/oracle && node index.mjs remake ../testdata
 	edges=$$(mktemp) && $(GO) test ./pty -count=1 -run 'TestEdges$$' -edge-jobs $$edges && \
 	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
@@ -199,7 +199,8 @@ soak: build
 	  -fault-time $(FAULT_TIME) -fault-arms $(FAULT_ARMS) -fault-seed $(FAULT_SEED) -kills $(COLEO_KILLS) -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
-	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
+	  -test.run '$(or $(RUN),Killed|Escapes|Outlives)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS)
+	$(GO) test -v -timeout 4h -count=1 -run '$(or $(RUN),SamePid)' ./holder/process -reuses $(REUSES)
 	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
 
 clean:

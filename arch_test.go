@@ -21,7 +21,10 @@ const module = "coleo.dev"
 var mayImport = map[string][]string{
 	".":                       {},
 	"config":                  {"."},
-	"pty":                     {"."},
+	"pty":                     {".", "pty/width"},
+	"pty/width":               {},
+	"pty/device":              {"pty"},
+	"pty/vt10x":               {".", "pty"},
 	"sqlite":                  {},
 	"store":                   {".", "sqlite"},
 	"recovery":                {"."},
@@ -32,13 +35,17 @@ var mayImport = map[string][]string{
 	"boottime":                {},
 	"bus":                     {".", "localsocket", "boottime"},
 	"bus/bustest":             {"bus", "localsocket"},
-	"holder":                  {".", "localsocket", "pty", "boottime"},
-	"harnesses/terminal":      {".", "config", "hook", "pty", "holder"},
+	"holder":                  {".", "localsocket", "boottime", "holder/"},
+	"holder/process":          {"."},
+	"holder/tty":              {"holder/process", "pty/device"},
+	"holder/memory":           {},
+	"holder/socket":           {"localsocket", "holder/process"},
+	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "holder/process"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
-	"host":                    {".", "pty", "holder", "store", "registry", "bus", "boottime"},
+	"host":                    {".", "pty", "holder", "holder/process", "store", "registry", "bus", "boottime"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
 	"api":                     {".", "brain", "localsocket", "web", "api/signin"},
 	"api/signin":              {"."},
@@ -47,24 +54,25 @@ var mayImport = map[string][]string{
 	"conformance/modelserver": {},
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
-	"conformance":             {".", "pty", "holder", "registry", "conformance/"},
-	"bench":                   {".", "pty", "holder", "registry", "conformance/"},
+	"conformance":             {".", "pty", "holder", "holder/process", "registry", "conformance/"},
+	"bench":                   {".", "pty", "pty/device", "holder", "registry", "conformance/"},
 	"bench/peers":             {"pty"},
 
 	"cmd/coleo-hold":       {".", "holder", "hook"},
-	"cmd/coleo":            {".", "api", "config", "holder", "hook", "modelresolver", "cmd/coleo/"},
+	"cmd/coleo":            {".", "api", "config", "holder", "holder/process", "hook", "modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "cmd/coleo/verb"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
-	"cmd/coleo/setup":      {".", "api", "api/signin", "config", "holder", "registry", "store", "cmd/coleo/executable"},
-	"cmd/coleo/recording":  {".", "pty", "cmd/coleo/verb"},
-	"cmd/coleo/model": {".", "holder", "modelresolver", "conformance/", "cmd/coleo/verb", "cmd/coleo/executable",
+	"cmd/coleo/setup": {".", "api", "api/signin", "config", "holder/process", "registry", "store",
+		"cmd/coleo/executable"},
+	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
+	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb", "cmd/coleo/executable",
 		"cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal", "cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "holder", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
 		"cmd/coleo/model"},
-	"cmd/coleo/server": {".", "api", "brain", "bus", "config", "holder", "host", "localsocket", "store",
+	"cmd/coleo/server": {".", "api", "brain", "bus", "config", "holder/process", "host", "localsocket", "store",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm"},
 }
 
@@ -76,9 +84,9 @@ const wholeProgram = "cmd/coleo"
 // not listed, because it is the interface to the system. Any package that speaks to the
 // kernel may import it.
 var home = map[string][]string{
-	"github.com/creack/pty":                  {"pty"},
+	"github.com/creack/pty":                  {"pty/device"},
 	"github.com/tidwall/sjson":               {"harnesses/terminal"},
-	"github.com/hinshun/vt10x":               {"pty", "bench/peers"},
+	"github.com/hinshun/vt10x":               {"pty/vt10x", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
 	"github.com/spf13/cobra":                 {"cmd/coleo", "cmd/coleo/"},
@@ -88,12 +96,12 @@ var home = map[string][]string{
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
 	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
-	"golang.org/x/sys":                       {"pty", "holder", "localsocket", "boottime", "conformance/netns"},
+	"golang.org/x/sys":                       {"pty", "pty/device", "holder", "holder/", "localsocket", "boottime", "conformance/netns"},
 	"golang.org/x/term":                      {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "hook", "registry", "pty", "holder", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "pty/device", "holder", "holder/process", "store", "bus", "bus/bustest",
 	"localsocket", "host", "brain", "api"}
 
 // source is one Go file with its imports.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // resizeMidstream changes the size of the terminal while an answer streams.
@@ -94,12 +94,12 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 }
 
 // signalGroup sends a signal to the agent CLI and to the processes of its group.
-func signalGroup(process coleo.Identity, signal syscall.Signal) error {
-	if !holder.SameProcess(process) {
-		return fmt.Errorf("process %d is not the agent CLI any more", process.PID)
+func signalGroup(id coleo.Identity, signal syscall.Signal) error {
+	if !process.Same(id) {
+		return fmt.Errorf("process %d is not the agent CLI any more", id.PID)
 	}
-	if err := syscall.Kill(-process.PID, signal); err != nil {
-		return fmt.Errorf("signal the agent CLI, process %d: %w", process.PID, err)
+	if err := syscall.Kill(-id.PID, signal); err != nil {
+		return fmt.Errorf("signal the agent CLI, process %d: %w", id.PID, err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"coleo.dev/boottime"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // permitAnswer bounds how long serve waits for the holders that a permit is passed to. A
@@ -51,7 +52,7 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	if record.Generation != generation || record.Handle == nil || record.Spec.OnPartition != coleo.PartitionFreeze {
 		return nil
 	}
-	if holder.Look(record.Handle.Holder) == holder.Stopped {
+	if process.Look(record.Handle.Holder) == process.Stopped {
 		return nil // it cannot answer, and takes no keys either
 	}
 	client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)

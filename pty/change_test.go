@@ -94,7 +94,7 @@ func TestFeedStopsAtEachFrame(t *testing.T) {
 		if want := []string{"a", "b"}; !slices.Equal(frames, want) {
 			t.Errorf("%d bytes at a time: frames %q, want %q", chunk, frames, want)
 		}
-		if got := c.Frame(); got != (Frame{Open: true, Count: 2}) || !c.Mode(ModeSynchronized) {
+		if got := c.Frame(); got != (Frame{Open: true, Count: 2}) || !c.Mode("synchronized") {
 			t.Errorf("%d bytes at a time: %+v, want an open frame after 2", chunk, got)
 		}
 		_, _ = c.Write([]byte("\x1bc"))
@@ -112,8 +112,8 @@ func TestModesByName(t *testing.T) {
 			t.Errorf("Mode(%s) = %v", m.name, c.Mode(m.name))
 		}
 	}
-	for _, m := range []Mode{ModeBracketedPaste, ModeFocus, ModeAppCursor, ModeGraphemes, ModeColourScheme,
-		ModeMouseDrag, ModeMouseSGR} {
+	for _, m := range []Mode{ModeBracketedPaste, "focus", "application_cursor", "graphemes", "colour_scheme",
+		"mouse_drag", "mouse_sgr"} {
 		number := 0
 		for _, row := range modeTable {
 			if row.name == m {
@@ -130,7 +130,7 @@ func TestModesByName(t *testing.T) {
 		}
 	}
 	_, _ = c.Write([]byte("\x1b[?1000h\x1b[?1003h\x1b[>1u\x1b="))
-	if c.Mode(ModeMouseClick) || !c.Mode(ModeMouseMotion) || !c.Mode(ModeKittyKeyboard) || !c.Mode(ModeAppKeypad) ||
+	if c.Mode("mouse_click") || !c.Mode("mouse_motion") || !c.Mode("kitty_keyboard") || !c.Mode("application_keypad") ||
 		c.Mode("nonsense") {
 		t.Errorf("modes %v", c.View().Modes)
 	}

@@ -9,11 +9,12 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/pty"
+	"coleo.dev/pty/device"
 )
 
 // attached is a user of `coleo arm attach`.
 type attached struct {
-	*pty.Terminal
+	*device.Terminal
 	t    *testing.T
 	read chan struct{} // closed at the end of its output
 
@@ -25,7 +26,7 @@ func (f *fake) attach() *attached { return f.attachAt(100, 30) }
 
 func (f *fake) attachAt(cols, rows int) *attached {
 	f.t.Helper()
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env,
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env,
 		Dir: f.dir, Cols: cols, Rows: rows})
 	f.check(err)
 	a := &attached{Terminal: term, t: f.t, read: make(chan struct{})}

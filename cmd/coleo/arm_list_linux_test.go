@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/pty"
+	"coleo.dev/pty/device"
 )
 
 // On a terminal, the list follows changes. At the end it restores the terminal.
@@ -16,7 +17,7 @@ func TestTheListFollowsOnATerminal(t *testing.T) {
 	if e := f.fails(2, "arm", "list", "--watch"); e.Code != coleo.EInvalid {
 		t.Errorf("--watch without a terminal: %+v", e)
 	}
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "list", "--watch"},
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "list", "--watch"},
 		Env: append(f.env, "TERM=xterm-256color"), Dir: f.dir, Cols: 60, Rows: 10})
 	f.check(err)
 	screen := pty.New(60, 10)

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/config"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // finding is one problem that the doctor has found.
@@ -175,7 +175,7 @@ func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 		switch {
 		case !runs:
 			out = append(out, finding{Wrong: name + " does not run", Mend: "coleo up"})
-		case holder.Look(id) == holder.Stopped:
+		case process.Look(id) == process.Stopped:
 			out = append(out, finding{Wrong: fmt.Sprintf("%s (process %d) is stopped", name, id.PID),
 				Mend: fmt.Sprintf("kill -CONT %d", id.PID), Grave: true})
 		}

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/fakeagent"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // killed maps the processes that may die at any moment to what `up` must then start.
@@ -222,11 +222,11 @@ func TestAFrozenAgentCLIIsNotReattached(t *testing.T) {
 	if err := syscall.Kill(f.pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	id, err := holder.Identify(f.pid)
+	id, err := process.Identify(f.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the agent CLI is stopped", func() bool { return holder.Look(id) == holder.Stopped })
+	until(t, "the agent CLI is stopped", func() bool { return process.Look(id) == process.Stopped })
 	f.recovers(f.name, coleo.RecoveryRestarted, f.pid)
 	if runs(f.pid) {
 		t.Error("the frozen agent CLI is still there: process " + strconv.Itoa(f.pid))

@@ -23,6 +23,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/conformance/stranger"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // The rogue is a program that an agent CLI has started. It tries to answer the agent
@@ -51,7 +52,7 @@ func ways() []way {
 	return []way{
 		{"the command line", func(r rogue) error { return r.coleo("arm", "approve", r.arm) }},
 		{"the command line, by setsid and without the mark", func(r rogue) error {
-			return r.shell("env -u " + holder.EnvArm + " setsid --wait " + r.path("bin/coleo") + " arm approve " + r.arm)
+			return r.shell("env -u " + process.EnvArm + " setsid --wait " + r.path("bin/coleo") + " arm approve " + r.arm)
 		}},
 		{"a link to the dashboard", func(r rogue) error { return r.coleo("web") }},
 		{"typing by hand", func(r rogue) error { return r.coleo("arm", "attach", r.arm) }},

@@ -8,16 +8,16 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // stops stops a process with a signal, and waits until it is stopped.
 func (f *fake) stops(pid int) {
 	f.t.Helper()
 	f.check(syscall.Kill(pid, syscall.SIGSTOP))
-	id, err := holder.Identify(pid)
+	id, err := process.Identify(pid)
 	f.check(err)
-	until(f.t, "the process is stopped", func() bool { return holder.Look(id) == holder.Stopped })
+	until(f.t, "the process is stopped", func() bool { return process.Look(id) == process.Stopped })
 }
 
 // TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach the holder

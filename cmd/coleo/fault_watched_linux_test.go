@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // away has the ways in which a host agent is taken away and brought back.
@@ -111,9 +111,9 @@ func TestAFrozenAgentCLIIsToldWhereverOneLooks(t *testing.T) {
 		}
 	}
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
-	id, err := holder.Identify(f.pid)
+	id, err := process.Identify(f.pid)
 	f.check(err)
-	until(t, "the agent CLI goes on", func() bool { return holder.Look(id) == holder.Alive })
+	until(t, "the agent CLI goes on", func() bool { return process.Look(id) == process.Alive })
 	until(t, "the arm is told as well", func() bool {
 		r := f.arm(f.name).Runtime
 		return !r.Frozen &&

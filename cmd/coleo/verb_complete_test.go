@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"coleo.dev/pty"
+	"coleo.dev/pty/device"
 )
 
 func TestAShellIsOfferedNames(t *testing.T) {
@@ -73,7 +73,7 @@ func TestANameThatIsNearlyRightIsNamed(t *testing.T) {
 func TestStatusOffersTheArmsOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	term, err := pty.Start(pty.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "status"}, Env: f.env, Dir: f.dir,
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "status"}, Env: f.env, Dir: f.dir,
 		Cols: 100, Rows: 40})
 	f.check(err)
 	defer term.Close()

@@ -9,23 +9,23 @@ import (
 	"syscall"
 
 	"coleo.dev/api"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
-// process is a live process of a world.
-type process struct {
+// worldProcess is a live process of a world.
+type worldProcess struct {
 	pid  int
 	argv []string
 }
 
 // processes returns every live process that runs a program of the world, works in its
 // folders, or has its name in the environment.
-func (w *world) processes() []process {
+func (w *world) processes() []worldProcess {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var out []process
+	var out []worldProcess
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
@@ -38,7 +38,7 @@ func (w *world) processes() []process {
 		argv, _ := os.ReadFile(of("cmdline"))
 		if strings.HasPrefix(exe, w.dir) || strings.HasPrefix(cwd, w.dir) || bytes.Contains(env, []byte(w.dir)) ||
 			bytes.Contains(argv, []byte(w.dir)) {
-			out = append(out, process{pid, strings.Split(strings.TrimRight(string(argv), "\x00"), "\x00")})
+			out = append(out, worldProcess{pid, strings.Split(strings.TrimRight(string(argv), "\x00"), "\x00")})
 		}
 	}
 	return out
@@ -76,8 +76,8 @@ func (w *world) kill9(pid int) {
 
 // runs reports whether a process exists and is not a zombie.
 func runs(pid int) bool {
-	id, err := holder.Identify(pid)
-	return err == nil && holder.Look(id) != holder.Dead
+	id, err := process.Identify(pid)
+	return err == nil && process.Look(id) != process.Dead
 }
 
 func (w *world) client() (*api.Client, error) {

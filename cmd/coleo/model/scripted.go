@@ -18,7 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/conformance/modelserver"
 	"coleo.dev/conformance/netns"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 const (
@@ -129,7 +129,7 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	}
 	defer said.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = []string{holder.EnvArm + "=" + os.Getenv(holder.EnvArm), "GOMAXPROCS=1"}
+	cmd.Env = []string{process.EnvArm + "=" + os.Getenv(process.EnvArm), "GOMAXPROCS=1"}
 	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{say} // its standard streams are /dev/null
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()

@@ -14,6 +14,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/pty"
+	"coleo.dev/pty/vt10x"
 )
 
 // screenFlags are the flags of screen.
@@ -56,7 +57,7 @@ FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 func render(path string, f screenFlags) (coleo.Screen, error) {
 	open, known := map[string]func(cols, rows int) pty.Screen{
 		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
-		"vt10x": func(cols, rows int) pty.Screen { return pty.NewVT10x(cols, rows) },
+		"vt10x": func(cols, rows int) pty.Screen { return vt10x.New(cols, rows) },
 	}[f.emulator]
 	switch {
 	case !known:

@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
 )
@@ -111,7 +111,7 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error { return holder.OutsideArms(p.PID) })
+	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error { return process.OutsideArms(p.PID) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +141,7 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	}
 	defer path.Close()
 	server, err := api.New(api.Config{
-		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log, Admit: holder.OutsideArms,
+		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log, Admit: process.OutsideArms,
 		KeepToken: func(token string) error { return keepToken(s, token) }, Browsers: s.Browsers(),
 	})
 	if err != nil {

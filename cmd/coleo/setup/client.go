@@ -10,7 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // WithClient returns the function of a verb that needs the API.
@@ -49,7 +49,7 @@ func (s Setup) Client() (*api.Client, error) {
 
 // ServeStopped returns an error if a signal has stopped serve.
 func (s Setup) ServeStopped() error {
-	if id, runs := s.Process("serve"); runs && holder.Look(id) == holder.Stopped {
+	if id, runs := s.Process("serve"); runs && process.Look(id) == process.Stopped {
 		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' has it go on", id.PID, id.PID)
 	}
 	return nil

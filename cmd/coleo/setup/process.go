@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // endTimeout bounds how long serve and the host agent may take to end.
@@ -28,9 +28,9 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	holder.Wake(id) // a stopped process ends only when it continues
+	process.Wake(id) // a stopped process ends only when it continues
 	deadline := time.Now().Add(endTimeout)
-	for holder.SameProcess(id) {
+	for process.Same(id) {
 		if time.Now().After(deadline) {
 			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, id.PID, endTimeout)
 		}
@@ -57,7 +57,7 @@ func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+
 // RecordProcess records the process that runs a verb. A pid alone is not enough, because
 // another program, or the same verb of another installation, may get the same pid later.
 func (s Setup) RecordProcess(name string, pid int) error {
-	id, err := holder.Identify(pid)
+	id, err := process.Identify(pid)
 	if err != nil {
 		return err
 	}
@@ -82,5 +82,5 @@ func (s Setup) Process(name string) (coleo.Identity, bool) {
 	if err != nil || json.Unmarshal(raw, &id) != nil {
 		return id, false
 	}
-	return id, holder.SameProcess(id)
+	return id, process.Same(id)
 }

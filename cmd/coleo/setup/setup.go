@@ -10,7 +10,7 @@ import (
 
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/config"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/registry"
 )
 
@@ -33,10 +33,10 @@ func New() (Setup, error) {
 // Prepare prepares this process to be, or to start, one of Coleo's own processes. It
 // returns an error inside an arm, because an arm must not control its own host agent.
 func (s Setup) Prepare() error {
-	if err := holder.OutsideArms(os.Getpid()); err != nil {
+	if err := process.OutsideArms(os.Getpid()); err != nil {
 		return err
 	}
-	holder.HideMemory()
+	process.HideMemory()
 	return s.Ensure()
 }
 
