@@ -29,8 +29,8 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
 build: web/dist/xterm.mjs
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/coleo-hold.bin ./cmd/coleo-hold
-	$(GO) build -tags lean -ldflags '-X main.version=$(VERSION)' -o bin/coleo ./cmd/coleo
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/executable/coleo-hold.bin ./cmd/coleo-hold
+	$(GO) build -tags lean -ldflags '-X coleo.dev/cmd/coleo/executable.Version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
 # A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
 # on this very command line uses the agent CLIs' own logins and models instead,
@@ -142,7 +142,7 @@ bin/golangci-lint-$(GOLANGCI):
 
 # What only Linux has must have a fallback that compiles.
 darwin:
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty ./holder ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./pty/... ./holder/... ./harnesses/... ./registry ./bus ./recovery ./modelresolver ./conformance/... ./cmd/coleo-hold
 
 # Figures of the speed that Coleo promises, as ratios and differences in one run.
 # Turns, Fleet and Streams fail when the median of several runs misses its bar.
@@ -160,21 +160,21 @@ bench: build agents
 
 # The screen alone, against other emulators: needs no agent CLI.
 bench-screen:
-	$(GO) test -run '^$$' -bench . ./pty
+	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x
 	cd bench/peers && $(GO) test -run '^$$' -bench . .
 
-# So long each of the screen's fuzz tests runs. What one finds is in
-# pty/testdata/fuzz afterwards, and belongs into the repository with its mending.
+# So long each of the screen's fuzz tests runs. What one finds is in testdata/fuzz of its
+# package afterwards, and belongs into the repository with its mending.
 FUZZTIME ?= 5m
 fuzz:
-	for target in FuzzCore FuzzVT10x FuzzRestore FuzzStrip; do \
-	  $(GO) test ./pty -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
+	for target in pty/FuzzCore pty/vt10x/FuzzVT10x pty/FuzzRestore pty/FuzzStrip; do \
+	  $(GO) test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
 
 # What xterm.js shows of the recordings, of random bytes and of the edge cases in
 # pty/testdata, and its table of widths, all made anew. Needs Node.
 screens:
 	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
-	cd pty/oracle && node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+	cd pty/oracle && node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
 	cd pty/oracle && node index.mjs remake ../testdata
 	edges=$$(mktemp) && $(GO) test ./pty -count=1 -run 'TestEdges$$' -edge-jobs $$edges && \
 	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
@@ -198,9 +198,10 @@ soak: build
 	cd cmd/coleo && $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.run '$(or $(RUN),KilledUnderLoad|Flood|ThroughAnUpgrade|NoFaultLoses)' \
 	  -fault-time $(FAULT_TIME) -fault-arms $(FAULT_ARMS) -fault-seed $(FAULT_SEED) -kills $(COLEO_KILLS) -floods 10 -keys $(ECHOES) -echo 50ms $(if $(OLD),-old $(OLD))
 	$(GO) test -c -o bin/holder.test ./holder
-	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/coleo-hold.bin \
-	  -test.run '$(or $(RUN),Killed|Escapes|Outlives|SamePid)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS) -reuses $(REUSES)
+	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
+	  -test.run '$(or $(RUN),Killed|Escapes|Outlives)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS)
+	$(GO) test -v -timeout 4h -count=1 -run '$(or $(RUN),SamePid)' ./holder/process -reuses $(REUSES)
 	for f in FuzzProtocol FuzzJournal FuzzSwiftWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
 
 clean:
-	rm -rf bin cmd/coleo/coleo-hold.bin
+	rm -rf bin cmd/coleo/executable/coleo-hold.bin

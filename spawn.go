@@ -104,4 +104,5 @@ type Update struct {
 	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
 	Removed string `json:"removed,omitempty"` // id of an arm that is gone
 	Event   *Event `json:"event,omitempty"`
+	Cursor  string `json:"cursor,omitempty"` // of Event: what follows it is read from here on
 }

@@ -58,9 +58,6 @@ func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) 
 	return s.Answer(ctx, r)
 }
 
-// IsProcessing reports whether the session is in the middle of a turn.
-func IsProcessing(s Session) bool { return s.State().State.Working() }
-
 // Blocked returns the error for an action that a dialog prevents. d may be nil.
 func Blocked(d *Dialog) *Error {
 	if d == nil {

@@ -70,9 +70,11 @@ type Brain interface {
 	WaitRun(ctx context.Context, run string) (coleo.RunEnd, error)
 	// Events returns events in order, and the cursor after the last one.
 	Events(ctx context.Context, f coleo.EventFilter) (list []coleo.Event, next string, err error)
-	// Subscribe returns what happens after the call, until ctx ends. A reader that falls
-	// too far behind is cut off: its sequence ends before ctx does.
-	Subscribe(ctx context.Context) iter.Seq[coleo.Update]
+	// Subscribe returns every event after a cursor once, with its own cursor, and the arms
+	// that change after the call, until ctx ends. The empty cursor means now. A reader
+	// that falls too far behind is cut off: its sequence ends before ctx does. It returns
+	// EInvalid for a bad cursor.
+	Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error)
 
 	// BeginAudit records a command that is about to be carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)

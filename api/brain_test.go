@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,7 +38,8 @@ type scriptedBrain struct {
 	wait      func(ctx context.Context, states []coleo.State) (coleo.Arm, error)
 	events    func(f coleo.EventFilter) ([]coleo.Event, string, error)
 	subscribe func(ctx context.Context) iter.Seq[coleo.Update]
-	full      error // why nothing can be audited
+	after     atomic.Pointer[string] // the cursor of the last Subscribe
+	full      error                  // why nothing can be audited
 	mu        sync.Mutex
 	list      []coleo.Audit // oldest first
 }
@@ -186,8 +188,12 @@ func (b *scriptedBrain) Events(_ context.Context, f coleo.EventFilter) ([]coleo.
 	return b.events(f)
 }
 
-func (b *scriptedBrain) Subscribe(ctx context.Context) iter.Seq[coleo.Update] {
-	return b.subscribe(ctx)
+func (b *scriptedBrain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error) {
+	if after == "bad" {
+		return nil, coleo.Errorf(coleo.EInvalid, "no cursor")
+	}
+	b.after.Store(&after)
+	return b.subscribe(ctx), nil
 }
 
 func (b *scriptedBrain) Hosts(context.Context) ([]coleo.HostInfo, error) {

@@ -22,10 +22,12 @@ const (
 
 // news is one message of /ws. Data is an arm, an event, the present arms (arms.snapshot),
 // or {"id"} of a deleted arm.
+// The cursor of an event is what a client passes as "after" to get the events behind it.
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
 	Data    any       `json:"data"`
+	Cursor  string    `json:"cursor,omitempty"`
 	Time    time.Time `json:"timestamp"`
 }
 
@@ -69,7 +71,7 @@ func (f *feed) read(_ int, data []byte) {
 		yes := true // a client that gets here has shown the token in one way or another
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
-		f.subscribe(c.Channel)
+		f.subscribe(c.Channel, c.After)
 	case "unsubscribe":
 		f.mu.Lock()
 		delete(f.on, c.Channel)
@@ -81,7 +83,9 @@ func (f *feed) read(_ int, data []byte) {
 	}
 }
 
-func (f *feed) subscribe(channel string) {
+// subscribe begins to send a channel's news. The first subscription of a client may ask
+// for the events after a cursor.
+func (f *feed) subscribe(channel, after string) {
 	switch channel {
 	case channelArms, channelEvents, channelAll:
 	default:
@@ -90,11 +94,21 @@ func (f *feed) subscribe(channel string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.on[channel] = true
-	if !f.begun {
+	switch {
+	case !f.begun:
+		source, err := f.s.brain.Subscribe(f.ctx, after)
+		if err != nil {
+			f.postError(err)
+			return
+		}
 		f.begun = true
-		f.source <- f.s.brain.Subscribe(f.ctx)
+		f.source <- source
+	case after != "":
+		f.postError(coleo.Errorf(coleo.EInvalid,
+			"only the first subscription of a connection can have \"after\": connect again"))
+		return
 	}
+	f.on[channel] = true
 	f.post(control{Type: "subscribed", Channel: channel})
 	if channel != channelEvents {
 		f.snapshot()
@@ -111,7 +125,7 @@ func (f *feed) snapshot() {
 	for _, arm := range arms {
 		f.known[arm.ID] = true
 	}
-	f.tell(channelArms, "arms.snapshot", armsReply{list(arms)})
+	f.tell(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
 }
 
 // follow sends news until the client is gone or the brain cuts it off.
@@ -137,15 +151,15 @@ func (f *feed) pass(u coleo.Update) {
 			event = "arm.created"
 		}
 		f.known[u.Arm.ID] = true
-		f.tell(channelArms, event, u.Arm)
+		f.tell(news{Channel: channelArms, Event: event, Data: u.Arm})
 	case u.Removed != "":
 		delete(f.known, u.Removed)
-		f.tell(channelArms, "arm.deleted", removed{u.Removed})
+		f.tell(news{Channel: channelArms, Event: "arm.deleted", Data: removed{u.Removed}})
 	case u.Event != nil:
 		if event, ok := milestones[u.Event.Kind]; ok {
-			f.tell(channelArms, event, u.Event)
+			f.tell(news{Channel: channelArms, Event: event, Data: u.Event, Cursor: u.Cursor})
 		}
-		f.tell(channelEvents, string(u.Event.Kind), u.Event)
+		f.tell(news{Channel: channelEvents, Event: string(u.Event.Kind), Data: u.Event, Cursor: u.Cursor})
 	}
 }
 
@@ -156,8 +170,13 @@ var milestones = map[coleo.EventKind]string{
 	coleo.EventStopped: "arm.killed",
 }
 
-func (f *feed) tell(channel, event string, data any) {
-	if f.on[channel] || f.on[channelAll] {
-		f.offer(news{Channel: channel, Event: event, Data: data, Time: f.s.now().UTC()})
+func (f *feed) tell(n news) {
+	if f.on[n.Channel] || f.on[channelAll] {
+		n.Time = f.s.now().UTC()
+		if n.Cursor != "" {
+			f.post(n) // many may come at once: the brain has them all in its log
+		} else {
+			f.offer(n)
+		}
 	}
 }

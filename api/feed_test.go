@@ -41,6 +41,8 @@ func TestTheFeed(t *testing.T) {
 	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
 	say(t, conn, `{"type":"dance"}`)
 	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
+	say(t, conn, `{"type":"subscribe","channel":"arms","after":"bad"}`)
+	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
 	say(t, conn, `{"type":"subscribe","channel":"arms"}`)
 	hear(t, conn, `{"type":"subscribed","channel":"arms"}`)
 	hear(t, conn, `{"channel":"arms","event":"arms.snapshot","data":{"arms":[{"id":"a1"`)
@@ -60,9 +62,11 @@ func TestTheFeed(t *testing.T) {
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventStopped}}
 	hear(t, conn, `"event":"arm.killed"`)
 
+	say(t, conn, `{"type":"subscribe","channel":"arm-events","after":"z1"}`)
+	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
 	say(t, conn, `{"type":"subscribe","channel":"arm-events"}`)
 	hear(t, conn, `{"type":"subscribed","channel":"arm-events"}`)
-	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd, Seq: 7}}
+	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd, Seq: 7}, Cursor: "z7"}
 	hear(t, conn, `{"channel":"arm-events","event":"run_end","data":{"host":"","epoch":"","seq":7,"arm":"a1"`)
 	say(t, conn, `{"type":"unsubscribe","channel":"arm-events"}`)
 	hear(t, conn, `unsubscribed`)
@@ -80,11 +84,12 @@ func TestTheClientFollows(t *testing.T) {
 	t.Parallel()
 	source := make(chan coleo.Update, 3)
 	source <- coleo.Update{Removed: "a2"}
-	source <- coleo.Update{Event: &coleo.Event{Kind: coleo.EventStopped, Arm: "a1"}}
-	c := socketClient(t, newServer(t, &scriptedBrain{subscribe: tell(source)}))
+	source <- coleo.Update{Event: &coleo.Event{Kind: coleo.EventStopped, Arm: "a1"}, Cursor: "z2"}
+	brain := &scriptedBrain{subscribe: tell(source)}
+	c := socketClient(t, newServer(t, brain))
 	var got []string
 	var last error
-	for u, err := range c.Follow(t.Context()) {
+	for u, err := range c.Follow(t.Context(), "z1") {
 		switch {
 		case err != nil:
 			last = err
@@ -93,11 +98,14 @@ func TestTheClientFollows(t *testing.T) {
 		case u.Removed != "":
 			got = append(got, "removed "+u.Removed)
 		case u.Event != nil:
-			got = append(got, "event "+string(u.Event.Kind))
+			got = append(got, "event "+string(u.Event.Kind)+" at "+u.Cursor)
 			close(source) // the brain cuts this reader off
 		}
 	}
-	want := []string{"arm a1", "arm a2", "removed a2", "event arm.stopped"}
+	if after := brain.after.Load(); after == nil || *after != "z1" {
+		t.Errorf("the client does not begin after its cursor, but after %v", after)
+	}
+	want := []string{"arm a1", "arm a2", "removed a2", "event arm.stopped at z2"}
 	if len(got) != len(want) {
 		t.Fatalf("got %q, want %q", got, want)
 	}

@@ -50,6 +50,7 @@ type control struct {
 	APIKey  string       `json:"apiKey,omitempty"`
 	Success *bool        `json:"success,omitempty"`
 	Channel string       `json:"channel,omitempty"`
+	After   string       `json:"after,omitempty"`
 	Offset  *int64       `json:"offset,omitempty"`
 	Cols    int          `json:"cols,omitempty"`
 	Rows    int          `json:"rows,omitempty"`

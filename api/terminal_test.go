@@ -26,21 +26,21 @@ func pieces(list ...coleo.Output) func(context.Context, int64) (coleo.Output, er
 }
 
 // expect reads the next piece and passes it to check.
-func expect(t *testing.T, v *Viewer, what string, check func(Piece) bool) {
+func expect(t *testing.T, v *viewer, what string, check func(piece) bool) {
 	t.Helper()
-	p, err := v.Next()
+	p, err := v.next()
 	if err != nil || !check(p) {
 		t.Fatalf("Next = %+v (%v), want %s", p, err, what)
 	}
 }
 
-func view(t *testing.T, b *scriptedBrain, from int64) *Viewer {
+func view(t *testing.T, b *scriptedBrain, from int64) *viewer {
 	t.Helper()
-	v, err := socketClient(t, newServer(t, b)).View(t.Context(), "a1", from)
+	v, err := viewOf(t.Context(), socketClient(t, newServer(t, b)), "a1", from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(v.Close)
+	t.Cleanup(v.close)
 	return v
 }
 
@@ -53,15 +53,15 @@ func TestATerminalIsReadByOffset(t *testing.T) {
 		coleo.Output{Offset: 500, Data: []byte("c"), Cols: 100, Rows: 30}, // the output in between is gone
 		coleo.Output{Offset: 501, End: true, Cols: 100, Rows: 30},
 	)}, -10)
-	expect(t, v, "offset 90", func(p Piece) bool { return p.Offset != nil && *p.Offset == 90 })
-	expect(t, v, "80x24", func(p Piece) bool { return p.Cols == 80 && p.Rows == 24 })
-	expect(t, v, "the digits", func(p Piece) bool { return string(p.Data) == "0123456789" && v.Offset() == 100 })
-	expect(t, v, "100x30", func(p Piece) bool { return p.Cols == 100 && p.Rows == 30 })
-	expect(t, v, "ab", func(p Piece) bool { return string(p.Data) == "ab" && v.Offset() == 102 })
-	expect(t, v, "offset 500", func(p Piece) bool { return p.Offset != nil && *p.Offset == 500 })
-	expect(t, v, "c", func(p Piece) bool { return string(p.Data) == "c" && v.Offset() == 501 })
-	expect(t, v, "the end", func(p Piece) bool { return p.End })
-	if _, err := v.Next(); coleo.ErrorCode(err) != coleo.EUnavailable {
+	expect(t, v, "offset 90", func(p piece) bool { return p.Offset != nil && *p.Offset == 90 })
+	expect(t, v, "80x24", func(p piece) bool { return p.Cols == 80 && p.Rows == 24 })
+	expect(t, v, "the digits", func(p piece) bool { return string(p.Data) == "0123456789" && v.offset() == 100 })
+	expect(t, v, "100x30", func(p piece) bool { return p.Cols == 100 && p.Rows == 30 })
+	expect(t, v, "ab", func(p piece) bool { return string(p.Data) == "ab" && v.offset() == 102 })
+	expect(t, v, "offset 500", func(p piece) bool { return p.Offset != nil && *p.Offset == 500 })
+	expect(t, v, "c", func(p piece) bool { return string(p.Data) == "c" && v.offset() == 501 })
+	expect(t, v, "the end", func(p piece) bool { return p.End })
+	if _, err := v.next(); coleo.ErrorCode(err) != coleo.EUnavailable {
 		t.Errorf("behind the end: %v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestAViewerSoonKnowsWhereItIs(t *testing.T) {
 		waited: func(d time.Duration) { waits <- d },
 		output: pieces(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new
 	}, 7)
-	expect(t, v, "offset 7", func(p Piece) bool { return p.Offset != nil && *p.Offset == 7 })
+	expect(t, v, "offset 7", func(p piece) bool { return p.Offset != nil && *p.Offset == 7 })
 	if first, then := <-waits, <-waits; first != 0 || then <= 0 {
 		t.Errorf("waits %s for the first piece, %s for the next", first, then)
 	}
@@ -84,7 +84,7 @@ func TestATerminalThatIsNotThere(t *testing.T) {
 	v := view(t, &scriptedBrain{output: func(context.Context, int64) (coleo.Output, error) {
 		return coleo.Output{}, coleo.Errorf(coleo.ENotFound, "no arm")
 	}}, 0)
-	expect(t, v, "not_found", func(p Piece) bool { return p.Err != nil && p.Err.Code == coleo.ENotFound })
+	expect(t, v, "not_found", func(p piece) bool { return p.Err != nil && p.Err.Code == coleo.ENotFound })
 	resp, body := ask(t, newServer(t, &scriptedBrain{}).Handler(true), "GET", "/ws/terminal/a1?from=x", "")
 	if resp.StatusCode != 422 || errorCode(t, body) != coleo.EInvalid {
 		t.Errorf("from=x: %d %s", resp.StatusCode, body)
@@ -128,24 +128,24 @@ func TestKeysNeedTheLease(t *testing.T) {
 	t.Parallel()
 	k := &keyboard{now: make(chan struct{}, 20), life: time.Hour}
 	v := view(t, k.brain(), 0)
-	_ = v.Input([]byte("x"))
-	expect(t, v, "conflict", func(p Piece) bool { return p.Err != nil && p.Err.Code == coleo.EConflict })
-	_ = v.Lease("greedy")
-	expect(t, v, "busy", func(p Piece) bool { return p.Err != nil && p.Err.Code == coleo.EBusy })
-	expect(t, v, "no lease", func(p Piece) bool { return p.Lost })
-	_ = v.Lease("ann")
-	expect(t, v, "the lease", func(p Piece) bool {
+	_ = v.input([]byte("x"))
+	expect(t, v, "conflict", func(p piece) bool { return p.Err != nil && p.Err.Code == coleo.EConflict })
+	_ = v.lease("greedy")
+	expect(t, v, "busy", func(p piece) bool { return p.Err != nil && p.Err.Code == coleo.EBusy })
+	expect(t, v, "no lease", func(p piece) bool { return p.Lost })
+	_ = v.lease("ann")
+	expect(t, v, "the lease", func(p piece) bool {
 		return p.Lease != nil && p.Lease.ID == "l1" &&
 			p.Lease.Holder == "ann"
 	})
-	_ = v.Input([]byte("ls\r"))
-	_ = v.Input([]byte("\x03"))
-	_ = v.Resize(90, 25)
-	expect(t, v, "the host's answer to the size", func(p Piece) bool { return p.Err != nil && p.Err.Message == "90x25" })
-	_ = v.Release()
-	expect(t, v, "no lease", func(p Piece) bool { return p.Lost })
-	_ = v.Input([]byte("y"))
-	expect(t, v, "conflict", func(p Piece) bool { return p.Err != nil && p.Err.Code == coleo.EConflict })
+	_ = v.input([]byte("ls\r"))
+	_ = v.input([]byte("\x03"))
+	_ = v.resize(90, 25)
+	expect(t, v, "the host's answer to the size", func(p piece) bool { return p.Err != nil && p.Err.Message == "90x25" })
+	_ = v.release()
+	expect(t, v, "no lease", func(p piece) bool { return p.Lost })
+	_ = v.input([]byte("y"))
+	expect(t, v, "conflict", func(p piece) bool { return p.Err != nil && p.Err.Code == coleo.EConflict })
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if got := k.typed.String(); got != "l1:ls\r l1:\x03 " {
@@ -160,9 +160,9 @@ func TestTheLeaseIsGivenBackWhenTheViewerGoes(t *testing.T) {
 	t.Parallel()
 	k := &keyboard{now: make(chan struct{}, 20), life: time.Hour}
 	v := view(t, k.brain(), 0)
-	_ = v.Lease("ann")
+	_ = v.lease("ann")
 	<-k.now
-	v.Close()
+	v.close()
 	<-k.now
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,9 +175,9 @@ func TestTypingRenewsTheLease(t *testing.T) {
 	t.Parallel()
 	k := &keyboard{now: make(chan struct{}, 20), life: -time.Second} // it has lapsed at once
 	v := view(t, k.brain(), 0)
-	_ = v.Lease("ann")
+	_ = v.lease("ann")
 	<-k.now
-	_ = v.Input([]byte("a"))
+	_ = v.input([]byte("a"))
 	<-k.now
 	<-k.now
 	k.mu.Lock()

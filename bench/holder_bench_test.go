@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"coleo.dev/holder"
-	"coleo.dev/pty"
+	"coleo.dev/pty/device"
 )
 
 // finalHolder returns the shipped program, which `make bench` names in COLEO_BENCH_BINARY.
@@ -236,12 +236,12 @@ func echoes(b *testing.B, write func([]byte), read func() []byte) []time.Duratio
 }
 
 func rawEcho(b *testing.B) []time.Duration {
-	t, err := pty.Start(pty.Command{Path: "/bin/cat", Env: os.Environ()})
+	t, err := device.Start(device.Command{Path: "/bin/cat", Env: os.Environ()})
 	ok(b, err)
 	return ptyEcho(b, t)
 }
 
-func ptyEcho(b *testing.B, t *pty.Terminal) []time.Duration {
+func ptyEcho(b *testing.B, t *device.Terminal) []time.Duration {
 	defer func() { _ = t.Close(); _ = t.Signal(os.Kill); _, _ = t.Wait() }()
 	buf := make([]byte, 4096)
 	return echoes(b,
@@ -269,7 +269,7 @@ func dtachEcho(b *testing.B) []time.Duration {
 	if err != nil {
 		return nil
 	}
-	t, err := pty.Start(pty.Command{Path: path, Args: []string{"-c", filepath.Join(b.TempDir(), "dtach"), "-r", "none",
+	t, err := device.Start(device.Command{Path: path, Args: []string{"-c", filepath.Join(b.TempDir(), "dtach"), "-r", "none",
 		"/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
@@ -325,7 +325,7 @@ func rate(n int, d time.Duration) float64 { return float64(n) / 1e6 / d.Seconds(
 
 func rawThroughput(b *testing.B) float64 {
 	argv := writer(throughputBytes, "read x")
-	t, err := pty.Start(pty.Command{Path: argv[0], Args: argv[1:], Env: os.Environ()})
+	t, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: os.Environ()})
 	ok(b, err)
 	defer func() { _ = t.Close(); _, _ = t.Wait() }()
 	start := time.Now()
@@ -381,7 +381,7 @@ func tmuxThroughput(b *testing.B, watched bool) float64 {
 	if watched {
 		tmux, err := exec.LookPath("tmux")
 		ok(b, err)
-		t, err := pty.Start(pty.Command{Path: tmux, Args: []string{"-S", sock, "attach"},
+		t, err := device.Start(device.Command{Path: tmux, Args: []string{"-S", sock, "attach"},
 			Env: append(os.Environ(), "TERM=xterm-256color")})
 		ok(b, err)
 		defer func() { _ = t.Close(); _, _ = t.Wait() }()

@@ -51,7 +51,8 @@ type Brain struct {
 	hosts    map[string]*member
 	ordering map[string]int // the number of open orders to start an arm, by arm id
 
-	numbering sync.Mutex // held while a new generation gets its number
+	numbering  sync.Mutex // held while a new generation gets its number
+	publishing sync.Mutex // held while an arm's row is read and published
 
 	providers providerCache
 	following sync.WaitGroup
@@ -71,6 +72,8 @@ func New(c Config) *Brain {
 // cannot listen on the bus. The other methods may be called before Run and while it runs.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
+	end := b.DB.Head()
+	b.following.Go(func() { b.publishLog(b.ctx, end) })
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
 		return err
 	}

@@ -171,7 +171,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	if err := b.forget(ctx, arm.ID); err != nil {
 		return err
 	}
-	b.updates.publish(coleo.Update{Removed: arm.ID})
+	b.publishRemoved(arm.ID)
 	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 

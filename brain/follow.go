@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/store"
 )
@@ -79,9 +78,6 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	b.mu.Lock()
 	m.head = to
 	b.mu.Unlock()
-	for _, e := range piece.List {
-		b.tell(ctx, e)
-	}
 	return to.seq < piece.Head, nil
 }
 
@@ -112,14 +108,4 @@ func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events
 	var whole bus.Events // for an older host agent, which does not look for the position itself
 	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
-}
-
-// tell publishes an event and the arm's present row.
-func (b *Brain) tell(ctx context.Context, e coleo.Event) {
-	b.updates.publish(coleo.Update{Event: &e})
-	if e.Kind == coleo.EventRemoved {
-		b.updates.publish(coleo.Update{Removed: e.Arm})
-	} else if arm, err := b.Arm(ctx, e.Arm); err == nil {
-		b.updates.publish(coleo.Update{Arm: &arm})
-	}
 }

@@ -63,7 +63,7 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	if err != nil || report.Name == "" || report.Name == arm.ID {
 		return false
 	}
-	arm, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		row.Name = report.Name
 		if len(row.Config) > 0 || report.Config == nil {
 			return nil
@@ -76,8 +76,7 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 		b.Log.Warn("give an arm its name", "arm", arm.ID, "name", report.Name, "error", err)
 		return false
 	}
-	b.summarise(&arm)
-	b.updates.publish(coleo.Update{Arm: &arm})
+	b.publishArm(ctx, arm.ID)
 	return true
 }
 
@@ -105,6 +104,5 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 	}
 	b.Log.Warn("the row of an arm was wrong: its host agent knows better",
 		"arm", arm.Name, "was", was.State, "is", arm.State)
-	b.summarise(&arm)
-	b.updates.publish(coleo.Update{Arm: &arm})
+	b.publishArm(ctx, arm.ID)
 }

@@ -32,13 +32,12 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 			return arm, err
 		}
 	}
-	renamed, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+	if _, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		row.Name = name
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return arm, err
 	}
-	b.updates.publish(coleo.Update{Arm: &renamed})
+	b.publishArm(ctx, arm.ID)
 	return b.Arm(ctx, arm.ID)
 }

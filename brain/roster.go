@@ -116,7 +116,7 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 		}
 		b.endOutrun(ctx, host, a, arm)
 		if b.summarise(&arm); m.tells(arm) || slices.Contains(wrote, a.ID) {
-			b.updates.publish(coleo.Update{Arm: &arm})
+			b.publishArm(ctx, arm.ID)
 		}
 	}
 }

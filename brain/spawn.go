@@ -269,7 +269,7 @@ func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	if was.ID == "" {
 		_ = b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
 		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
-			b.updates.publish(coleo.Update{Removed: arm.ID})
+			b.publishRemoved(arm.ID)
 		}
 		return
 	}

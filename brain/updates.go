@@ -3,29 +3,36 @@ package brain
 import (
 	"context"
 	"iter"
-	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/store"
 )
 
 // updateRoom is how many updates a subscriber may fall behind before it is cut off. It
-// then subscribes again and reads from the store what it missed.
+// then subscribes again. It passes the cursor of the last event that it saw, and reads the
+// arms from the store.
 const updateRoom = 512
 
 // updates sends every change to all subscribers. A slow subscriber does not slow down the
 // sender.
 type updates struct {
 	mu     sync.Mutex
-	subs   map[chan coleo.Update]bool
+	subs   map[chan update]bool
 	closed bool
 }
 
-func newUpdates() *updates { return &updates{subs: map[chan coleo.Update]bool{}} }
+// update is a coleo.Update with the position of its event in serve's log.
+type update struct {
+	coleo.Update
+	position uint64 // 0: it has no event
+}
 
-func (u *updates) publish(x coleo.Update) {
+func newUpdates() *updates { return &updates{subs: map[chan update]bool{}} }
+
+func (u *updates) publish(x update) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for c := range u.subs {
@@ -38,10 +45,10 @@ func (u *updates) publish(x coleo.Update) {
 	}
 }
 
-func (u *updates) subscribe() chan coleo.Update {
+func (u *updates) subscribe() chan update {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	c := make(chan coleo.Update, updateRoom)
+	c := make(chan update, updateRoom)
 	if u.closed {
 		close(c)
 		return c
@@ -50,7 +57,7 @@ func (u *updates) subscribe() chan coleo.Update {
 	return c
 }
 
-func (u *updates) leave(c chan coleo.Update) {
+func (u *updates) leave(c chan update) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.subs, c)
@@ -66,108 +73,119 @@ func (u *updates) end() {
 	}
 }
 
-// Subscribe returns the changes from now on. The sequence ends when ctx ends, or when the
-// reader falls too far behind.
-func (b *Brain) Subscribe(ctx context.Context) iter.Seq[coleo.Update] {
-	c := b.updates.subscribe()
+// Subscribe returns each event of serve's log after a cursor once, in order, with its own
+// cursor. It also returns the arms that change from now on. The empty cursor means now.
+// The sequence ends when ctx ends, when the reader falls too far behind, or when the store
+// cannot be read. It returns EInvalid for a bad cursor. One that is ahead of the log is of
+// another store, or of a newer copy of this one.
+func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error) {
+	from, err := positionOf(after)
+	if err != nil {
+		return nil, err
+	}
+	c := b.updates.subscribe() // before the log is read, so that nothing is missed
+	switch end := b.DB.Head(); {
+	case after == "":
+		from = end
+	case from > end:
+		b.updates.leave(c)
+		return nil, coleo.Errorf(coleo.EInvalid,
+			"the cursor %q is ahead of serve's log: that was restored or begun anew; begin without a cursor", after)
+	}
 	return func(yield func(coleo.Update) bool) {
 		defer b.updates.leave(c)
 		for {
-			select {
-			case u, ok := <-c:
-				if !ok || !yield(u) {
+			page, err := b.DB.Entries(ctx, store.EventFilter{After: from})
+			if err != nil && ctx.Err() == nil {
+				b.Log.Warn("read serve's log for a subscriber", "after", from, "error", err)
+			}
+			if err != nil {
+				return
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, e := range page {
+				if from = e.Position; !yield(asUpdate(e).Update) {
 					return
 				}
-			case <-ctx.Done():
+			}
+		}
+		b.passNews(ctx, c, from, yield)
+	}, nil
+}
+
+// passNews yields published updates. It leaves out events up to a position of the log,
+// which the subscriber has already.
+func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(coleo.Update) bool) {
+	for {
+		select {
+		case u, ok := <-c:
+			if !ok || (u.Event == nil || u.position > had) && !yield(u.Update) {
 				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// news is Subscribe from now on.
+func (b *Brain) news(ctx context.Context) iter.Seq[coleo.Update] {
+	news, _ := b.Subscribe(ctx, "") // only a cursor can be bad
+	return news
+}
+
+func asUpdate(e store.Entry) update {
+	return update{coleo.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
+}
+
+// publishLog publishes each event of serve's log after a position once, in order, each
+// followed by the arm's present row. It ends when ctx or the store ends.
+func (b *Brain) publishLog(ctx context.Context, after uint64) {
+	for ctx.Err() == nil && b.DB.Wait(ctx, after) == nil {
+		page, err := b.DB.Entries(ctx, store.EventFilter{After: after})
+		if err != nil {
+			b.Log.Warn("publish serve's log", "after", after, "error", err)
+			select {
+			case <-time.After(followRetry):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		for _, e := range page {
+			after = e.Position
+			b.updates.publish(asUpdate(e))
+			if e.Kind == coleo.EventRemoved {
+				b.publishRemoved(e.Arm)
+			} else if e.Arm != "" {
+				b.publishArm(ctx, e.Arm)
 			}
 		}
 	}
 }
 
-// WaitArm waits until the arm is in one of the states, and returns it. For
-// waiting_approval it also waits for the dialog. It returns ENotFound if there is no such
-// arm or the arm is removed. It returns ETimeout when ctx ends, and EExited when the arm
-// stops although states does not include that.
-func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := b.Subscribe(ctx) // subscribes before the first look, so that nothing is missed
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil {
-		return arm, err
+// publishArm publishes an arm's present row with its health. Of two calls, the later one
+// never publishes the older row.
+func (b *Brain) publishArm(ctx context.Context, id string) {
+	b.publishing.Lock()
+	defer b.publishing.Unlock()
+	// A missing row means that the arm was removed, which is published elsewhere.
+	if arm, err := b.Arm(ctx, id); err == nil {
+		b.updates.publish(update{Update: coleo.Update{Arm: &arm}})
 	}
-	reached := func() bool {
-		return slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
-	}
-	if reached() {
-		return arm, nil
-	}
-	if arm.Status == coleo.StatusStopped {
-		return arm, stopped(arm)
-	}
-	for u := range news {
-		if u.Removed == arm.ID {
-			return arm, coleo.Errorf(coleo.ENotFound, "arm %s has been removed", arm.Name)
-		}
-		if u.Arm == nil || u.Arm.ID != arm.ID {
-			continue
-		}
-		if arm = *u.Arm; reached() {
-			return arm, nil
-		}
-		if arm.Status == coleo.StatusStopped {
-			return arm, stopped(arm)
-		}
-	}
-	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // this subscriber was cut off because it was slow
-	}
-	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
 
-func stopped(arm coleo.Arm) error {
-	return coleo.Errorf(coleo.EExited, "arm %s has stopped: %s; 'coleo arm recover %s' starts it again",
-		arm.Name, arm.Rule, arm.Name)
-}
-
-// WaitRun waits for the end of a run and returns it. It returns ETimeout when ctx ends
-// first, and ENotFound for an unknown run.
-func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
-	news := b.Subscribe(ctx)
-	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})
-	if err != nil {
-		return coleo.RunEnd{}, err
-	}
-	if len(ends) > 0 {
-		return coleo.DecodeRunEnd(ends[0])
-	}
-	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Limit: 1})
-	if err != nil {
-		return coleo.RunEnd{}, err
-	}
-	if len(events) == 0 {
-		return coleo.RunEnd{}, coleo.Errorf(coleo.ENotFound, "no run %q", run)
-	}
-	for u := range news {
-		if u.Event != nil && u.Event.Run == run && u.Event.Kind == coleo.EventRunEnd {
-			return coleo.DecodeRunEnd(*u.Event)
-		}
-	}
-	if ctx.Err() == nil {
-		return b.WaitRun(ctx, run)
-	}
-	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
+func (b *Brain) publishRemoved(id string) {
+	b.updates.publish(update{Update: coleo.Update{Removed: id}})
 }
 
 // Events returns the events of all hosts after an opaque cursor, and the next cursor. It
 // returns EInvalid for a bad cursor, and ENotFound if the filter names an unknown arm.
 func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
-	var after uint64
-	if f.After != "" {
-		n, err := strconv.ParseUint(f.After, 36, 64)
-		if err != nil {
-			return nil, "", coleo.Errorf(coleo.EInvalid, "%q is no cursor: leave it out to begin at the beginning", f.After)
-		}
-		after = n
+	after, err := positionOf(f.After)
+	if err != nil {
+		return nil, "", err
 	}
 	if f.Arm != "" {
 		arm, err := b.DB.Arm(ctx, f.Arm)
@@ -177,5 +195,21 @@ func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event,
 		f.Arm = arm.ID
 	}
 	list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Run: f.Run, Arm: f.Arm, After: after, Limit: f.Limit})
-	return list, strconv.FormatUint(next, 36), err
+	return list, cursorOf(next), err
+}
+
+// cursorOf returns the opaque form of a position in serve's log.
+func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
+
+// positionOf reads a cursor. The empty cursor is the beginning. It returns EInvalid for a
+// text that is no cursor.
+func positionOf(cursor string) (uint64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(cursor, 36, 63)
+	if err != nil {
+		return 0, coleo.Errorf(coleo.EInvalid, "%q is no cursor: leave it out to begin at the beginning", cursor)
+	}
+	return n, nil
 }

@@ -277,10 +277,7 @@ func (m *member) unheld(arm coleo.Arm) string {
 // publishArms publishes the rows of some arms with their health.
 func (b *Brain) publishArms(ctx context.Context, ids []string) {
 	for _, id := range ids {
-		// A missing row means that the arm was removed, which is published elsewhere.
-		if arm, err := b.Arm(ctx, id); err == nil {
-			b.updates.publish(coleo.Update{Arm: &arm})
-		}
+		b.publishArm(ctx, id)
 	}
 }
 
@@ -292,8 +289,7 @@ func (b *Brain) publishArmsOf(ctx context.Context, id string) {
 	}
 	for _, arm := range list {
 		if arm.AgentID == id {
-			b.summarise(&arm)
-			b.updates.publish(coleo.Update{Arm: &arm})
+			b.publishArm(ctx, arm.ID)
 		}
 	}
 }

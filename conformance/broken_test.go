@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/pty"
 )
 
@@ -44,7 +44,7 @@ func (h *brokenHarness) resume() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, handle := range h.opened {
-		if holder.SameProcess(handle.Holder) {
+		if process.Same(handle.Holder) {
 			_ = syscall.Kill(handle.Holder.PID, syscall.SIGCONT)
 		}
 	}
@@ -332,7 +332,7 @@ func (s *shallow) Kill(ctx context.Context) error {
 		_ = syscall.Kill(h.Holder.PID, syscall.SIGSTOP)
 		soon(ctx, func() bool { return stopped(h.Holder.PID) })
 		_ = syscall.Kill(h.Process.PID, syscall.SIGKILL)
-		soon(ctx, func() bool { return !holder.SameProcess(h.Process) })
+		soon(ctx, func() bool { return !process.Same(h.Process) })
 	})
 	if first {
 		return nil

@@ -66,44 +66,6 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// resizeMidstream changes the size of the terminal while an answer streams.
-func resizeMidstream(ctx context.Context, t *Trial) error {
-	if err := t.spawnIdle(ctx, nil); err != nil {
-		return err
-	}
-	term, ok := t.Session.(coleo.Terminal)
-	if !ok {
-		return skip("it has no terminal")
-	}
-	view := term.Screen()
-	prompt := "count to 40 every 50ms"
-	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
-	if err != nil {
-		return err
-	}
-	if err := t.streams(ctx, prompt); err != nil {
-		return err
-	}
-	for _, size := range [][2]int{{80, 24}, {200, 60}, {view.Cols, view.Rows}} {
-		if err := term.Resize(ctx, size[0], size[1]); err != nil {
-			return err
-		}
-	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
-	if err != nil {
-		return err
-	}
-	if reading.State != coleo.Idle {
-		return fmt.Errorf("after the turn it reads %s", reading.State)
-	}
-	nonce := Nonce()
-	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
-		return fmt.Errorf("after three other sizes: %w", err)
-	}
-	t.details = "three sizes in one answer, and the next prompt was taken"
-	return nil
-}
-
 // attachMidstream closes a session in the middle of an answer and attaches to it again,
 // as a restarted host agent does.
 func attachMidstream(ctx context.Context, t *Trial) error {

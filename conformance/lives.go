@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // resumeAfterKill kills the agent CLI and starts another one on its conversation.
@@ -100,10 +100,10 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	if err := t.Session.Kill(ctx); err != nil {
 		return err
 	}
-	if left := holder.Marked(t.Session.Handle().Arm); len(left) > 0 {
+	if left := process.Marked(t.Session.Handle().Arm); len(left) > 0 {
 		return fmt.Errorf("after the kill processes %v of the arm are left", left)
 	}
-	if holder.SameProcess(command) {
+	if process.Same(command) {
 		return fmt.Errorf("after the kill the command that it ran is left: process %d", command.PID)
 	}
 	t.details = "nothing of it is left"
@@ -153,7 +153,7 @@ func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) col
 	for {
 		if raw, err := os.ReadFile(note); err == nil {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-			process, _ := holder.Identify(pid) // zero if it is already gone
+			process, _ := process.Identify(pid) // zero if it is already gone
 			return process
 		}
 		select {

@@ -14,7 +14,6 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
-	"coleo.dev/holder"
 )
 
 var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each way, for each agent CLI")
@@ -62,30 +61,17 @@ func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	process := trial.Session.Handle().Process
 	elapse(ctx, midwayMoment(r))
-	if !holder.SameProcess(process) {
-		return fmt.Errorf("process %d is not the agent CLI any more", process.PID)
-	}
-	if err := syscall.Kill(-process.PID, syscall.SIGSTOP); err != nil {
+	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
 		return err
 	}
 	elapse(ctx, within(r, 200*time.Millisecond, 3*time.Second))
-	return syscall.Kill(-process.PID, syscall.SIGCONT)
+	return signalGroup(process, syscall.SIGCONT)
 }
 
 // midwayMoment returns a random time from the beginning of a delivery on. Most deliveries
 // take 100 to 200 ms, so more of them are hit when more times are early.
 func midwayMoment(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(1 + r.Int64N(int64(midwayDelay))))
-}
-
-// elapse returns after d, or when ctx ends.
-func elapse(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // within returns a random time.

@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,4 +63,48 @@ func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 		t.Fatal(err)
 	}
 	prove(next, "by the next session", true)
+}
+
+// Several questions of one request are asked one after another, and the model gets each
+// answer to its own question.
+func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	trial := safetyTrial(t, "opencode-api")
+	prompt := "ask Which colour? with Red or Blue and ask Which size? with Small or Large"
+	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks := []struct{ title, subject, first, second string }{
+		{"Which colour?", "question 1 of 2", "Red", "Blue"}, {"Which size?", "question 2 of 2", "Small", "Large"},
+	}
+	for i, want := range asks {
+		reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := reading.Dialog
+		if d == nil || d.Title != want.title || d.Subject != want.subject ||
+			!slices.Equal(d.Options, []string{want.first, want.second}) {
+			t.Fatalf("dialog %d is %+v (%s), want %+v", i+1, d, reading.State, want)
+		}
+		receipt.Cursor = coleo.NewestCursor(trial.Session)
+		answer := coleo.Decision{Choice: coleo.Reply, Option: 2}
+		if err := trial.Session.Respond(ctx, d.Fingerprint, answer); err != nil {
+			t.Fatal(err)
+		}
+		if err := trial.Session.Respond(ctx, d.Fingerprint, answer); coleo.ErrorCode(err) != coleo.EStale {
+			t.Errorf("a second answer to dialog %d: %v, want %s", i+1, err, coleo.EStale)
+		}
+	}
+	if reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil || reading.State != coleo.Idle {
+		t.Fatalf("after the answers it reads %s, %v", reading.State, err)
+	}
+	told := trial.Model.Record()
+	result := told[len(told)-1].ToolResult
+	colour, size := strings.Index(result, `"Which colour?"="Blue"`), strings.Index(result, `"Which size?"="Large"`)
+	if colour < 0 || size < colour {
+		t.Errorf("the model was told %q, want each answer with its question", result)
+	}
 }

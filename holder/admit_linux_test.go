@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/holder/process"
 )
 
 // asker is a program of an arm. It connects to the holder whose folder is its argument,
@@ -85,7 +86,7 @@ func TestTheProgramDoesNotLearnTheNonce(t *testing.T) {
 		return strings.Contains(string(raw), "done")
 	})
 	raw, err := os.ReadFile(firstBytes(l.Dir))
-	if err != nil || strings.Contains(string(raw), l.Nonce) || !strings.Contains(string(raw), EnvArm+"="+l.Mark()+"\r\n") {
+	if err != nil || strings.Contains(string(raw), l.Nonce) || !strings.Contains(string(raw), process.EnvArm+"="+l.mark()+"\r\n") {
 		t.Errorf("the program's environment is %s (%v)", raw, err)
 	}
 }

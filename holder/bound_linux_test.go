@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"coleo.dev"
+	"coleo.dev/holder/process"
 )
 
 // load starts the endless writer in a holder. said returns how much the kernel has taken
@@ -235,7 +236,7 @@ func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, func() bool { return !SameProcess(s.Process) })
+	wait(t, func() bool { return !process.Same(s.Process) })
 	if err := mount(syscall.MS_REMOUNT, "16m"); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 	"unicode/utf8"
+
+	"coleo.dev/holder/tty"
 )
 
 // CastEdit is what a cast adds to its journal, and what it leaves out.
@@ -36,7 +38,7 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	cols, rows, start := defaultCols, defaultRows, time.Time{}
+	cols, rows, start := tty.DefaultCols, tty.DefaultRows, time.Time{}
 	for len(marks) > 0 && marks[0].Offset <= begin && marks[0].Kind == MarkResize {
 		cols, rows, start = marks[0].Cols, marks[0].Rows, marks[0].Time
 		marks = marks[1:]
@@ -97,7 +99,7 @@ type Cast struct {
 // uses that of a terminal whose launch has none.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
-		cols, rows = defaultCols, defaultRows
+		cols, rows = tty.DefaultCols, tty.DefaultRows
 	}
 	c := &Cast{out: bufio.NewWriter(out), start: start, now: start}
 	c.line(castHeader{Version: 2, Width: cols, Height: rows, Timestamp: start.Unix()})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder/process"
 	"coleo.dev/localsocket"
 )
 
@@ -257,7 +258,7 @@ func (c *Client) Signal(s syscall.Signal) error {
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
-	r, err := c.ask(request{Op: askStop, Grace: grace}, grace+killTimeout+answerTimeout)
+	r, err := c.ask(request{Op: askStop, Grace: grace}, grace+process.KillTimeout+answerTimeout)
 	return r.Left, err
 }
 
@@ -267,7 +268,7 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
-		left, err = SweepStarts(arm, OfStart(c.nonce)), nil
+		left, err = process.SweepStarts(arm, process.OfStart(c.nonce)), nil
 	}
 	if err != nil {
 		return err
@@ -368,4 +369,12 @@ func (s *Stream) Next() (Chunk, error) {
 func (s *Stream) Close() error {
 	s.stop()
 	return s.conn.Close()
+}
+
+// Permit allows keys until a time on package boottime's clock. It only matters to a
+// launch with NeedsPermit. The error is EInvalid for a permit longer than a minute, and
+// EUnsupported from a holder that is older than this request.
+func (c *Client) Permit(until time.Duration) error {
+	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
+	return err
 }

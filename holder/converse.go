@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"coleo.dev"
+	"coleo.dev/holder/socket"
 )
 
 // streamChunk is how much output one frame carries at most, in bytes.
@@ -38,7 +39,7 @@ func typingTime(n int) time.Duration {
 // converse serves one connection. The first request must be hello.
 func (s *server) converse(conn io.ReadWriteCloser) {
 	defer conn.Close()
-	if err := admit(conn); err != nil {
+	if err := socket.Admit(conn); err != nil {
 		_ = writeJSON(conn, frameResponse, response{Error: asError(err)})
 		return
 	}
@@ -49,7 +50,7 @@ func (s *server) converse(conn io.ReadWriteCloser) {
 		if err != nil {
 			return
 		}
-		s.rest.after(restAfter)
+		s.memory.ReleaseSoon()
 		if greeted && shown == s.launch.Nonce && kind == frameRequest {
 			if w := f.swiftWrite(payload); w != nil {
 				if s.tell(f, s.write(w)) != nil {
@@ -154,7 +155,7 @@ func (s *server) answer(q request) response {
 		return s.permit(q.Permit)
 	case askStop:
 		s.stopOnce.Do(func() { close(s.stopping) })
-		left := s.endTree(q.Grace)
+		left := s.tree.End(q.Grace)
 		if len(left) == 0 {
 			<-s.exited
 		}
@@ -244,7 +245,7 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	failed := s.term.control(func(master int) { n, err = unix.Write(master, p) })
+	failed := s.term.Control(func(master int) { n, err = unix.Write(master, p) })
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		err = nil
 	}
@@ -258,7 +259,7 @@ func (s *server) takeEcho() {
 	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= s.mayLead() {
 		return
 	}
-	_ = s.term.control(func(master int) {
+	_ = s.term.Control(func(master int) {
 		n, _ := s.intake.take(master)
 		if n > 0 && s.intake.flush(s.journal, time.Now()) != nil {
 			go func() {

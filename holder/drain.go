@@ -6,6 +6,9 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
 )
 
 const (
@@ -141,7 +144,7 @@ func (s *server) takeOnce(master int) (int, error) {
 	defer s.mu.Unlock()
 	n, err := s.intake.take(master)
 	if n > 0 {
-		s.rest.after(restAfter)
+		s.memory.ReleaseSoon()
 		s.keep()
 		err = nil
 	}
@@ -240,6 +243,38 @@ func (s *server) advance(offset int64) {
 }
 
 func (s *server) mainRuns() bool {
-	_, err := identify(s.term.Pid())
+	_, err := process.Identify(s.term.Pid())
 	return err == nil
+}
+
+// cover records the end of the output that the host agent no longer needs, and deletes
+// what is over the bound.
+func (s *server) cover(offset int64) response {
+	if offset > s.journal.End() {
+		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
+	}
+	s.mu.Lock()
+	s.covered = max(s.covered, offset)
+	s.mu.Unlock()
+	if err := s.trim(); err != nil {
+		return refuse(coleo.EInternal, "%w", err)
+	}
+	return response{}
+}
+
+func (s *server) trim() error {
+	s.mu.Lock()
+	covered := s.covered
+	s.mu.Unlock()
+	keep := s.launch.Keep
+	if keep <= 0 {
+		keep = DefaultKeep
+	}
+	err := s.journal.trim(keep, covered)
+	if err != nil { // not again before the next report of the host agent
+		s.mu.Lock()
+		s.covered = 0
+		s.mu.Unlock()
+	}
+	return err
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coleo.dev/holder/process"
 )
 
 var (
@@ -59,7 +61,10 @@ func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 			return true
 		})
 	}
-	wait(t, func() bool { return stopped(pids[3]) })
+	wait(t, func() bool {
+		id, err := process.Identify(pids[3])
+		return err == nil && process.Look(id) == process.Stopped
+	})
 	return s, l, append(pids, s.Process.PID)
 }
 
@@ -67,7 +72,7 @@ func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 func survivors(pids []int) []int {
 	var out []int
 	for _, pid := range pids {
-		if _, err := identify(pid); err == nil {
+		if _, err := process.Identify(pid); err == nil {
 			out = append(out, pid)
 		}
 	}
@@ -129,25 +134,22 @@ func TestNothingOutlivesAKilledHolderAndTheNextWaits(t *testing.T) {
 
 func TestAControlGroupEndsWhatHasNoMark(t *testing.T) {
 	t.Parallel()
-	if delegated() == "" {
-		t.Skip("no control group is delegated to us here")
-	}
 	s, l, pids := escape(t, true)
-	if _, err := os.Stat(groupFile(l.Dir)); err != nil {
+	group, err := os.ReadFile(filepath.Join(l.Dir, "cgroup"))
+	if err != nil {
 		t.Skip("no control group can be made here: ", err)
 	}
-	group := openGroup(l.Dir)
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, func() bool { return !SameProcess(s.Holder) })
+	wait(t, func() bool { return !process.Same(s.Holder) })
 	if err := Settle(l.Dir); err != nil {
 		t.Fatal(err)
 	}
 	if live := survivors(pids); len(live) > 0 {
 		t.Errorf("of %v live %v", pids, live)
 	}
-	if _, err := os.Stat(group.dir); !os.IsNotExist(err) {
+	if _, err := os.Stat(string(group)); !os.IsNotExist(err) {
 		t.Errorf("the control group stays behind: %v", err)
 	}
 }

@@ -119,7 +119,7 @@ func (s *server) newGuard() (*guard, error) {
 	defer far.Close()
 	var pid int
 	var failed error
-	err = s.term.control(func(master int) {
+	err = s.term.Control(func(master int) {
 		files := []uintptr{order.Fd(), 2, 2, far.Fd(), uintptr(master), s.lock.Fd()}
 		if pipe := s.intake.parked(); pipe >= 0 {
 			files = append(files, uintptr(pipe))

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/process"
+	"coleo.dev/holder/tty"
 )
 
 const (
@@ -41,14 +44,14 @@ func guardArm(o guardOrder) error {
 		return err
 	}
 	w := &wake{journal: j, intake: in}
-	left := w.endTree(o, openGroup(o.Dir))
-	groupErr := openGroup(o.Dir).end(o.Dir)
+	left := w.endTree(o, process.OpenGroup(o.Dir))
+	groupErr := process.OpenGroup(o.Dir).End(o.Dir)
 	err = w.bringIn(time.Now().Add(guardFull))
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-// inOrder waits for the holder's message that the arm has ended, and reports whether it
-// came. Without it, the holder has died.
+// inOrder waits for the holder's message that the arm has ended, and reports whether
+// it came. Without it, the holder has died.
 func inOrder(lifeline io.Reader) bool {
 	n, _ := lifeline.Read(make([]byte, 1))
 	return n > 0
@@ -64,25 +67,13 @@ type wake struct {
 // endTree ends the processes that carry the mark of the arm's start or are in its group.
 // It is as polite as a stop. It reads their output meanwhile, because a process that
 // waits for its terminal could not end. It returns the pids that are left.
-func (w *wake) endTree(o guardOrder, g group) []int {
-	polite := false
-	start := time.Now()
-	for {
-		tree := markedTree(g, o.Arm, OfStart(o.Nonce))
-		switch now := time.Since(start); {
-		case len(tree) == 0 || now > guardGrace+killTimeout:
-			return pidsOf(tree)
-		case now > guardGrace:
-			signalAll(tree, unix.SIGKILL)
-		case !polite:
-			polite = true
-			signalAll(tree, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
-		}
-		if w.over || !readable(guardMaster, treePoll) {
-			time.Sleep(treePoll)
+func (w *wake) endTree(o guardOrder, g process.Group) []int {
+	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
+		if w.over || !tty.Readable(guardMaster, process.PollEvery) {
+			time.Sleep(process.PollEvery)
 		}
 		_ = w.drain()
-	}
+	})
 }
 
 // drain journals the output that is available now.

@@ -17,14 +17,13 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/boottime"
-	"coleo.dev/conformance/stranger"
+	"coleo.dev/holder/process"
 )
 
 // holdVerb makes the test binary a holder, with the command line of a real one.
 const holdVerb = "hold"
 
 func TestMain(m *testing.M) {
-	stranger.Play(strangers)
 	if len(os.Args) > 1 && os.Args[1] == holdVerb {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -79,10 +78,10 @@ func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, La
 		t.Fatalf("start %q: %v", argv, err)
 	}
 	t.Cleanup(func() {
-		if SameProcess(s.Holder) {
+		if process.Same(s.Holder) {
 			_ = syscall.Kill(s.Holder.PID, syscall.SIGKILL)
 		}
-		Sweep(l.Arm)
+		process.Sweep(l.Arm)
 		if err := Settle(l.Dir); err != nil {
 			t.Error(err)
 		}
@@ -250,12 +249,12 @@ func TestAHolderProvesWhichGenerationItKeeps(t *testing.T) {
 	if _, err := Dial(l.Dir, "another"); coleo.ErrorCode(err) != coleo.EUnproven {
 		t.Fatalf("dial with another nonce = %v, want %s", err, coleo.EUnproven)
 	}
-	if !SameProcess(s.Process) || !SameProcess(s.Holder) {
+	if !process.Same(s.Process) || !process.Same(s.Holder) {
 		t.Fatalf("holder %+v and program %+v are not known again", s.Holder, s.Process)
 	}
 	later := s.Process
 	later.StartTime++
-	if SameProcess(later) {
+	if process.Same(later) {
 		t.Fatal("a process with another start time passes for the same one")
 	}
 }

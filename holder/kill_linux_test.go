@@ -8,12 +8,15 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/process"
 )
 
 // Counts of the long runs; `make soak` raises them.
@@ -28,8 +31,6 @@ func playProgram(args []string) bool {
 	switch args[0] {
 	case writerArg:
 		err = playWriter(args[1:])
-	case reuserArg:
-		err = playReuser(args[1])
 	default:
 		return false
 	}
@@ -124,7 +125,7 @@ func killUnderLoad(t *testing.T, kind string, after int) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, func() bool { return !SameProcess(s.Holder) })
+	wait(t, func() bool { return !process.Same(s.Holder) })
 	if err := Settle(l.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +139,8 @@ func killUnderLoad(t *testing.T, kind string, after int) {
 	if e, err := ReadExit(l.Dir); err != nil || e == nil || e.Reason != holderDied || e.Offset != int64(len(got)) {
 		t.Fatalf("exit = %+v, %v; want word of the holder's death at %d", e, err, len(got))
 	}
-	if left := markedTree(group{}, l.Arm, anyStart); len(left) > 0 {
-		t.Fatalf("processes %v are left", pidsOf(left))
+	if left := process.Marked(l.Arm); len(left) > 0 {
+		t.Fatalf("processes %v are left", left)
 	}
 }
 
@@ -164,9 +165,16 @@ func firstDifference(a, b []byte) int {
 // children returns the live child processes of a process.
 func children(pid int) []int {
 	var out []int
-	for _, p := range processes() {
-		if p.parent == pid && !p.zombie {
-			out = append(out, p.pid)
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // state, parent, …
+		if err == nil && len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(pid) {
+			out = append(out, child)
 		}
 	}
 	return out
@@ -198,7 +206,7 @@ func TestAKilledGuardIsReplacedAndTheNextOneGuards(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, func() bool { e, _ := ReadExit(l.Dir); return e != nil })
-	if SameProcess(s.Process) {
+	if process.Same(s.Process) {
 		t.Fatal("the program outlives its holder and guard")
 	}
 }

@@ -3,35 +3,22 @@ package holder
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder/process"
 )
 
 // startTimeout bounds how long a new holder may take until it reports. It only has to
 // open two files and fork, but a loaded machine may take seconds.
 const startTimeout = 20 * time.Second
-
-// The size of a terminal whose launch has none, in cells, the same as in package pty.
-const defaultCols, defaultRows = 120, 40
-
-// EnvArm is the environment variable that marks every process of an arm's tree. A sweep
-// finds the processes by it when the holder has died first.
-const EnvArm = "COLEO_ARM"
-
-// envAlone, beside EnvArm, says that a person runs the holder: the processes below it
-// belong to no arm.
-const envAlone = "COLEO_ALONE"
 
 // Launch is what a holder runs. It is passed on standard input, so that the environment,
 // which may hold keys, is never on disk or in argv.
@@ -72,28 +59,8 @@ type launchDocument struct {
 	Guard *guardOrder `json:"guard,omitempty"`
 }
 
-// Mark returns the value of EnvArm for this launch: arm, generation and StartID.
-func (l Launch) Mark() string {
-	return l.Arm + "/" + strconv.Itoa(l.Generation) + "/" + StartID(l.Nonce)
-}
-
-// StartID names the start that a nonce belongs to without revealing the nonce. The arm's
-// program can read the start's id, and must not learn the nonce, which proves its holder.
-func StartID(nonce string) string {
-	sum := sha256.Sum256([]byte("coleo start " + nonce))
-	return hex.EncodeToString(sum[:8])
-}
-
-// OfStart returns a function for SweepStarts that selects the start of a nonce. Without a
-// nonce it selects every start. It also accepts the nonce itself, which holders of
-// earlier versions put into the mark.
-func OfStart(nonce string) func(generation int, start string) bool {
-	if nonce == "" {
-		return anyStart
-	}
-	id := StartID(nonce)
-	return func(_ int, start string) bool { return start == id || start == nonce }
-}
+// mark returns the value of EnvArm for this launch.
+func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
 // Start runs command as a process of its own that outlives the caller, and returns when
 // the program in the arm runs. command must be `coleo hold --stdin`, or a program that
@@ -110,7 +77,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	}
 	defer log.Close()
 	// The arm's name in argv is for people who read a list of processes, and for
-	// ArmAbove.
+	// armAround.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
@@ -203,3 +170,20 @@ func writeExit(dir string, e Exit) error {
 	}
 	return nil
 }
+
+// Terminate tells the holder that id names to end its arm in order, as a machine does
+// when it shuts down. It returns when the holder has ended. It is for callers without the
+// holder's nonce. The error is ETimeout when the holder does not end.
+func Terminate(id coleo.Identity) error {
+	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
+	for deadline := time.Now().Add(termGrace + process.KillTimeout + linger); process.Look(id) != process.Dead; time.Sleep(process.PollEvery) {
+		if time.Now().After(deadline) {
+			return coleo.Errorf(coleo.ETimeout, "the holder, process %d, was told to end and has not", id.PID)
+		}
+	}
+	return nil
+}
+
+// DefaultKeep is how much of an arm's output is kept when its launch sets no bound, in
+// bytes: some days of a busy agent CLI.
+const DefaultKeep = 256 << 20

@@ -15,7 +15,7 @@ import (
 
 const (
 	// lockTimeout bounds how long a new holder waits for the last holder's guard, which
-	// ends what that holder left. It is guardGrace and killTimeout, with some margin.
+	// ends what that holder left. It is guardGrace and process.KillTimeout, with some margin.
 	lockTimeout = 12 * time.Second
 	// lockLook is the interval at which the lock is tried again.
 	lockLook = 2 * time.Millisecond

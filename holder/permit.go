@@ -38,11 +38,3 @@ func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	return 0, coleo.Errorf(coleo.EUnproven,
 		"nothing was typed: arm %s is frozen until serve confirms that no other start of it may run", s.launch.Arm)
 }
-
-// Permit allows keys until a time on package boottime's clock. It only matters to a
-// launch with NeedsPermit. The error is EInvalid for a permit longer than a minute, and
-// EUnsupported from a holder that is older than this request.
-func (c *Client) Permit(until time.Duration) error {
-	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
-	return err
-}

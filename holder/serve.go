@@ -9,12 +9,17 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder/memory"
+	"coleo.dev/holder/process"
+	"coleo.dev/holder/socket"
+	"coleo.dev/holder/tty"
 )
 
 const (
@@ -35,10 +40,10 @@ const (
 type server struct {
 	launch  Launch
 	journal *Journal
-	term    *terminal
+	term    *tty.Terminal
 	intake  *intake
 	lock    *os.File
-	group   group
+	tree    process.Tree // the arm's processes
 	holder  coleo.Identity
 	process coleo.Identity
 
@@ -65,9 +70,8 @@ type server struct {
 	talks     int           // open connections
 	left      chan struct{} // closed and replaced when one ends
 
-	empty     atomic.Bool  // no process of the arm lives, so none ever will
 	pace      atomic.Int64 // most bytes per second that are taken in; 0: no bound
-	rest      resting
+	memory    memory.Releaser
 	guardMu   sync.Mutex
 	guard     *guard        // nil without a guard
 	dismissed chan struct{} // closed when the arm has ended in order
@@ -116,13 +120,13 @@ func asError(err error) *coleo.Error {
 }
 
 // open starts the program and everything around it, or nothing.
-func open(l Launch) (*server, *listener, error) {
+func open(l Launch) (*server, *socket.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
 	}
-	keepDescriptors()
-	HideMemory()
-	if err := becomeReaper(); err != nil {
+	process.KeepDescriptors()
+	process.HideMemory()
+	if err := process.BecomeReaper(); err != nil {
 		return nil, nil, err
 	}
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
@@ -132,7 +136,7 @@ func open(l Launch) (*server, *listener, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := listenUnix(SocketPath(l.Dir))
+	at, err := socket.Listen(SocketPath(l.Dir))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,6 +145,8 @@ func open(l Launch) (*server, *listener, error) {
 		done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
 		dismissed: make(chan struct{}), unguarded: make(chan struct{}),
 	}
+	s.tree.Program, s.tree.Guard = func() int { return s.term.Pid() }, s.guardPid
+	s.tree.Exited = s.exited
 	if err := s.start(); err != nil {
 		s.dismissGuard()
 		at.Close()
@@ -154,14 +160,14 @@ func open(l Launch) (*server, *listener, error) {
 // what they left of the arm. It removes their files: a socket that nobody answers, and
 // the exit record of another generation.
 func enter(l Launch) (*os.File, error) {
-	if answers(SocketPath(l.Dir)) {
+	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
 	}
 	lock, err := lockFolder(l.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := openGroup(l.Dir).end(l.Dir); err != nil {
+	if err := process.OpenGroup(l.Dir).End(l.Dir); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -188,7 +194,7 @@ func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(exitPath(l.Dir)); err == nil {
 		return nil
 	}
-	return SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
+	return process.SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
 // start opens journal and terminal and runs the program. The guard starts before the
@@ -201,29 +207,38 @@ func (s *server) start() error {
 	if s.intake, err = newIntake(); err != nil {
 		return err
 	}
-	if s.term, err = openTerminal(s.cols, s.rows); err != nil {
+	if s.term, err = tty.Open(s.cols, s.rows); err != nil {
 		return err
 	}
 	if err := s.keepGuard(); err != nil {
 		return err
 	}
-	env := append(s.launch.Env, EnvArm+"="+s.launch.Mark())
+	env := append(s.launch.Env, process.EnvArm+"="+s.launch.mark())
 	if s.launch.Alone {
-		env = append(env, envAlone+"=1")
+		env = append(env, process.EnvAlone+"=1")
 	}
-	s.group = makeGroup(s.launch)
-	err = startWithoutInjection(s.launch.AllowSudo, func() error {
-		return s.term.start(s.launch.Argv, env, s.launch.Workdir, s.group)
+	s.tree.Group = process.MakeGroup(s.launch.Dir, s.launch.Arm, groupStart(s.launch), s.launch.Alone)
+	err = tty.WithoutInjection(s.launch.AllowSudo, func() error {
+		return s.term.Start(s.launch.Argv, env, s.launch.Workdir, s.tree.Group)
 	})
 	if err != nil {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
-	s.process, _ = identify(s.term.Pid())
-	if s.holder, err = Identify(os.Getpid()); err != nil {
+	s.process, _ = process.Identify(s.term.Pid())
+	if s.holder, err = process.Identify(os.Getpid()); err != nil {
 		return err
 	}
 	s.journal.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: s.cols, Rows: s.rows})
 	return nil
+}
+
+// groupStart returns a word for the control group that no other start of the arm has.
+func groupStart(l Launch) string {
+	word, err := randomWord()
+	if err != nil {
+		word = strconv.Itoa(os.Getpid())
+	}
+	return strconv.Itoa(l.Generation) + "." + word
 }
 
 // close closes what start has opened.
@@ -238,22 +253,22 @@ func (s *server) close() error {
 	if s.journal != nil {
 		err = errors.Join(err, s.journal.Close())
 	}
-	return errors.Join(err, s.group.end(s.launch.Dir), s.lock.Close())
+	return errors.Join(err, s.tree.Group.End(s.launch.Dir), s.lock.Close())
 }
 
 // run serves until the program has ended and all clients have learned of it.
-func (s *server) run(at *listener) error {
+func (s *server) run(at *socket.Listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // terminals and services may go
 	go s.stopOnTerm(ctx)
-	go s.reapOthers(ctx)
-	s.rest.after(restAfter)
+	go s.tree.ReapOrphans(ctx)
+	s.memory.ReleaseSoon()
 	go s.accept(at)
 	s.drainUntilExit()
-	s.endTree(0)
-	groupErr := s.group.end(s.launch.Dir)
-	s.group = group{}
+	s.tree.End(0)
+	groupErr := s.tree.Group.End(s.launch.Dir)
+	s.tree.Group = process.Group{}
 	s.awaitFarewell()
 	at.Close()
 	os.Remove(SocketPath(s.launch.Dir))
@@ -308,12 +323,12 @@ func (s *server) stopOnTerm(ctx context.Context) {
 	select {
 	case <-told:
 		s.stopOnce.Do(func() { close(s.stopping) })
-		s.endTree(termGrace)
+		s.tree.End(termGrace)
 	case <-ctx.Done():
 	}
 }
 
-func (s *server) accept(at *listener) {
+func (s *server) accept(at *socket.Listener) {
 	for {
 		conn, err := at.Accept()
 		if err != nil {

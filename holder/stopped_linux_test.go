@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/holder/process"
 )
 
 func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
@@ -23,10 +24,10 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	if coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("keys for a holder that is stopped: %v", err)
 	}
-	if Look(s.Holder) != Stopped {
+	if process.Look(s.Holder) != process.Stopped {
 		t.Error("the holder does not look stopped")
 	}
-	Wake(s.Holder)
+	process.Wake(s.Holder)
 	for _, w := range []struct {
 		id    string
 		again bool

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder/process"
 )
 
 func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
@@ -17,7 +18,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if left := Sweep(l.Arm); len(left) != 0 || len(Marked(l.Arm)) != 0 {
+	if left := process.Sweep(l.Arm); len(left) != 0 || len(process.Marked(l.Arm)) != 0 {
 		t.Fatalf("sweep left %v", left)
 	}
 	if _, err := Dial(l.Dir, l.Nonce); coleo.ErrorCode(err) != coleo.EUnavailable {
@@ -30,7 +31,7 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 		t.Fatalf("start over a stale socket: %v", err)
 	}
 	t.Cleanup(func() { // before the first one's, which settles the folder
-		if SameProcess(second.Holder) {
+		if process.Same(second.Holder) {
 			_ = syscall.Kill(second.Holder.PID, syscall.SIGKILL)
 		}
 	})
@@ -48,7 +49,7 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 			if err := Settle(l.Dir); err != nil { // the guard has done its work
 				t.Fatal(err)
 			}
-			if left := SweepStarts(l.Arm, func(generation int, _ string) bool {
+			if left := process.SweepStarts(l.Arm, func(generation int, _ string) bool {
 				return generation == l.Generation
 			}); len(left) != 0 {
 				t.Errorf("sweep left %v", left)
@@ -76,13 +77,13 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 			}
 			t.Cleanup(func() { _, _ = dial(t, next).Stop(0) })
 			end(t, older, l)
-			if Look(older.Process) != Dead {
+			if process.Look(older.Process) != process.Dead {
 				t.Error("the older start goes on")
 			}
-			if Look(newer.Process) != Alive {
+			if process.Look(newer.Process) != process.Alive {
 				t.Error("the newer start was ended as well")
 			}
-			if got := MarkedFrom(l.Arm, next.Generation); len(got) == 0 {
+			if got := process.MarkedFrom(l.Arm, next.Generation); len(got) == 0 {
 				t.Error("the newer start is not found by its mark")
 			}
 		})
@@ -104,42 +105,16 @@ func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 		}
 		stopped <- err
 	}()
-	for deadline := time.Now().Add(patience); Look(s.Process) != Dead; {
+	for deadline := time.Now().Add(patience); process.Look(s.Process) != process.Dead; {
 		if time.Now().After(deadline) {
 			t.Fatal("the program goes on")
 		}
-		time.Sleep(treePoll) // between two looks
+		time.Sleep(time.Millisecond) // between two looks
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := <-stopped; err != nil {
 		t.Errorf("stop beside a close = %v, want the holder's answer", err)
-	}
-}
-
-// TestTheListsOfChildrenNameTheWholeTree includes processes that left the session, and
-// those that became children of this process when their parent ended.
-func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
-	t.Parallel()
-	if !listsChildren() {
-		t.Skip("this kernel does not list children")
-	}
-	s, l := start(t, "(setsid sh -c 'sleep 1000 & echo up; sleep 1000' &); sleep 1000")
-	output(t, dial(t, l), 0, "up")
-	want := treeOf(processes(), group{}, func(p process) bool { return p.parent == s.Holder.PID })
-	got := lookAtAll(withAllBelow(childrenOf(s.Holder.PID), group{}))
-	has := map[int]bool{}
-	for _, p := range got {
-		has[p.pid] = true
-	}
-	for _, p := range want {
-		if !has[p.pid] {
-			t.Errorf("process %d is in the tree %v, and not in %v", p.pid, pidsOf(want), pidsOf(got))
-		}
-	}
-	const least = 4 // guard, program, the shell with a session of its own, its sleep
-	if len(want) < least {
-		t.Errorf("the tree has only %v", pidsOf(want))
 	}
 }

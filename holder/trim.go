@@ -3,13 +3,7 @@ package holder
 import (
 	"fmt"
 	"os"
-
-	"coleo.dev"
 )
-
-// DefaultKeep is how much of an arm's output is kept when its launch sets no bound, in
-// bytes: some days of a busy agent CLI.
-const DefaultKeep = 256 << 20
 
 // trim deletes the oldest segments while more than keep bytes would be left, so that
 // never more than keep and one segment remain. It deletes only segments that end before
@@ -74,37 +68,5 @@ func (j *Journal) trimIndex() error {
 	}
 	err = j.index.Close()
 	j.index = index
-	return err
-}
-
-// cover records the end of the output that the host agent no longer needs, and deletes
-// what is over the bound.
-func (s *server) cover(offset int64) response {
-	if offset > s.journal.End() {
-		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
-	}
-	s.mu.Lock()
-	s.covered = max(s.covered, offset)
-	s.mu.Unlock()
-	if err := s.trim(); err != nil {
-		return refuse(coleo.EInternal, "%w", err)
-	}
-	return response{}
-}
-
-func (s *server) trim() error {
-	s.mu.Lock()
-	covered := s.covered
-	s.mu.Unlock()
-	keep := s.launch.Keep
-	if keep <= 0 {
-		keep = DefaultKeep
-	}
-	err := s.journal.trim(keep, covered)
-	if err != nil { // not again before the next report of the host agent
-		s.mu.Lock()
-		s.covered = 0
-		s.mu.Unlock()
-	}
 	return err
 }

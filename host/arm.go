@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/store"
 )
 
@@ -42,8 +43,8 @@ type arm struct {
 	asleep  bool          // a signal had stopped the holder then
 	dead    chan struct{} // closed when the session has ended
 
-	sight sync.Mutex    // guards watch
-	watch *holder.Watch // the session's process, nil when it is not watched
+	sight sync.Mutex     // guards watch
+	watch *process.Watch // the session's process, nil when it is not watched
 }
 
 // live returns the live session. Without one it returns EExited.
@@ -265,7 +266,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	if r.Attached {
 		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true))
 	} else {
-		r.Process = bus.ProcessState(holder.Look(r.Handle.Process))
+		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
 	}
 	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
 		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' has it go on", pid, pid)
@@ -276,7 +277,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 // prove asks the process that listens in the arm's folder who it is. It also returns what
 // keeps the arm from going on, or "" for nothing.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
-	if holder.Look(h.Holder) == holder.Stopped {
+	if process.Look(h.Holder) == process.Stopped {
 		return bus.Silent, silence(h)
 	}
 	client, err := holder.Dial(h.Dir, h.Nonce)
@@ -300,7 +301,7 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	switch {
 	case code == coleo.EUnavailable:
 		return bus.Gone, ""
-	case code == coleo.ETimeout && holder.Look(h.Holder) != holder.Dead:
+	case code == coleo.ETimeout && process.Look(h.Holder) != process.Dead:
 		return bus.Silent, silence(h)
 	}
 	return bus.Unproven, ""
@@ -308,7 +309,7 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 
 // silence explains why a holder does not answer.
 func silence(h coleo.Handle) string {
-	if holder.Look(h.Holder) == holder.Stopped {
+	if process.Look(h.Holder) == process.Stopped {
 		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' has it go on", h.Holder.PID, h.Holder.PID)
 	}
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)

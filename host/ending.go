@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/store"
 )
 
@@ -36,7 +37,7 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 // sweepStart ends the processes that are left of one start of an arm. It returns the
 // processes that it could not end.
 func sweepStart(arm, nonce string) []int {
-	return holder.SweepStarts(arm, holder.OfStart(nonce))
+	return process.SweepStarts(arm, process.OfStart(nonce))
 }
 
 // vacant checks that no earlier start of the arm is still held, whatever the database
@@ -52,7 +53,7 @@ func (a *arm) vacant() error {
 		if proof == bus.Silent {
 			return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs, but %s", a.name(), blocked)
 		}
-		if proof == bus.Proven && holder.Look(handle.Process) != holder.Dead {
+		if proof == bus.Proven && process.Look(handle.Process) != process.Dead {
 			return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.name())
 		}
 	}
@@ -64,7 +65,7 @@ func (a *arm) vacant() error {
 	// The check for copied arms looks at every process of the machine, so only copied
 	// arms pay for it.
 	if rule == ruleCopied {
-		if left := holder.Marked(a.record.ID); len(left) > 0 {
+		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
 				"this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
 		}
@@ -93,8 +94,8 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	if err != nil {
 		return err
 	}
-	if record.Handle != nil && holder.Look(record.Handle.Holder) == holder.Stopped {
-		holder.Wake(record.Handle.Holder) // only a running holder can end the arm
+	if record.Handle != nil && process.Look(record.Handle.Holder) == process.Stopped {
+		process.Wake(record.Handle.Holder) // only a running holder can end the arm
 	}
 	a.fileOrLog()
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
@@ -124,7 +125,7 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 // awaitHolder waits until a holder has ended, after its agent CLI has ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
-	for holder.Look(id) != holder.Dead {
+	for process.Look(id) != process.Dead {
 		select {
 		case <-ctx.Done():
 			return coleo.Errorf(coleo.ETimeout, "the agent CLI has ended; its holder (process %d) has not", id.PID)

@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/store"
 )
 
@@ -298,7 +299,7 @@ func (a *arm) vacated(n int) error {
 	}
 	defer client.Close()
 	s, err := client.Status()
-	if err != nil || holder.Look(s.Process) == holder.Dead {
+	if err != nil || process.Look(s.Process) == process.Dead {
 		return err
 	}
 	return coleo.Errorf(coleo.EConflict, "start %d of arm %s still runs (process %d): 'coleo arm kill %s' ends it",

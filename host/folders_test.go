@@ -8,6 +8,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // without calls do while no host agent runs.
@@ -61,7 +62,7 @@ func (s *stage) isThere(id string, want bus.ArmReport) {
 		got.Handle.Process != want.Handle.Process {
 		s.t.Errorf("arm %s is %+v, want start %d with process %d", id, got, want.Generation, want.Handle.Process.PID)
 	}
-	if holder.Look(want.Handle.Process) != holder.Alive {
+	if process.Look(want.Handle.Process) != process.Alive {
 		s.t.Errorf("process %d of arm %s has ended", want.Handle.Process.PID, id)
 	}
 	s.awaits(id, coleo.Idle)
@@ -112,11 +113,11 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 		t.Errorf("%d events tell of the orphan, want one", len(got))
 	}
 	s.refused(coleo.EConflict, bus.OpSpawn, s.spawnOrder("ada"))
-	if holder.Look(was.Handle.Process) != holder.Alive {
+	if process.Look(was.Handle.Process) != process.Alive {
 		t.Error("what ran was ended")
 	}
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // the refused order has made the arm known
-	if holder.Look(was.Handle.Process) != holder.Dead {
+	if process.Look(was.Handle.Process) != process.Dead {
 		t.Error("what ran was not ended by kill")
 	}
 	s.arm("ada")

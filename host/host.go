@@ -15,7 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
@@ -70,7 +70,7 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: holder.Traces}, instance: rand.Text(),
+	return &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
 		began: time.Now()}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/store"
 )
 
@@ -160,7 +160,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asleep := holder.Look(handle.Holder) == holder.Stopped
+	asleep := process.Look(handle.Holder) == process.Stopped
 	a.mu.Lock()
 	a.asleep = asleep
 	a.mu.Unlock()
@@ -197,7 +197,7 @@ func (h *Host) adoptSilent() {
 		a.mu.Lock()
 		handle, woken := a.record.Handle, a.silent && a.asleep
 		a.mu.Unlock()
-		if woken && handle != nil && holder.Look(handle.Holder) == holder.Alive {
+		if woken && handle != nil && process.Look(handle.Holder) == process.Alive {
 			a.adoptLate()
 		}
 	}
@@ -281,6 +281,6 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 
 // rebooted reports whether the machine has booted again since the handle was made.
 func rebooted(h coleo.Handle) bool {
-	me, err := holder.Identify(1)
+	me, err := process.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
 }

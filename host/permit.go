@@ -3,16 +3,23 @@ package host
 import (
 	"context"
 	"sync"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/boottime"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
+
+// permitAnswer bounds how long serve waits for the holders that a permit is passed to. A
+// holder that works answers within milliseconds. Serve gives up after 2.5 s.
+const permitAnswer = time.Second
 
 // permit passes a permit from serve to the holders of the arms that need one, side by
 // side: a holder that is slow to answer must not make the permits of others lapse. It
-// returns the clock for the next order.
+// returns the clock for the next order, after permitAnswer at most. What is not passed
+// by then goes on, and what fails is logged.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup
@@ -27,7 +34,12 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 			}
 		})
 	}
-	passing.Wait()
+	passed := make(chan struct{})
+	go func() { defer close(passed); passing.Wait() }()
+	select {
+	case <-passed:
+	case <-time.After(permitAnswer):
+	}
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
@@ -40,7 +52,7 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	if record.Generation != generation || record.Handle == nil || record.Spec.OnPartition != coleo.PartitionFreeze {
 		return nil
 	}
-	if holder.Look(record.Handle.Holder) == holder.Stopped {
+	if process.Look(record.Handle.Holder) == process.Stopped {
 		return nil // it cannot answer, and takes no keys either
 	}
 	client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)

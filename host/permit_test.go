@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 )
 
 // permitted is how long the permits of these tests hold.
@@ -84,3 +87,36 @@ func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s.prompt(other, "say yes")
 	s.awaits(other, coleo.Idle)
 }
+
+// TestAMuteHolderKeepsNoPermitFromOthers: a permit order is answered although one holder
+// accepts connections and never answers. No real holder can be brought to that, so a
+// socket of the test takes its place.
+func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
+	s := newStage(t)
+	mute, other := s.frozen("one"), s.frozen("two")
+	dir := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: mute}).Handle.Dir
+	socket := holder.SocketPath(dir)
+	s.check(os.Rename(socket, socket+".away"))
+	short, err := os.MkdirTemp("", "") // the path of a socket has 107 bytes at most
+	s.check(err)
+	defer os.RemoveAll(short)
+	never, err := net.Listen("unix", filepath.Join(short, "s"))
+	s.check(err)
+	s.check(os.Symlink(filepath.Join(short, "s"), socket))
+	defer func() { s.check(errors.Join(never.Close(), os.Rename(socket+".away", socket))) }()
+	clock := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
+	start := time.Now()
+	s.permits(clock, mute, 1)
+	if took := time.Since(start); took > serveWaits {
+		t.Errorf("the order was answered after %s; serve waits for %s", took, serveWaits)
+	}
+	must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{
+		Clock: clock.ID, Until: clock.Now + permitted,
+		Arms: []bus.ArmOrder{{Arm: mute, Generation: 1}, {Arm: other, Generation: 1}},
+	})
+	s.prompt(other, "say yes")
+	s.awaits(other, coleo.Idle)
+}
+
+// serveWaits is how long serve waits for the answer to a permit order.
+const serveWaits = 2500 * time.Millisecond

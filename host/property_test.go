@@ -19,6 +19,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/bus/bustest"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
 )
@@ -176,7 +177,7 @@ func (h *history) handle(name string) *coleo.Handle {
 func (h *history) killHolder(handle *coleo.Handle) {
 	if handle != nil {
 		h.check(syscall.Kill(handle.Holder.PID, syscall.SIGKILL))
-		h.until("the holder is gone", func() bool { return holder.Look(handle.Holder) == holder.Dead })
+		h.until("the holder is gone", func() bool { return process.Look(handle.Holder) == process.Dead })
 	}
 }
 
@@ -206,7 +207,7 @@ func (h *history) starts(id string) map[int]int {
 		if err != nil {
 			continue
 		}
-		if s, err := client.Status(); err == nil && holder.Look(s.Process) != holder.Dead {
+		if s, err := client.Status(); err == nil && process.Look(s.Process) != process.Dead {
 			out[n] = s.Process.PID
 		}
 		_ = client.Close()

@@ -9,7 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // pulse returns the condition of the arms as this process knows it, and looks at their
@@ -76,7 +76,7 @@ func (a *arm) pulse() bus.ArmPulse {
 
 // lookAt returns the liveness of the arm's process. While a session is held, its process
 // is looked at again and again, so lookAt keeps a watch open for it.
-func (a *arm) lookAt(id coleo.Identity, attached bool) holder.Liveness {
+func (a *arm) lookAt(id coleo.Identity, attached bool) process.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
 	if a.watch != nil && (!attached || a.watch.ID != id) {
@@ -84,14 +84,14 @@ func (a *arm) lookAt(id coleo.Identity, attached bool) holder.Liveness {
 		a.watch = nil
 	}
 	if a.watch == nil && attached {
-		watch, err := holder.NewWatch(id)
+		watch, err := process.NewWatch(id)
 		if err != nil {
-			return holder.Look(id)
+			return process.Look(id)
 		}
 		a.watch = watch
 	}
 	if a.watch == nil {
-		return holder.Glance(id)
+		return process.LookQuickly(id)
 	}
 	return a.watch.Look()
 }

@@ -16,6 +16,7 @@ import (
 	"coleo.dev/bus/bustest"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
@@ -260,5 +261,5 @@ func (s *stage) endArm(h coleo.Handle) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	s.check(err)
 	s.check(errors.Join(client.End(h.Arm, killGrace), client.Close()))
-	s.until("the holder has ended", func() bool { return holder.Look(h.Holder) == holder.Dead })
+	s.until("the holder has ended", func() bool { return process.Look(h.Holder) == process.Dead })
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"coleo.dev"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // traces looks for the marks of arms on all processes. Starts that wait at the same time
@@ -54,7 +54,7 @@ func (a *arm) sweep(next int) (found []int, err error) {
 	if !slices.ContainsFunc(found, older) {
 		return found, nil
 	}
-	if left := holder.SweepStarts(a.record.ID,
+	if left := process.SweepStarts(a.record.ID,
 		func(generation int, _ string) bool { return older(generation) }); len(left) > 0 {
 		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended",
 			left, a.name())
@@ -69,7 +69,7 @@ func (a *arm) sweepToStart(next int) error {
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
 		return err
 	}
-	if newer := holder.MarkedFrom(a.record.ID, next); len(newer) > 0 {
+	if newer := process.MarkedFrom(a.record.ID, next); len(newer) > 0 {
 		return coleo.Errorf(coleo.EConflict,
 			"start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started",
 			next, a.name(), newer)

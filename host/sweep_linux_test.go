@@ -7,7 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone: serve names the start that it
@@ -22,7 +22,7 @@ func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	s.refused(coleo.EStale, bus.OpKill, bus.ArmOrder{Arm: id, Generation: was.Generation - 1})
 	s.isThere(id, was)
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id, Generation: was.Generation})
-	if holder.Look(was.Handle.Process) != holder.Dead {
+	if process.Look(was.Handle.Process) != process.Dead {
 		t.Error("the start that was named goes on")
 	}
 }
@@ -31,7 +31,7 @@ func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 func planted(t *testing.T, arm string, generation int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
-	cmd.Env = []string{fmt.Sprintf("%s=%s/%d/word", holder.EnvArm, arm, generation)}
+	cmd.Env = []string{fmt.Sprintf("%s=%s/%d/word", process.EnvArm, arm, generation)}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	o = s.order("bob")
 	o.Config.Generation = 7
 	s.refused(coleo.EConflict, bus.OpSpawn, o)
-	if holder.Marked(o.ID) == nil {
+	if process.Marked(o.ID) == nil {
 		t.Errorf("process %d of a newer start was ended", newer.Process.Pid)
 	}
 }

@@ -130,12 +130,6 @@ func (o Offer) resolution(reason string) Resolution {
 	}
 }
 
-// IsModelAvailable reports whether a provider is connected and lists a model.
-func IsModelAvailable(c Catalog, provider, model string) bool {
-	_, ok := first(AvailableByCost(c), func(o Offer) bool { return o.ProviderID == provider && o.ModelID == model })
-	return ok
-}
-
 // AvailableByCost returns the models of all connected providers, cheapest first. Models
 // with the same price are sorted by provider and model id.
 func AvailableByCost(c Catalog) []Offer {

@@ -132,7 +132,7 @@ func TestAvailable(t *testing.T) {
 	c := catalog("a*: m", "b: m")
 	for wish, want := range map[string]bool{"a/m": true, "a/n": false, "b/m": false, "c/m": false} {
 		p, m := Split(wish)
-		if got := IsModelAvailable(c, p, m); got != want {
+		if got := isAvailable(c, p, m); got != want {
 			t.Errorf("available %s = %v, want %v", wish, got, want)
 		}
 	}
@@ -171,13 +171,19 @@ func TestWhatIsResolvedCanAlwaysBeHad(t *testing.T) {
 		provider, model := ids[r.IntN(4)], ids[r.IntN(4)]
 		got := Resolve(c, provider, model)
 		kept := got.ProviderID == provider && got.ModelID == model
-		available := IsModelAvailable(c, got.ProviderID, got.ModelID)
+		available := isAvailable(c, got.ProviderID, got.ModelID)
 		switch {
 		case len(AvailableByCost(c)) > 0 && !available,
 			!available && !kept,
 			got.Fallback == kept,
-			IsModelAvailable(c, provider, model) && !kept:
+			isAvailable(c, provider, model) && !kept:
 			t.Fatalf("resolve %s/%s in %+v = %+v", provider, model, c, got)
 		}
 	}
+}
+
+// isAvailable reports whether a provider is connected and lists a model.
+func isAvailable(c Catalog, provider, model string) bool {
+	_, ok := first(AvailableByCost(c), func(o Offer) bool { return o.ProviderID == provider && o.ModelID == model })
+	return ok
 }

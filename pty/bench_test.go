@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -166,4 +167,67 @@ func dearest(cols, rows int) (worst float64, which string) {
 		}
 	}
 	return worst, which
+}
+
+// colouredText returns n bytes or a few more of words, each in another colour.
+func colouredText(n int) [][]byte {
+	var all strings.Builder
+	for i := 0; all.Len() < n; i++ {
+		fmt.Fprintf(&all, "\x1b[1;38;5;%dmword\x1b[0m \x1b[38;2;%d;90;7mword\x1b[39m ", i%256, i%200)
+		if i%8 == 7 {
+			all.WriteString("\r\n")
+		}
+	}
+	return pieces(all.String())
+}
+
+func pieces(s string) [][]byte {
+	const write = 4 << 10 // the most that one read of a terminal returns
+	var out [][]byte
+	for p := []byte(s); len(p) > 0; p = p[min(write, len(p)):] {
+		out = append(out, bytes.Clone(p[:min(write, len(p))]))
+	}
+	return out
+}
+
+// BenchmarkSnapshot measures the cost of keeping and restoring a screen, with and without
+// a full history.
+func BenchmarkSnapshot(b *testing.B) {
+	full := New(DefaultCols, DefaultRows)
+	for full.history.lines < historyLines { // what agent CLIs print, not one line repeated
+		for _, w := range agentTraffic(b) {
+			_, _ = full.Write(bytes.ReplaceAll(strip(w), []byte("\n"), []byte("\r\n")))
+		}
+	}
+	drawn := New(DefaultCols, DefaultRows)
+	for _, w := range agentTraffic(b)[:200] {
+		_, _ = drawn.Write(w)
+	}
+	for name, c := range map[string]*Core{"drawn": drawn, "10k-lines": full} {
+		data := c.Snapshot()
+		b.Run(name+"/keep", func(b *testing.B) {
+			for b.Loop() {
+				_ = c.Snapshot()
+			}
+			b.ReportMetric(float64(len(data)), "bytes")
+		})
+		b.Run(name+"/restore", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Restore(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkStrip(b *testing.B) {
+	writes := agentTraffic(b)
+	b.SetBytes(int64(size(writes)))
+	var s Stripper
+	for b.Loop() {
+		for _, w := range writes {
+			_ = s.Strip(w)
+		}
+	}
 }

@@ -94,7 +94,7 @@ func TestFeedStopsAtEachFrame(t *testing.T) {
 		if want := []string{"a", "b"}; !slices.Equal(frames, want) {
 			t.Errorf("%d bytes at a time: frames %q, want %q", chunk, frames, want)
 		}
-		if got := c.Frame(); got != (Frame{Open: true, Count: 2}) || !c.Mode(ModeSynchronized) {
+		if got := c.Frame(); got != (Frame{Open: true, Count: 2}) || !c.Mode("synchronized") {
 			t.Errorf("%d bytes at a time: %+v, want an open frame after 2", chunk, got)
 		}
 		_, _ = c.Write([]byte("\x1bc"))
@@ -112,8 +112,8 @@ func TestModesByName(t *testing.T) {
 			t.Errorf("Mode(%s) = %v", m.name, c.Mode(m.name))
 		}
 	}
-	for _, m := range []Mode{ModeBracketedPaste, ModeFocus, ModeAppCursor, ModeGraphemes, ModeColourScheme,
-		ModeMouseDrag, ModeMouseSGR} {
+	for _, m := range []Mode{ModeBracketedPaste, "focus", "application_cursor", "graphemes", "colour_scheme",
+		"mouse_drag", "mouse_sgr"} {
 		number := 0
 		for _, row := range modeTable {
 			if row.name == m {
@@ -130,8 +130,42 @@ func TestModesByName(t *testing.T) {
 		}
 	}
 	_, _ = c.Write([]byte("\x1b[?1000h\x1b[?1003h\x1b[>1u\x1b="))
-	if c.Mode(ModeMouseClick) || !c.Mode(ModeMouseMotion) || !c.Mode(ModeKittyKeyboard) || !c.Mode(ModeAppKeypad) ||
+	if c.Mode("mouse_click") || !c.Mode("mouse_motion") || !c.Mode("kitty_keyboard") || !c.Mode("application_keypad") ||
 		c.Mode("nonsense") {
 		t.Errorf("modes %v", c.View().Modes)
+	}
+}
+
+// A frame that writes the whole screen is told from one that writes what has changed.
+func TestWholeFramesAreCounted(t *testing.T) {
+	t.Parallel()
+	const cols, rows = 40, 10
+	paint := func(rows int, line string) string {
+		out := "\x1b[?2026h\x1b[?25l"
+		for y := range rows {
+			out += fmt.Sprintf("\x1b[%d;1H%s", y+1, line)
+		}
+		return out + "\x1b[?2026l"
+	}
+	for _, test := range []struct {
+		name, output string
+		want         uint64
+	}{
+		{"every row", paint(rows, strings.Repeat("a", cols)), 1},
+		{"wide characters", paint(rows, strings.Repeat("語", cols/2)), 1},
+		{"repeated blanks", paint(rows, " \x1b["+fmt.Sprint(cols-1)+"b"), 1},
+		{"one width measured otherwise", paint(rows, strings.Repeat("a", cols-1)), 1},
+		{"nothing but rows", paint(rows, ""), 0},
+		{"all rows but two", paint(rows-2, strings.Repeat("a", cols)), 0},
+		{"rows twice", paint(rows, strings.Repeat("a", cols)+"\r"+strings.Repeat("b", cols)), 0},
+		{"outside a frame", strings.Repeat("a", cols*rows), 0},
+		{"not ended", strings.TrimSuffix(paint(rows, strings.Repeat("a", cols)), "\x1b[?2026l"), 0},
+		{"begun twice", "\x1b[?2026h" + strings.Repeat("a", cols) + paint(rows-1, strings.Repeat("a", cols)), 1},
+	} {
+		c := New(cols, rows)
+		_, _ = c.Write([]byte(test.output))
+		if got := c.WholeFrames(); got != test.want {
+			t.Errorf("%s: %d whole frames, want %d", test.name, got, test.want)
+		}
 	}
 }

@@ -1,3 +1,9 @@
+// Package pty is the terminal that a program on a pseudo-terminal sees. It draws the
+// screen that the program's output describes, answers the program's queries, and encodes
+// the keys that it can be sent. It also reads recordings of such output.
+//
+// Package device below it has the pseudo-terminal itself. The package does not interpret a
+// screen, or decide when to type. Package harnesses/terminal does.
 package pty
 
 import (
@@ -5,6 +11,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/pty/width"
 )
 
 // Core is the emulator with which Coleo reads screens. It behaves like xterm as
@@ -16,15 +23,15 @@ type Core struct {
 	cols, rows int
 	main, alt  buffer
 	buf        *buffer // main or &alt
-	props      *properties
+	widths     *width.Table
 	history    history
 
 	pen      style
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
 	gl       int     // index of the charset in use
 	modes    modeSet
-	tabs     []bool    // by column; nil: the stops of the start
-	before   joinState // of the character just printed
+	tabs     []bool      // by column; nil: the stops of the start
+	joining  width.State // of the character just printed
 
 	title    string
 	titles   []string // pushed by CSI 22 t
@@ -40,30 +47,33 @@ type Core struct {
 	frames  uint64
 	ended   bool // the last byte ended a frame
 
-	taken   int // bytes of output since New or Restore
-	earned  int // value of taken when spare last grew
-	resetAt int // value of taken after the last RIS
-	spare   int // cells that expensive sequences may touch
+	frameCells  int    // cells that the open frame has written
+	wholeFrames uint64 // frames that wrote the whole screen
 
-	seen seen
+	bytesTaken       int // bytes of output since New or Restore
+	allowanceGrownAt int // value of bytesTaken when the allowance last grew
+	resetAt          int // value of bytesTaken after the last RIS
+	allowance        int // cells that expensive sequences may touch
+
+	last lastChanged
 }
 
 var _ Screen = (*Core)(nil)
 
-// seen is the state with which the next Changed compares.
-type seen struct {
-	rows   []uint64
-	x, y   int
-	shown  bool
-	title  string
-	modes  modeSet
-	primed bool
+// lastChanged is the state with which the next Changed compares.
+type lastChanged struct {
+	rows        []uint64
+	x, y        int
+	cursorShown bool
+	title       string
+	modes       modeSet
+	valid       bool
 }
 
 // New returns an empty screen of the given size in cells, clamped to 2x1 .. 1000x1000.
 func New(cols, rows int) *Core {
-	cols, rows = clampSize(cols, rows)
-	c := &Core{cols: cols, rows: rows, props: loadProperties(), spare: mostSpare}
+	cols, rows = ClampSize(cols, rows)
+	c := &Core{cols: cols, rows: rows, widths: width.Standard(), allowance: maxAllowance}
 	c.buf = &c.main
 	c.reset()
 	c.resetAt = 0 // this was not a RIS
@@ -73,8 +83,8 @@ func New(cols, rows int) *Core {
 // reset is RIS. It resets everything but the title, the frame count, and the replies and
 // notices not fetched yet.
 func (c *Core) reset() {
-	again := c.resetAt > 0 && c.taken == c.resetAt+1 // only ESC came since the last one
-	if c.resetAt = c.taken + 1; again {
+	again := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only ESC came since the last one
+	if c.resetAt = c.bytesTaken + 1; again {
 		return // two bytes would take long on a large screen
 	}
 	c.endFrame()
@@ -82,7 +92,7 @@ func (c *Core) reset() {
 		c.main = newBuffer(c.cols, c.rows)
 	}
 	c.showMain()
-	c.main.start()
+	c.main.reset()
 	c.history.clear()
 	c.titles = nil
 	c.clusters, c.links, c.clusterLimit = internTable{}, internTable{}, 0
@@ -128,12 +138,12 @@ func (c *Core) Row(y int) string {
 		return ""
 	}
 	r := c.buf.rows[y]
-	if r.known&knownByText == 0 {
+	if r.readBy&readByText == 0 {
 		c.line = c.appendRow(c.line[:0], r)
 		if string(c.line) != r.text {
 			r.text = string(c.line)
 		}
-		r.known |= knownByText
+		r.readBy |= readByText
 	}
 	return r.text
 }
@@ -195,26 +205,26 @@ func (c *Core) History(n int) []string {
 // Changed returns the differences since the last call; the first call returns everything.
 func (c *Core) Changed() Change {
 	var out Change
-	if len(c.seen.rows) != c.rows {
-		c.seen.rows = make([]uint64, c.rows)
+	if len(c.last.rows) != c.rows {
+		c.last.rows = make([]uint64, c.rows)
 	}
 	moved := c.buf.moved
 	c.buf.moved = [2]int{}
 	for y, r := range c.buf.rows {
-		if r.known&knownByChanged != 0 && (y < moved[0] || y >= moved[1]) {
+		if r.readBy&readByChanged != 0 && (y < moved[0] || y >= moved[1]) {
 			continue
 		}
-		r.known |= knownByChanged
-		if h := c.hash(r); h != c.seen.rows[y] {
-			c.seen.rows[y] = h
+		r.readBy |= readByChanged
+		if h := c.hash(r); h != c.last.rows[y] {
+			c.last.rows[y] = h
 			out.Rows = append(out.Rows, y)
 		}
 	}
-	was, shown := &c.seen, c.modes&modeCursorVisible != 0
-	out.Cursor = !was.primed || was.x != c.buf.x || was.y != c.buf.y || was.shown != shown
-	out.Title = !was.primed || was.title != c.title
-	out.Modes = !was.primed || was.modes != c.modes
-	was.x, was.y, was.shown, was.title, was.modes, was.primed = c.buf.x, c.buf.y, shown, c.title, c.modes, true
+	was, shown := &c.last, c.modes&modeCursorVisible != 0
+	out.Cursor = !was.valid || was.x != c.buf.x || was.y != c.buf.y || was.cursorShown != shown
+	out.Title = !was.valid || was.title != c.title
+	out.Modes = !was.valid || was.modes != c.modes
+	was.x, was.y, was.cursorShown, was.title, was.modes, was.valid = c.buf.x, c.buf.y, shown, c.title, c.modes, true
 	return out
 }
 
@@ -228,8 +238,22 @@ func (c *Core) endFrame() {
 		c.modes &^= modeSynchronized
 		c.frames++
 		c.ended = true
+		if all := c.cols * c.rows; abs(c.frameCells-all) <= all/wholeFrameSlack {
+			c.wholeFrames++
+		}
 	}
 }
+
+// wholeFrameSlack is the part of the screen by which a whole frame may differ from it:
+// a program and this package may measure a character differently.
+const wholeFrameSlack = 32
+
+// WholeFrames returns how many synchronized updates have written about as many cells as
+// the screen has, since New or Restore. A program that draws only what has changed does
+// so when it takes a new size.
+func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
+
+func abs(n int) int { return max(n, -n) }
 
 // Replies returns the answers to queries since the last call, nil if there are none.
 func (c *Core) Replies() []byte {
@@ -285,3 +309,9 @@ func (c *Core) setTitle(s string) {
 		c.notice(NoticeTitle, s)
 	}
 }
+
+// NarrowEmoji makes a character with U+FE0F, and all that is joined to it, take one cell
+// from now on instead of two. It is for programs that draw the second cell themselves as
+// a blank. A terminal that has already moved on by two cells shows everything after it
+// one cell too far to the right (Codex 0.169.0). Restore does not restore this setting.
+func (c *Core) NarrowEmoji() { c.widths = width.NarrowEmoji() }

@@ -53,7 +53,7 @@ func TestJudge(t *testing.T) {
 		if got := string(c.Replies()); got != j.Replies {
 			diff += fmt.Sprintf("\nreplies %q\n   want %q", got, j.Replies)
 		}
-		if got := c.History(1 << 20); !slices.Equal(got, j.History) && !c.Mode(ModeAltScreen) {
+		if got := c.History(1 << 20); !slices.Equal(got, j.History) && !c.Mode("alt_screen") {
 			diff += fmt.Sprintf("\nhistory %q\n   want %q", got, j.History)
 		}
 		if diff != "" {

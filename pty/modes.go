@@ -43,27 +43,27 @@ var modeTable = [...]struct {
 	number int
 	ansi   bool
 }{
-	{ModeCursorVisible, 25, false},
-	{ModeAppCursor, 1, false},
-	{ModeAppKeypad, 66, false},
-	{ModeInsert, 4, true},
-	{ModeNewline, 20, true},
-	{ModeOrigin, 6, false},
-	{ModeWrap, 7, false},
-	{ModeReverseWrap, 45, false},
+	{"cursor_visible", 25, false},     // DECTCEM
+	{"application_cursor", 1, false},  // DECCKM: arrow keys send SS3
+	{"application_keypad", 66, false}, // DECNKM
+	{"insert", 4, true},               // IRM
+	{"newline", 20, true},             // LNM: a line feed returns the carriage too
+	{"origin", 6, false},              // DECOM
+	{"wrap", 7, false},                // DECAWM
+	{"reverse_wrap", 45, false},
 	{ModeBracketedPaste, 2004, false},
-	{ModeFocus, 1004, false},
-	{ModeSynchronized, 2026, false},
-	{ModeGraphemes, 2027, false},
-	{ModeColourScheme, 2031, false},
-	{ModeMouseX10, 9, false},
-	{ModeMouseClick, 1000, false},
-	{ModeMouseDrag, 1002, false},
-	{ModeMouseMotion, 1003, false},
-	{ModeMouseSGR, 1006, false},
-	{ModeMousePixels, 1016, false},
-	{ModeKittyKeyboard, 0, false},
-	{ModeAltScreen, 1049, false},
+	{"focus", 1004, false},         // wants focus reports
+	{"synchronized", 2026, false},  // a frame is being drawn
+	{"graphemes", 2027, false},     // asked for clusters, which are always on here
+	{"colour_scheme", 2031, false}, // wants dark/light reports
+	{"mouse_x10", 9, false},
+	{"mouse_click", 1000, false},
+	{"mouse_drag", 1002, false},
+	{"mouse_motion", 1003, false},
+	{"mouse_sgr", 1006, false},
+	{"mouse_pixels", 1016, false},
+	{"kitty_keyboard", 0, false}, // CSI > u, CSI = u: keys may be sent as CSI u
+	{"alt_screen", 1049, false},  // 47, 1047, 1049
 }
 
 func (s *modeSet) set(m modeSet, on bool) {
@@ -126,6 +126,9 @@ func (c *Core) setPrivateMode(number int, on bool) {
 		c.setAltMode(number, on)
 	case 2026:
 		if on {
+			if c.modes&modeSynchronized == 0 {
+				c.frameCells = 0
+			}
 			c.modes |= modeSynchronized
 		} else {
 			c.endFrame()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+
+	"coleo.dev/pty/width"
 )
 
 // Paint returns output that makes a terminal of the same size look and behave like c,
@@ -33,17 +35,17 @@ func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
 // painter writes a screen, and tracks the state of a terminal that reads it.
 type painter struct {
-	c      *Core
-	out    []byte
-	x, y   int
-	pen    style
-	before joinState
+	c       *Core
+	out     []byte
+	x, y    int
+	pen     style
+	joining width.State
 }
 
 // escape writes a sequence.
 func (p *painter) escape(format string, args ...any) {
 	p.out = fmt.Appendf(p.out, format, args...)
-	p.before = joinState{}
+	p.joining = width.State{}
 }
 
 // nowhere is the unknown position of the cursor after characters that other terminals
@@ -121,24 +123,24 @@ func (p *painter) row(y int, r *row) {
 func (p *painter) cell(x, y int, in cell) int {
 	p.moveTo(x, y)
 	p.style(in.style)
-	width := 1
+	cells := 1
 	if in.ch&wide != 0 {
-		width = 2
+		cells = 2
 	}
 	text := p.c.appendCell(nil, in.ch)
 	for i, r := range string(text) {
-		after, joined := p.c.props.next(p.before, r)
+		after, joined := p.c.widths.Next(p.joining, r)
 		if i == 0 && joined { // it would join what is left of it
 			p.escape("\x1b[%d;%dH", y+1, x+1)
-			after, _ = p.c.props.next(p.before, r)
+			after, _ = p.c.widths.Next(p.joining, r)
 		}
-		p.before = after
+		p.joining = after
 	}
 	p.out = append(p.out, text...)
-	if p.x += width; p.c.props.narrow && bytes.ContainsRune(text, emojiSelector) {
+	if p.x += cells; p.c.widths.Narrow && bytes.ContainsRune(text, width.EmojiSelector) {
 		p.x = nowhere
 	}
-	return width
+	return cells
 }
 
 // style sets the style of what is printed next to s.

@@ -1,5 +1,7 @@
 package pty
 
+import "coleo.dev/pty/width"
+
 // parseState is the position in an escape sequence. The states are those of Paul
 // Williams' VT500 parser, with the parameters of CSI and DCS read in the same states.
 type parseState uint8
@@ -54,14 +56,14 @@ func (c *Core) Feed(p []byte) int {
 		if c.state == ground {
 			n := c.printRun(p[i:])
 			i += n
-			c.taken += n
+			c.bytesTaken += n
 			if n > 0 {
 				continue
 			}
 		}
 		c.step(p[i])
 		i++
-		c.taken++
+		c.bytesTaken++
 		if c.ended {
 			c.ended = false
 			return i
@@ -105,7 +107,7 @@ func (c *Core) step(b byte) {
 		return
 	case 0x18, 0x1a: // CAN and SUB abort any sequence
 		c.endString(false)
-		c.state, c.before = ground, joinState{}
+		c.state, c.joining = ground, width.State{}
 		return
 	}
 	switch c.state {
@@ -314,7 +316,7 @@ func (c *Core) final(b byte) {
 		c.prefix = b // the DCS read here have no use for parameters and their prefix
 	case !skip:
 		c.csi(b)
-		c.before = joinState{}
+		c.joining = width.State{}
 	}
 }
 
@@ -341,7 +343,7 @@ func (c *Core) endString(well bool) {
 	if state != oscText && state != dcsText {
 		return
 	}
-	c.before = joinState{}
+	c.joining = width.State{}
 	if well && !c.tooLong {
 		if state == oscText {
 			c.osc(c.str)

@@ -1,22 +1,24 @@
 package pty
 
+import "coleo.dev/pty/width"
+
 // maxCluster bounds a character with all its combining marks, in bytes.
 const maxCluster = 64
 
 // print puts r at the cursor.
 func (c *Core) print(r rune) {
-	after, joined := c.props.next(c.before, r)
+	after, joined := c.widths.Next(c.joining, r)
 	was := 0 // cells that r shares
 	if joined {
-		was = int(c.before.width)
+		was = int(c.joining.Cells)
 	}
-	c.before = after
-	width := int(after.width)
-	if c.buf.x+width-was > c.cols {
+	c.joining = after
+	cells := int(after.Cells)
+	if c.buf.x+cells-was > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if width == 2 { // there is no room for it, nor for a character that would join it
-				c.before = joinState{}
+			if cells == 2 { // there is no room for it, nor for a character that would join it
+				c.joining = width.State{}
 				return
 			}
 		} else {
@@ -24,10 +26,10 @@ func (c *Core) print(r rune) {
 		}
 	}
 	if joined && c.buf.x > 0 {
-		c.join(r, width-was)
+		c.join(r, cells-was)
 		return
 	}
-	c.set(r, width)
+	c.putCharacter(r, cells)
 }
 
 // wrap moves the cursor to the next row. It takes along the last cells of this row that
@@ -38,7 +40,7 @@ func (c *Core) wrap(carry int) {
 	var carried [2]cell
 	old := b.rows[b.y]
 	if carry > 0 {
-		copy(carried[:carry], old.whole()[max(from, 0):])
+		copy(carried[:carry], old.allCells()[max(from, 0):])
 	}
 	old.fill(max(from, 0), c.cols, cell{style: c.pen})
 	c.index()
@@ -46,7 +48,7 @@ func (c *Core) wrap(carry int) {
 	if carry > 0 {
 		next := b.rows[b.y]
 		next.fill(0, carry, cell{})
-		copy(next.need(carry), carried[:carry])
+		copy(next.cellsTo(carry), carried[:carry])
 	}
 	b.x = carry
 }
@@ -60,8 +62,8 @@ func (c *Core) join(r rune, grow int) {
 	if line.at(at).ch&filler != 0 && at > 0 {
 		at--
 	}
-	line.known = 0
-	cells := line.need(min(b.x+max(grow, 0), c.cols))
+	line.readBy = 0
+	cells := line.cellsTo(min(b.x+max(grow, 0), c.cols))
 	lead := &cells[at]
 	text := c.appendCell(nil, lead.ch)
 	if len(text) < maxCluster {
@@ -81,8 +83,8 @@ func (c *Core) join(r rune, grow int) {
 	}
 }
 
-// set writes r into the cells at the cursor. There must be room for it.
-func (c *Core) set(r rune, width int) {
+// putCharacter writes r into the cells at the cursor. There must be room for it.
+func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]
 	pen := cell{style: c.pen}
@@ -91,27 +93,28 @@ func (c *Core) set(r rune, width int) {
 	}
 	line.split(b.x, pen)
 	line.split(b.x+width, pen)
-	cells := line.span(b.x, width)
+	cells := line.cellsToOverwrite(b.x, width)
 	ch := uint32(r)
 	if width == 2 {
 		ch |= wide
 		cells[1] = cell{filler, c.pen}
 	}
 	cells[0] = cell{ch, c.pen}
-	line.known = 0
+	line.readBy = 0
 	b.x += width
+	c.frameCells += width
 }
 
 // printASCII puts printable ASCII at the cursor. It is a fast form of print for most of
 // the output.
 func (c *Core) printASCII(p []byte) {
-	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.before.kind == kindPrepend {
+	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.joining.Kind == width.Prepend {
 		for _, ch := range p {
 			c.print(c.translate(ch))
 		}
 		return
 	}
-	c.before = joinState{kindOther, 1}
+	c.joining = width.State{Kind: width.Other, Cells: 1}
 	b := c.buf
 	for len(p) > 0 {
 		if b.x >= c.cols {
@@ -126,12 +129,13 @@ func (c *Core) printASCII(p []byte) {
 		pen := cell{style: c.pen}
 		line.split(b.x, pen)
 		line.split(b.x+n, pen)
-		line.known = 0
-		cells := line.span(b.x, n)
+		line.readBy = 0
+		cells := line.cellsToOverwrite(b.x, n)
 		for i := range cells {
 			cells[i] = cell{uint32(p[i]), c.pen}
 		}
 		b.x += n
+		c.frameCells += n
 		p = p[n:]
 	}
 }

@@ -44,16 +44,16 @@ func (c *Core) query(b byte) {
 	case b == 'n' && n == 5:
 		c.reply("\x1b[0n")
 	case b == 'n' && n == 6:
-		x, y := c.reported()
+		x, y := c.reportedCursor()
 		c.replyf("\x1b[%d;%dR", y, x)
 	case b == 't':
 		c.window(n)
 	}
 }
 
-// reported returns the cursor as CPR counts it: from 1, and in origin mode from the top
-// of the region.
-func (c *Core) reported() (x, y int) {
+// reportedCursor returns the cursor as CPR counts it: from 1, and in origin mode from the
+// top of the region.
+func (c *Core) reportedCursor() (x, y int) {
 	x, y = min(c.buf.x, c.cols-1)+1, c.buf.y+1
 	if c.modes&modeOrigin != 0 {
 		y -= c.buf.top
@@ -69,9 +69,9 @@ const maxTitles = 10
 func (c *Core) window(n int) {
 	switch n {
 	case 14, 15:
-		c.replyf("\x1b[%d;%d;%dt", n-10, c.rows*cellHeight, c.cols*cellWidth)
+		c.replyf("\x1b[%d;%d;%dt", n-10, c.rows*CellHeight, c.cols*CellWidth)
 	case 16:
-		c.replyf("\x1b[6;%d;%dt", cellHeight, cellWidth)
+		c.replyf("\x1b[6;%d;%dt", CellHeight, CellWidth)
 	case 18, 19:
 		c.replyf("\x1b[%d;%d;%dt", n-10, c.rows, c.cols)
 	case 22:
@@ -95,7 +95,7 @@ func (c *Core) privateQuery(b byte) {
 	case b == 'u':
 		c.replyf("\x1b[?%du", c.buf.keyboardFlags())
 	case n == 6:
-		x, y := c.reported()
+		x, y := c.reportedCursor()
 		c.replyf("\x1b[?%d;%dR", y, x)
 	case n == 996: // dark or light
 		c.reply("\x1b[?997;1n")

@@ -92,33 +92,11 @@ const (
 )
 
 // Mode is a switch that the program sets in its terminal. Its text is the key in
-// coleo.Screen.Modes.
+// coleo.Screen.Modes. modeTable lists all of them.
 type Mode string
 
-// The modes.
-const (
-	ModeCursorVisible  Mode = "cursor_visible"     // DECTCEM, 25
-	ModeAppCursor      Mode = "application_cursor" // DECCKM, 1: arrow keys send SS3
-	ModeAppKeypad      Mode = "application_keypad" // DECNKM, 66
-	ModeInsert         Mode = "insert"             // IRM
-	ModeNewline        Mode = "newline"            // LNM: a line feed returns the carriage too
-	ModeOrigin         Mode = "origin"             // DECOM, 6
-	ModeWrap           Mode = "wrap"               // DECAWM, 7
-	ModeReverseWrap    Mode = "reverse_wrap"       // 45
-	ModeBracketedPaste Mode = "bracketed_paste"    // 2004
-	ModeFocus          Mode = "focus"              // 1004: wants focus reports
-	ModeSynchronized   Mode = "synchronized"       // 2026: a frame is being drawn
-	ModeGraphemes      Mode = "graphemes"          // 2027: asked for clusters, which are always on here
-	ModeColourScheme   Mode = "colour_scheme"      // 2031: wants dark/light reports
-	ModeMouseX10       Mode = "mouse_x10"          // 9
-	ModeMouseClick     Mode = "mouse_click"        // 1000
-	ModeMouseDrag      Mode = "mouse_drag"         // 1002
-	ModeMouseMotion    Mode = "mouse_motion"       // 1003
-	ModeMouseSGR       Mode = "mouse_sgr"          // 1006
-	ModeMousePixels    Mode = "mouse_pixels"       // 1016
-	ModeKittyKeyboard  Mode = "kitty_keyboard"     // CSI > u, CSI = u: keys may be sent as CSI u
-	ModeAltScreen      Mode = "alt_screen"         // 47, 1047, 1049
-)
+// ModeBracketedPaste marks pasted text for the program.
+const ModeBracketedPaste Mode = "bracketed_paste"
 
 // Colour is a palette entry or an RGB value; 0 is the terminal's default. Colours that
 // look different have different values.
@@ -134,4 +112,21 @@ type Cell struct {
 	Hidden  bool
 	Fg, Bg  Colour
 	Link    string // OSC 8 target, http or https; "" if none
+}
+
+// RGB returns a colour's red, green and blue parts. Palette colours are xterm's defaults.
+// It returns false for the terminal's default colour, which is not known here.
+func (c Colour) RGB() (parts [3]uint8, ok bool) {
+	value := int(c & 0xffffff)
+	switch c &^ 0xffffff {
+	case colourIndex:
+		if value > 255 {
+			return parts, false
+		}
+		value = paletteColour(value)
+	case colourRGB:
+	default:
+		return parts, false
+	}
+	return [3]uint8{uint8(value >> 16), uint8(value >> 8), uint8(value)}, true
 }

@@ -87,7 +87,7 @@ func TestAlternateScreen(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []int{47, 1047, 1049} {
 		c := draw(10, 3, fmt.Sprintf("main\x1b[2;2H\x1b[?%dh", mode))
-		if got := text(c); got != "" || !c.View().Alt || !c.Mode(ModeAltScreen) {
+		if got := text(c); got != "" || !c.View().Alt || !c.Mode("alt_screen") {
 			t.Errorf("%d: alternate screen shows %q, alt %v", mode, got, c.View().Alt)
 		}
 		_, _ = c.Write([]byte("\x1b[3;5Halt\n\n\x1b[?1049$p"))

@@ -11,28 +11,30 @@ import (
 	"io"
 	"math"
 	"unicode/utf8"
+
+	"coleo.dev/pty/width"
 )
 
-// CoreVersion is the version of a Core's state and of how a Core reads output. Every
+// coreVersion is the version of a Core's state and of how a Core reads output. Every
 // change of either raises it, so that no screen is a mixture of two emulators.
-const CoreVersion = 2
+const coreVersion = 2
 
-// A snapshot is snapshotMagic, CoreVersion as two bytes, the IEEE CRC-32 of the rest as
+// A snapshot is snapshotMagic, coreVersion as two bytes, the IEEE CRC-32 of the rest as
 // four, and the deflated state as tape writes it. Both numbers are big-endian.
 const (
 	snapshotMagic  = "coleo screen\n"
 	snapshotHeader = len(snapshotMagic) + 2 + 4
 )
 
-// ErrSnapshotVersion is the error of Restore for a snapshot of another CoreVersion.
-var ErrSnapshotVersion = errors.New("the snapshot is of another emulator version")
+// errSnapshotVersion is the error of Restore for a snapshot of another coreVersion.
+var errSnapshotVersion = errors.New("the snapshot is of another emulator version")
 
 // errSnapshot is the error for data that no Core wrote.
 var errSnapshot = errors.New("the snapshot is damaged")
 
 // Snapshot returns the complete state, including an incomplete sequence and replies and
 // notices not fetched yet. It leaves out only the state with which Changed compares. It
-// is for Restore of the same CoreVersion.
+// is for Restore of the same coreVersion.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
@@ -55,27 +57,27 @@ func sealSnapshot(body []byte) []byte {
 	}
 	data := out.Bytes()
 	copy(data, snapshotMagic)
-	binary.BigEndian.PutUint16(data[len(snapshotMagic):], CoreVersion)
+	binary.BigEndian.PutUint16(data[len(snapshotMagic):], coreVersion)
 	binary.BigEndian.PutUint32(data[len(snapshotMagic)+2:], crc32.ChecksumIEEE(data[snapshotHeader:]))
 	return data
 }
 
 // Restore returns the screen that Snapshot was called on. Output written to it has the
 // same effect as there. Its first Changed returns everything. The error wraps
-// ErrSnapshotVersion for a snapshot of another CoreVersion. There is another error for
+// errSnapshotVersion for a snapshot of another coreVersion. There is another error for
 // data that is cut, damaged or no snapshot. Memory stays within that of a screen.
 func Restore(data []byte) (*Core, error) {
 	if len(data) < snapshotHeader || string(data[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, errors.New("restore screen: no snapshot")
 	}
 	head, body := data[len(snapshotMagic):snapshotHeader], data[snapshotHeader:]
-	if v := binary.BigEndian.Uint16(head); v != CoreVersion {
-		return nil, fmt.Errorf("restore screen: %w: %d, not %d", ErrSnapshotVersion, v, CoreVersion)
+	if v := binary.BigEndian.Uint16(head); v != coreVersion {
+		return nil, fmt.Errorf("restore screen: %w: %d, not %d", errSnapshotVersion, v, coreVersion)
 	}
 	if binary.BigEndian.Uint32(head[2:]) != crc32.ChecksumIEEE(body) {
 		return nil, fmt.Errorf("restore screen: %w: its checksum differs", errSnapshot)
 	}
-	c := &Core{props: loadProperties()}
+	c := &Core{widths: width.Standard()}
 	t := &tape{in: bufio.NewReader(flate.NewReader(bytes.NewReader(body)))}
 	c.walk(t)
 	if _, err := t.in.ReadByte(); t.err == nil && !errors.Is(err, io.EOF) {
@@ -111,8 +113,8 @@ func (c *Core) walk(t *tape) {
 	}
 	list(t, &c.tabs, maxSize, t.flag)
 	t.check(len(c.tabs) == 0 || len(c.tabs) >= c.cols)
-	number(t, &c.before.kind, 0, kindPictograph)
-	number(t, &c.before.width, 0, 2)
+	number(t, &c.joining.Kind, 0, width.LastKind)
+	number(t, &c.joining.Cells, 0, 2)
 	t.text(&c.title, maxTitle)
 	list(t, &c.titles, maxTitles, func(s *string) { t.text(s, maxTitle) })
 	t.bytes(&c.replies, maxReplies)
@@ -121,8 +123,8 @@ func (c *Core) walk(t *tape) {
 		t.text(&n.Text, maxNoticeText)
 	})
 	number(t, &c.frames, 0, math.MaxInt64)
-	c.earn()
-	number(t, &c.spare, 0, mostSpare)
+	c.growAllowance()
+	number(t, &c.allowance, 0, maxAllowance)
 }
 
 func (p *parser) walk(t *tape) {
@@ -192,8 +194,8 @@ func (r *row) walk(t *tape) {
 	}
 	t.char(&r.rest.ch)
 	r.rest.walk(t)
-	t.cells(&r.full)
-	t.check(len(r.cells) <= r.cols && r.rest.ch&(wide|filler) == 0 && (r.full == nil || len(r.full) > r.cols))
+	t.cells(&r.beforeNarrowing)
+	t.check(len(r.cells) <= r.cols && r.rest.ch&(wide|filler) == 0 && (r.beforeNarrowing == nil || len(r.beforeNarrowing) > r.cols))
 }
 
 // sound reports whether each wide character has both its halves.

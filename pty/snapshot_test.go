@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"coleo.dev/pty/width"
 )
 
 // restored returns a copy of c made from its snapshot.
@@ -192,9 +194,9 @@ func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	good := draw(10, 3, "hello").Snapshot()
 	other := bytes.Clone(good)
-	binary.BigEndian.PutUint16(other[len(snapshotMagic):], CoreVersion+1)
-	if _, err := Restore(other); !errors.Is(err, ErrSnapshotVersion) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("%d, not %d", CoreVersion+1, CoreVersion)) {
+	binary.BigEndian.PutUint16(other[len(snapshotMagic):], coreVersion+1)
+	if _, err := Restore(other); !errors.Is(err, errSnapshotVersion) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("%d, not %d", coreVersion+1, coreVersion)) {
 		t.Errorf("another version: %v", err)
 	}
 	for i := range good {
@@ -213,15 +215,15 @@ func TestRestoreRefuses(t *testing.T) {
 }
 
 // TestSnapshotKnowsEveryField fails when a field is added. Then walk must handle the
-// field and CoreVersion must be raised.
+// field and coreVersion must be raised.
 func TestSnapshotKnowsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		of     any
 		fields int
 	}{
-		{Core{}, 30}, {parser{}, 15}, {buffer{}, 11}, {saved{}, 5}, {row{}, 7}, {cell{}, 2}, {style{}, 4},
-		{history{}, 3}, {chunk{}, 3}, {line{}, 2}, {joinState{}, 2}, {internTable{}, 2}, {Notice{}, 2},
+		{Core{}, 32}, {parser{}, 15}, {buffer{}, 11}, {saved{}, 5}, {row{}, 7}, {cell{}, 2}, {style{}, 4},
+		{history{}, 3}, {chunk{}, 3}, {line{}, 2}, {width.State{}, 2}, {internTable{}, 2}, {Notice{}, 2},
 	} {
 		if got := reflect.TypeOf(x.of).NumField(); got != x.fields {
 			t.Errorf("%T has %d fields, the snapshot knows %d", x.of, got, x.fields)

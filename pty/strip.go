@@ -2,17 +2,13 @@ package pty
 
 import "unicode/utf8"
 
-// Strip returns the text of a program's output. It removes escape sequences, control
-// characters other than line feed and tab, and invalid UTF-8. Words that a program placed
-// by moving the cursor run together; a Screen shows them in their places.
-func Strip(p []byte) []byte {
-	var s Stripper
-	return s.Strip(p)
-}
-
-// Stripper is Strip for output that comes in pieces. The joined results do not depend on
-// where the pieces were cut. The zero value is ready to use. Only one goroutine at a time
-// may use it. It keeps a few bytes.
+// Stripper removes escape sequences, control characters other than line feed and tab, and
+// invalid UTF-8 from a program's output. Words that a program placed by moving the cursor
+// run together; a Screen shows them in their places.
+//
+// The output may come in pieces. The joined results do not depend on where the pieces were
+// cut. The zero value is ready to use. Only one goroutine at a time may use it. It keeps a
+// few bytes.
 type Stripper struct {
 	state parseState
 	held  [utf8.UTFMax]byte // an incomplete character

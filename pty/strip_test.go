@@ -41,7 +41,7 @@ func TestStrip(t *testing.T) {
 					t.Errorf("%d bytes at a time: %q, want %q", chunk, got, x.want)
 				}
 			}
-			if got := string(Strip([]byte(x.in))); got != x.want {
+			if got := string(strip([]byte(x.in))); got != x.want {
 				t.Errorf("Strip: %q, want %q", got, x.want)
 			}
 		})
@@ -60,13 +60,13 @@ func stripped(p []byte, chunk int) []byte {
 
 func checkStripped(t *testing.T, p []byte) {
 	t.Helper()
-	got := Strip(p)
+	got := strip(p)
 	if !utf8.Valid(got) || bytes.ContainsFunc(got, func(r rune) bool {
 		return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0
 	}) {
 		t.Fatalf("%q is left of %q", got, p)
 	}
-	if again := Strip(got); !bytes.Equal(again, got) {
+	if again := strip(got); !bytes.Equal(again, got) {
 		t.Fatalf("%q once more is %q", got, again)
 	}
 	for _, chunk := range []int{1, 7} {
@@ -93,4 +93,10 @@ func FuzzStrip(f *testing.F) {
 	f.Add([]byte("a\x1b[38:2::1:2:3mb\x1b]0;\xe2\x9c\xb3\x07\xc2\x9bm\xe2\x1b\\\xf0\x9f"))
 	f.Add([]byte("\x1bP\x07\x1b_\xc2\x9c\x18\x1b(\n\xff"))
 	f.Fuzz(checkStripped)
+}
+
+// strip is Stripper.Strip for output in one piece.
+func strip(p []byte) []byte {
+	var s Stripper
+	return s.Strip(p)
 }

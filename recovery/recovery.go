@@ -112,9 +112,6 @@ type Remedy struct {
 	Reason string `json:"reason"` // never empty; for the user
 }
 
-// Kills reports whether the remedy ends a process.
-func (r Remedy) Kills() bool { return r.Action == KillAndRestart }
-
 // Starts reports whether the remedy starts an agent CLI.
 func (r Remedy) Starts() bool {
 	return r.Action == KillAndRestart || r.Action == Restart || r.Action == RestartResuming

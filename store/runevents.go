@@ -16,10 +16,17 @@ type EventFilter struct {
 	Limit int    // 0 means 1000
 }
 
-// RunEvents returns the events that match a filter, in order of arrival, and the position
-// to continue from. The events of one host are in the order of its log. A page may be
-// shorter than its limit although more events follow. Only an empty page is the end.
-func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
+// Entry is an event with its position in serve's log. Positions grow in order of arrival,
+// and are not without gaps.
+type Entry struct {
+	Position uint64
+	coleo.Event
+}
+
+// Entries returns the events that match a filter, in order of arrival. The events of one
+// host are in the order of its log. A page may be shorter than its limit although more
+// events follow. Only an empty page is the end.
+func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	var shape coleo.Event
 	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"
 	args := []any{int64(f.After)}
@@ -34,15 +41,26 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	}
 	var at []uint64 // of each event
 	rows, err := s.db.reader.QueryContext(ctx, query+" ORDER BY pos LIMIT ?", append(args, page(f.Limit))...)
-	events, err = collectEvents(rows, err, func(e *coleo.Event) []any {
+	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
 		at = append(at, 0)
 		return append([]any{&at[len(at)-1], &e.Host, &e.Epoch, &e.Seq}, cells(eventFields(e))...)
 	})
 	if err != nil {
-		return nil, f.After, fmt.Errorf("read events after %d: %w", f.After, err)
+		return nil, fmt.Errorf("read events after %d: %w", f.After, err)
 	}
-	if len(events) == 0 {
-		return nil, f.After, nil
+	out := make([]Entry, len(events))
+	for i, e := range events {
+		out[i] = Entry{at[i], e}
 	}
-	return events, at[len(events)-1], nil
+	return out, nil
+}
+
+// RunEvents is Entries without the positions, and with the position to continue from.
+func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
+	entries, err := s.Entries(ctx, f)
+	next = f.After
+	for _, e := range entries {
+		events, next = append(events, e.Event), e.Position
+	}
+	return events, next, err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"io/fs"
 	"net"
@@ -234,45 +233,5 @@ func TestBadVariablesAreRefusedInOneLineWithoutTheirValues(t *testing.T) {
 	if found := w.leaks("none", "hunter2"); slices.ContainsFunc(found,
 		func(s string) bool { return strings.Contains(s, "hunter2") }) {
 		t.Errorf("a refused value stands in %v", found)
-	}
-}
-
-func TestEnvFilesAreReadAsShellsReadThem(t *testing.T) {
-	t.Parallel()
-	caller := func(name string) (string, bool) { return "mine", name == "MINE" }
-	for line, want := range map[string]string{
-		"A=b\n":                     `["A","b"]`,
-		"A=b\r\n":                   `["A","b"]`,
-		"  A=b c  \n":               `["A","b c"]`,
-		"export A=b":                `["A","b"]`,
-		"export\tA=b":               `["A","b"]`,
-		"exportA=b":                 `["exportA","b"]`,
-		"A=":                        `["A",""]`,
-		"A=b=c":                     `["A","b=c"]`,
-		"A=b#c":                     `["A","b#c"]`,
-		"A=b #c":                    `["A","b"]`,
-		`A="b c" # d`:               `["A","b c"]`,
-		`A="b\"c\\d\$e\nf\qg"`:      `["A","b\"c\\d$e\nf\\qg"]`,
-		`A='b\n"c"'`:                `["A","b\\n\"c\""]`,
-		"A=b'c":                     `["A","b'c"]`,
-		"# A=b":                     `["",""]`,
-		"":                          `["",""]`,
-		"MINE":                      `["MINE","mine"]`,
-		"export MINE":               `["MINE","mine"]`,
-		"OTHERS":                    "OTHERS is not set in your environment",
-		"A =b":                      `"A " cannot name`,
-		`A="b`:                      "has no closing",
-		`A="b"c`:                    "goes on behind its closing quote",
-		"just some words":           "cannot name",
-		"A=`rm -rf x` $B ${C} $(d)": "[\"A\",\"`rm -rf x` $B ${C} $(d)\"]",
-	} {
-		name, value, err := envLine(line, caller)
-		got, _ := json.Marshal([]string{name, value})
-		if err != nil {
-			got = []byte(err.Error())
-		}
-		if !strings.Contains(string(got), want) {
-			t.Errorf("line %q = %s, want %s", line, got, want)
-		}
 	}
 }

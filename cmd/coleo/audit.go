@@ -11,6 +11,9 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
 )
 
 func newAuditCommand() *cobra.Command {
@@ -18,8 +21,8 @@ func newAuditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [NAME]",
 		Short: "List who gave which command, and what came of it",
-		Args:  atMost(1, "the name of an arm, or nothing"),
-		RunE: withClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		Args:  verb.AtMost(1, "the name of an arm, or nothing"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 1 {
 				f.Arm = args[0]
 			}
@@ -27,8 +30,8 @@ func newAuditCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if wantsJSON(c) {
-				return printJSON(c, map[string]any{"commands": list})
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"commands": list})
 			}
 			return printAudits(c.OutOrStdout(), list)
 		}),
@@ -49,7 +52,7 @@ func printAudits(out io.Writer, list []coleo.Audit) error {
 	for i := len(list) - 1; i >= 0; i-- {
 		a := list[i]
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Time.Local().Format(time.DateTime), callerWord(a.Caller),
-			a.Command, orDash(a.Arm), resultWord(a))
+			a.Command, show.OrDash(a.Arm), resultWord(a))
 	}
 	return w.Flush()
 }
@@ -57,7 +60,7 @@ func printAudits(out io.Writer, list []coleo.Audit) error {
 func callerWord(c coleo.Caller) string {
 	switch c.Kind {
 	case coleo.CallerSocket:
-		return fmt.Sprintf("user %d, %s (process %d)", c.UID, orDash(c.Program), c.PID)
+		return fmt.Sprintf("user %d, %s (process %d)", c.UID, show.OrDash(c.Program), c.PID)
 	case coleo.CallerCookie:
 		return "browser " + c.ID
 	case coleo.CallerToken:

@@ -12,8 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/config"
-	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // finding is one problem that the doctor has found.
@@ -27,7 +31,7 @@ type finding struct {
 // check is one check of the doctor. It changes nothing.
 type check struct {
 	name string
-	look func(ctx context.Context, s setup) []finding
+	look func(ctx context.Context, s setup.Setup) []finding
 }
 
 func checks() []check {
@@ -47,13 +51,13 @@ func newDoctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong here, and say which command mends it",
-		Args:  exactly(0, "no arguments"),
+		Args:  verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)
 			if err != nil {
 				return err
 			}
-			s := setup{Paths: paths}
+			s := setup.Setup{Paths: paths}
 			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings reports the error
 			findings, grave := []finding{}, false
 			for _, check := range checks() {
@@ -63,15 +67,15 @@ func newDoctorCommand() *cobra.Command {
 					grave = grave || found[i].Grave
 				}
 				findings = append(findings, found...)
-				if !wantsJSON(c) {
+				if !verb.WantsJSON(c) {
 					printFindings(c, check.name, found)
 				}
 			}
-			if wantsJSON(c) {
-				err = printJSON(c, map[string]any{"findings": findings})
+			if verb.WantsJSON(c) {
+				err = verb.PrintJSON(c, map[string]any{"findings": findings})
 			}
 			if err == nil && grave {
-				return exit(1)
+				return verb.Exit(1)
 			}
 			return err
 		},
@@ -80,30 +84,30 @@ func newDoctorCommand() *cobra.Command {
 
 func printFindings(c *cobra.Command, name string, found []finding) {
 	if len(found) == 0 {
-		fmt.Fprintf(painted(c), "%s  %s\n", green.paint("ok  "), name)
+		fmt.Fprintf(show.Writer(c), "%s  %s\n", show.Green.Paint("ok  "), name)
 		return
 	}
 	for _, f := range found {
-		word, tone := "note", yellow
+		word, tone := "note", show.Yellow
 		if f.Grave {
-			word, tone = "BAD ", red
+			word, tone = "BAD ", show.Red
 		}
-		fmt.Fprintf(painted(c), "%s  %s: %s\n", tone.paint(word), name, f.Wrong)
+		fmt.Fprintf(show.Writer(c), "%s  %s: %s\n", tone.Paint(word), name, f.Wrong)
 		if f.Mend != "" {
 			fmt.Fprintf(c.OutOrStdout(), "      mend it with: %s\n", f.Mend)
 		}
 	}
 }
 
-func checkSettings(_ context.Context, s setup) []finding {
+func checkSettings(_ context.Context, s setup.Setup) []finding {
 	if _, err := config.ReadSettings(s.File()); err != nil {
 		return []finding{{Wrong: err.Error(), Grave: true}}
 	}
 	return nil
 }
 
-func checkHarnesses(_ context.Context, s setup) []finding {
-	reg, err := s.readRegistry()
+func checkHarnesses(_ context.Context, s setup.Setup) []finding {
+	reg, err := s.ReadRegistry()
 	if reg == nil {
 		return []finding{{Wrong: err.Error(), Grave: true}}
 	}
@@ -120,7 +124,7 @@ func checkHarnesses(_ context.Context, s setup) []finding {
 
 // checkState checks whether others can reach the state folder, and whether it is
 // writable.
-func checkState(_ context.Context, s setup) []finding {
+func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
 		return []finding{{Wrong: "nothing was started here yet", Mend: "coleo up"}}
@@ -147,7 +151,7 @@ func checkState(_ context.Context, s setup) []finding {
 // keeps 256 MiB of output.
 const lowDisk = 1 << 30
 
-func checkDisk(_ context.Context, s setup) []finding {
+func checkDisk(_ context.Context, s setup.Setup) []finding {
 	var fs syscall.Statfs_t
 	dir := s.State
 	for syscall.Statfs(dir, &fs) != nil {
@@ -164,14 +168,14 @@ func checkDisk(_ context.Context, s setup) []finding {
 }
 
 // checkProcesses checks the background processes.
-func checkProcesses(ctx context.Context, s setup) []finding {
+func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	var out []finding
 	for _, name := range []string{"serve", "agent"} {
-		id, runs := s.runs(name)
+		id, runs := s.Process(name)
 		switch {
 		case !runs:
 			out = append(out, finding{Wrong: name + " does not run", Mend: "coleo up"})
-		case holder.Look(id) == holder.Stopped:
+		case process.Look(id) == process.Stopped:
 			out = append(out, finding{Wrong: fmt.Sprintf("%s (process %d) is stopped", name, id.PID),
 				Mend: fmt.Sprintf("kill -CONT %d", id.PID), Grave: true})
 		}
@@ -179,26 +183,26 @@ func checkProcesses(ctx context.Context, s setup) []finding {
 	if len(out) > 0 {
 		return out
 	}
-	switch found := s.serving(ctx); {
+	switch found := s.ServeVersion(ctx); {
 	case found == "":
-		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + tail(s.logFile("serve")),
+		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + s.LogTail("serve"),
 			Mend: "coleo down && coleo up", Grave: true})
-	case found != version:
-		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, version),
+	case found != executable.Version:
+		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, executable.Version),
 			Mend: "coleo down && coleo up; the arms live on"})
-	case !s.hosts(ctx):
+	case !s.HostAgentAnswers(ctx):
 		out = append(out, finding{Wrong: "the host agent runs and serve does not hear it; the end of its log: " +
-			tail(s.logFile("agent")), Mend: "coleo down && coleo up", Grave: true})
+			s.LogTail("agent"), Mend: "coleo down && coleo up", Grave: true})
 	}
 	return out
 }
 
 // checkArms reports arms that need the user for another reason than a dialog.
-func checkArms(ctx context.Context, s setup) []finding {
-	if !s.serves(ctx) {
+func checkArms(ctx context.Context, s setup.Setup) []finding {
+	if !s.ServeAnswers(ctx) {
 		return nil
 	}
-	client, err := s.client()
+	client, err := s.Client()
 	if err != nil {
 		return []finding{{Wrong: err.Error(), Grave: true}}
 	}
@@ -219,14 +223,14 @@ func checkArms(ctx context.Context, s setup) []finding {
 	return out
 }
 
-func checkAgents(_ context.Context, s setup) []finding {
-	reg, _ := s.readRegistry()
+func checkAgents(_ context.Context, s setup.Setup) []finding {
+	reg, _ := s.ReadRegistry()
 	if reg == nil {
 		return nil
 	}
 	for _, name := range reg.List() {
 		h, err := reg.Get(name)
-		if err == nil && name != "generic" && s.finds(h.Info().Command) {
+		if err == nil && name != "generic" && isInstalled(s, h.Info().Command) {
 			return nil
 		}
 	}
@@ -234,9 +238,9 @@ func checkAgents(_ context.Context, s setup) []finding {
 		Mend: "coleo harness list names the commands that install one; 'path' below [agents] in config.toml names other folders"}}
 }
 
-// finds reports whether a program is where arms would find it.
-func (s setup) finds(command string) bool {
-	for _, dir := range s.agentPath() {
+// isInstalled reports whether a program is where arms would find it.
+func isInstalled(s setup.Setup, command string) bool {
+	for _, dir := range s.AgentPath() {
 		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && info.Mode().IsRegular() &&
 			info.Mode()&0o111 != 0 {
 			return true
@@ -247,7 +251,7 @@ func (s setup) finds(command string) bool {
 }
 
 // checkKernel reports kernel settings that affect arms.
-func checkKernel(_ context.Context, s setup) []finding {
+func checkKernel(_ context.Context, s setup.Setup) []finding {
 	is := func(path, value string) bool {
 		raw, err := os.ReadFile(path)
 		return err == nil && strings.TrimSpace(string(raw)) == value

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance"
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// recording unpacks a labelled recording of a real agent CLI.
-func recording(t *testing.T, name string) string {
+// recordingFile unpacks a labelled recording of a real agent CLI.
+func recordingFile(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "session") // the content shows the format
 	if err := os.WriteFile(path, casttest.Bytes(t, name), 0o600); err != nil {
@@ -24,19 +25,19 @@ func recording(t *testing.T, name string) string {
 func TestARecordingIsReadReplayedAndExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	path := recording(t, "codex-0.169.0/bash-approve")
-	got := decode[moment](w, "harness", "read", "codex", path, "--at", "2.9")
+	path := recordingFile(t, "codex-0.169.0/bash-approve")
+	got := decode[conformance.Moment](w, "harness", "read", "codex", path, "--at", "2.9")
 	if got.State != coleo.WaitingApproval || got.Rule != "command" || got.Dialog == nil ||
 		!strings.Contains(got.Dialog.Subject, "touch done.txt") || got.T != 2.9 {
 		t.Errorf("read = %+v, want the dialog", got)
 	}
-	early := decode[moment](w, "harness", "read", "codex", path, "--at", "2", "--witness", "screen")
+	early := decode[conformance.Moment](w, "harness", "read", "codex", path, "--at", "2", "--witness", "screen")
 	if early.Dialog != nil || early.State == coleo.Idle {
 		t.Errorf("read = %+v, want no dialog yet, and not idle", early)
 	}
 	var states []string
 	for line := range strings.Lines(w.must("harness", "replay", "codex", path, "--json")) {
-		var m moment
+		var m conformance.Moment
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
@@ -62,14 +63,14 @@ func TestAScreenIsReadLikeARecording(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := decode[moment](w, "harness", "read", "claude-code", path); got.State != coleo.Idle ||
+	if got := decode[conformance.Moment](w, "harness", "read", "claude-code", path); got.State != coleo.Idle ||
 		got.Rule != "composer" || !got.Known {
 		t.Errorf("read = %+v, want idle", got)
 	}
 	if err := os.WriteFile(path, []byte("what is this\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := decode[moment](w, "harness", "read", "claude-code", path); got.State == coleo.Idle || got.Known {
+	if got := decode[conformance.Moment](w, "harness", "read", "claude-code", path); got.State == coleo.Idle || got.Known {
 		t.Errorf("read = %+v, want one that is not known", got)
 	}
 }
@@ -77,7 +78,7 @@ func TestAScreenIsReadLikeARecording(t *testing.T) {
 func TestWrongRecordingsAreRefusedInOneLine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	path := recording(t, "codex-0.169.0/simple")
+	path := recordingFile(t, "codex-0.169.0/simple")
 	for _, args := range [][]string{
 		{"codex", "no-such-file"}, {"codex", t.TempDir()}, {"nope", path}, {"codex", path, "--at", "-1"},
 		{"codex", path, "--at", "nan"}, {"codex", path, "--witness", "ghost"}, {"opencode-api", path},

@@ -30,7 +30,7 @@ func TestAHarnessIsJudged(t *testing.T) {
 	w.addHarness("stubborn", `args = ["--model", "{{.Model}}"]`, `args = []`)
 	for name, c := range map[string]struct {
 		args []string
-		exit int
+		Exit int
 		want []string
 	}{
 		"what passes is compatible": {[]string{"sound", "--check", "simple_prompt,file_creation"},
@@ -43,8 +43,8 @@ func TestAHarnessIsJudged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := w.run(append([]string{"harness", "test"}, c.args...)...)
-			if r.code != c.exit {
-				t.Fatalf("%v\nwant exit %d", r, c.exit)
+			if r.code != c.Exit {
+				t.Fatalf("%v\nwant exit %d", r, c.Exit)
 			}
 			for _, text := range c.want {
 				if !strings.Contains(r.out, text) {
@@ -72,7 +72,7 @@ func TestAHarnessThatCannotBeJudged(t *testing.T) {
 	w.addHarness("crooked", `state = "idle"`, `state = "sleepy"`)
 	for name, c := range map[string]struct {
 		args []string
-		exit int
+		Exit int
 		code coleo.Code
 		want string
 	}{
@@ -95,9 +95,9 @@ func TestAHarnessThatCannotBeJudged(t *testing.T) {
 			lines := strings.Split(strings.TrimSpace(r.err), "\n")
 			var body struct{ Error coleo.Error }
 			err := json.Unmarshal([]byte(lines[len(lines)-1]), &body)
-			if err != nil || r.code != c.exit || r.out != "" || body.Error.Code != c.code ||
+			if err != nil || r.code != c.Exit || r.out != "" || body.Error.Code != c.code ||
 				!strings.Contains(body.Error.Message, c.want) {
-				t.Errorf("%v\nwant exit %d, and %s with %q", r, c.exit, c.code, c.want)
+				t.Errorf("%v\nwant exit %d, and %s with %q", r, c.Exit, c.code, c.want)
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/holder"
 	"coleo.dev/hook"
 )
@@ -39,11 +41,11 @@ when the program does, with its exit status. Arms have one each; coleo starts th
 // holdProgram runs the holder. If this build has the small holder program, this process
 // becomes that program. The process stays the same one.
 func holdProgram(dir string, argv []string) error {
-	hold, err := holdCommand()
+	hold, err := executable.HolderCommand()
 	if err != nil {
 		return err
 	}
-	here, err := self()
+	here, err := executable.Path()
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func holdProgram(dir string, argv []string) error {
 	if err != nil || code == 0 {
 		return err
 	}
-	return exit(code)
+	return verb.Exit(code)
 }
 
 func newReplayCommand() *cobra.Command {
@@ -63,7 +65,7 @@ func newReplayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay DIR",
 		Short: "Print the bytes of a journal",
-		Args:  exactly(1, "the holder's folder"),
+		Args:  verb.Exactly(1, "the holder's folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := holder.Settle(args[0]); err != nil {
 				return err

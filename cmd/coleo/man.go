@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/verb"
 )
 
 func newManCommand() *cobra.Command {
@@ -21,14 +23,14 @@ They say what --help says. Into ~/.local/share/man/man1, where man looks:
 
   coleo man ~/.local/share/man/man1
   man coleo-arm-spawn`,
-		Args: exactly(1, "the folder to write into"),
+		Args: verb.Exactly(1, "the folder to write into"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return coleo.Errorf(coleo.EInvalid, "nothing was written: %v", err)
 			}
 			root := c.Root()
 			root.DisableAutoGenTag = true // the footer already names the source
-			header := doc.GenManHeader{Section: "1", Source: "Coleo " + version, Manual: "Coleo"}
+			header := doc.GenManHeader{Section: "1", Source: "Coleo " + executable.Version, Manual: "Coleo"}
 			if err := doc.GenManTree(root, &header, args[0]); err != nil {
 				return coleo.Errorf(coleo.EInternal, "write the manual pages: %v", err)
 			}
@@ -36,7 +38,7 @@ They say what --help says. Into ~/.local/share/man/man1, where man looks:
 			if err != nil {
 				return err
 			}
-			return say(c, fmt.Sprintf("%d pages in %s", len(pages), args[0]),
+			return verb.Say(c, fmt.Sprintf("%d pages in %s", len(pages), args[0]),
 				map[string]any{"folder": args[0], "pages": len(pages)})
 		},
 	}

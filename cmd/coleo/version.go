@@ -5,22 +5,22 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the build, see the Makefile.
-var version = "dev"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/verb"
+)
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  exactly(0, "no arguments"),
+		Args:  verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if wantsJSON(c) {
-				return printJSON(c, map[string]string{"version": version, "go": runtime.Version(),
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]string{"version": executable.Version, "go": runtime.Version(),
 					"platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "coleo %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS,
+			_, err := fmt.Fprintf(c.OutOrStdout(), "coleo %s %s %s/%s\n", executable.Version, runtime.Version(), runtime.GOOS,
 				runtime.GOARCH)
 			return err
 		},

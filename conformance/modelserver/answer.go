@@ -32,7 +32,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "read request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	o := &out{w: w, now: time.Now}
+	o := &httpWriter{w: w, now: time.Now}
 	q := Request{
 		At: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), Auth: authOf(r.Header), UserAgent: r.UserAgent(),
 	}
@@ -65,7 +65,7 @@ func authOf(h http.Header) string {
 }
 
 // fixed answers requests that need no script.
-func (s *Server) fixed(q Request, path string, body []byte, o *out) {
+func (s *Server) fixed(q Request, path string, body []byte, o *httpWriter) {
 	n := s.rec.add(q)
 	for _, d := range dialects() {
 		if v := d.fixed(q.Method, path, body); v != nil {
@@ -83,7 +83,7 @@ func (s *Server) fixed(q Request, path string, body []byte, o *out) {
 }
 
 // turn answers a request for a reply.
-func (s *Server) turn(client context.Context, q Request, d dialect, body []byte, o *out) {
+func (s *Server) turn(client context.Context, q Request, d dialect, body []byte, o *httpWriter) {
 	t, err := d.decode(body)
 	if err != nil {
 		q.Dialect = d.name()
@@ -134,7 +134,7 @@ func (s *Server) failures(prompt string) int {
 
 // finish records how a request ended. An error that comes neither from the server nor
 // from the script means that the client disconnected.
-func (s *Server) finish(n int, o *out, err error) {
+func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last
 		switch {

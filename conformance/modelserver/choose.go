@@ -2,6 +2,9 @@ package modelserver
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
 	"sync"
 )
 
@@ -24,7 +27,7 @@ func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, s
 		return rule, steps
 	}
 	if t.Side != "" {
-		return "side", sideReply(t).Steps
+		return "side", replyToSideRequest(t).Steps
 	}
 	return "words", obey(t, failed).Steps
 }
@@ -42,4 +45,43 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 		}
 	}
 	return "", nil
+}
+
+var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
+
+// expand fills in the ${names} of a rule's reply.
+func expand(steps []Step, t Turn, groups []string) []Step {
+	out := make([]Step, len(steps))
+	for i, s := range steps {
+		s.Text = fill(s.Text, t, groups)
+		s.Thinking = fill(s.Thinking, t, groups)
+		if s.Tool != nil {
+			call := *s.Tool
+			call.Args = maps.Clone(call.Args)
+			for name, v := range call.Args {
+				if text, ok := v.(string); ok {
+					call.Args[name] = fill(text, t, groups)
+				}
+			}
+			s.Tool = &call
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// fill replaces the names that it knows and leaves every other ${…} unchanged.
+func fill(text string, t Turn, groups []string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		switch name {
+		case "${prompt}":
+			return t.Prompt
+		case "${result}":
+			return t.ToolResult
+		}
+		if n, err := strconv.Atoi(name[2:3]); err == nil && n < len(groups) {
+			return groups[n]
+		}
+		return ""
+	})
 }

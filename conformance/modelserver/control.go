@@ -17,7 +17,7 @@ const longestWait = time.Minute
 //	POST /coleo/script                   replaces the script
 //	POST /coleo/release                  continues stalled replies
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
-	o := &out{w: w, now: time.Now}
+	o := &httpWriter{w: w, now: time.Now}
 	switch r.Method + " " + r.URL.Path {
 	case "GET /coleo/record":
 		s.controlRecord(o, r)
@@ -30,7 +30,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) controlRecord(o *out, r *http.Request) {
+func (s *Server) controlRecord(o *httpWriter, r *http.Request) {
 	from, err := strconv.Atoi(r.URL.Query().Get("from"))
 	if err != nil {
 		from = 1
@@ -44,7 +44,7 @@ func (s *Server) controlRecord(o *out, r *http.Request) {
 	o.json(http.StatusOK, fields{"requests": s.rec.from(from)})
 }
 
-func (s *Server) controlScript(o *out, r *http.Request) {
+func (s *Server) controlScript(o *httpWriter, r *http.Request) {
 	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	var script Script
 	if err == nil {

@@ -15,7 +15,7 @@ func TestTheControlSocketSteersTheServer(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("socket = %v, %v, want mode 0600", info, err)
 	}
-	c, ctx := NewClient(path), within(t)
+	c, ctx := newControlClient(path), within(t)
 
 	err := c.SetScript(ctx, Script{Rules: []Rule{{Name: "hold", When: When{Contains: "hold"},
 		Reply: []Step{{Stall: true}, {Text: "held"}}}}})
@@ -45,7 +45,7 @@ func TestARefusedScriptLeavesTheOldOne(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "control.sock")
 	s := start(t, Config{Control: path, Script: Script{Rules: []Rule{{Reply: []Step{{Text: "old"}}}}}})
-	err := NewClient(path).SetScript(within(t), Script{Rules: []Rule{{Name: "bad"}}})
+	err := newControlClient(path).SetScript(within(t), Script{Rules: []Rule{{Name: "bad"}}})
 	if err == nil || !strings.Contains(err.Error(), `rule 1 (\"bad\"): reply has no steps`) {
 		t.Errorf("SetScript = %v, want the rule named", err)
 	}

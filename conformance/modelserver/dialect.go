@@ -14,7 +14,7 @@ type dialect interface {
 	// addressed adds the data in a request's path to the decoded request.
 	addressed(t Turn, path string) Turn
 	// stream returns an encoder that writes a reply as it comes.
-	stream(o *out, t Turn) encoder
+	stream(o *httpWriter, t Turn) encoder
 	// whole returns a reply as one JSON document.
 	whole(t Turn, c collected, u usage) any
 	failure(f Failure) any
@@ -33,25 +33,25 @@ type encoder interface {
 
 // collected is a reply that is sent in one piece.
 type collected struct {
-	said, thought string
-	calls         []toolCall
+	text, thinking string
+	calls          []toolCall
 }
 
 // collector is the encoder of a reply that is not streamed.
 type collector struct {
 	dialect dialect
-	out     *out
+	out     *httpWriter
 	turn    Turn
-	got     collected
+	reply   collected
 }
 
-func (c *collector) text(s string)     { c.got.said += s }
-func (c *collector) thinking(s string) { c.got.thought += s }
+func (c *collector) text(s string)     { c.reply.text += s }
+func (c *collector) thinking(s string) { c.reply.thinking += s }
 func (c *collector) call(call toolCall) {
-	c.got.calls = append(c.got.calls, call)
+	c.reply.calls = append(c.reply.calls, call)
 }
 func (c *collector) fail(f Failure) { c.out.fail(f, c.dialect.failure(f)) }
-func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.got, u)) }
+func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.reply, u)) }
 
 var (
 	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ \t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
@@ -68,45 +68,45 @@ func folderIn(text string) string {
 	return ""
 }
 
-// reader collects a Turn from messages in their order.
-type reader struct {
-	turn  Turn
-	fresh bool // the next user text begins a new message
+// turnReader collects a Turn from messages in their order.
+type turnReader struct {
+	turn       Turn
+	newMessage bool // the next user text begins a new message
 }
 
-// message begins the next message.
-func (r *reader) message() { r.fresh = true }
+// beginMessage begins the next message.
+func (r *turnReader) beginMessage() { r.newMessage = true }
 
 // user reads a text with the role of the user.
-func (r *reader) user(text string) {
+func (r *turnReader) user(text string) {
 	if addedText.MatchString(text) {
 		r.turn.added += text + "\n"
 		return
 	}
 	text = pasted.ReplaceAllString(dated.ReplaceAllString(text, ""), "$1")
-	if r.fresh {
-		r.turn.Texts, r.fresh = nil, false
+	if r.newMessage {
+		r.turn.Texts, r.newMessage = nil, false
 		r.turn.Turns++
 	}
 	r.turn.Texts = append(r.turn.Texts, text)
 	r.turn.Prompt, r.turn.HasToolResult, r.turn.ToolResult = text, false, ""
 }
 
-func (r *reader) result(text string) {
+func (r *turnReader) result(text string) {
 	r.turn.HasToolResult, r.turn.ToolResult = true, text
 }
 
-func (r *reader) system(text string) {
+func (r *turnReader) system(text string) {
 	if r.turn.System != "" {
 		r.turn.System += "\n"
 	}
 	r.turn.System += text
 }
 
-// done returns the complete Turn.
-func (r *reader) done() Turn {
+// finish returns the complete Turn.
+func (r *turnReader) finish() Turn {
 	t := r.turn
 	t.Folder = folderIn(t.System + "\n" + t.added)
-	t.Side = sideOf(t)
+	t.Side = sideRequestOf(t)
 	return t
 }

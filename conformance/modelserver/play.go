@@ -12,7 +12,7 @@ type player struct {
 	ctx     context.Context // ends when the client disconnects or the server closes
 	turn    Turn
 	enc     encoder
-	out     *out
+	out     *httpWriter
 	release func() <-chan struct{}
 	used    func(usage) // called with the usage once the whole reply was sent
 	stalled func(bool)  // called when the reply begins or ends a stall

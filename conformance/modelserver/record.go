@@ -61,7 +61,7 @@ func (r *record) add(q Request) int {
 	if over := len(r.list) - r.keep; r.keep > 0 && over > r.keep {
 		r.list, r.gone = slices.Clone(r.list[over:]), r.gone+over
 	}
-	r.told(q)
+	r.announce(q)
 	return q.N
 }
 
@@ -74,12 +74,12 @@ func (r *record) update(n int, change func(*Request)) {
 	}
 	q := &r.list[n-1-r.gone]
 	change(q)
-	r.told(*q)
+	r.announce(*q)
 }
 
-// told wakes waiting callers and writes a line. A request has a line when it arrives,
+// announce wakes waiting callers and writes a line. A request has a line when it arrives,
 // when its reply begins or ends a stall, and when it is done.
-func (r *record) told(q Request) {
+func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
 	if r.log == nil || r.logErr != nil {

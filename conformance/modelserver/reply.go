@@ -37,7 +37,7 @@ type Call struct {
 	//
 	//	write  path, content
 	//	run    command
-	//	ask    question, options (a list of strings)
+	//	ask    question, options (a list of strings), more (a list of such objects)
 	//	mcp    tool (the end of its name), text
 	Does Purpose `json:"does,omitempty"`
 	// Args are the arguments: the tool's own with Name, those above with Does.

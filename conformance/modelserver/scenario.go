@@ -16,7 +16,8 @@ import (
 //	run COMMAND                     runs it, with the agent CLI's own tool
 //	count to N [every 50ms]         streams 1 to N; 200ms apart by default
 //	think TEXT [for 2s]             thinks TEXT, then answers
-//	ask QUESTION [with A or B]      uses the agent CLI's question tool
+//	ask QUESTION [with A or B]      uses the agent CLI's question tool; several
+//	                                questions are joined by "and ask"
 //	mcp TOOL TEXT                   calls the MCP tool whose name ends in TOOL
 //	pause 2s                        sends nothing for so long, then answers
 //	fail CODE [after 5s] [N times]  answers with that HTTP status, Retry-After: 5; N times for this prompt, then answers
@@ -59,7 +60,7 @@ func obey(t Turn, failed func(string) int) Reply {
 			return Reply{Steps: act(strings.TrimSpace(rest))}
 		}
 	}
-	return says("ECHO: " + t.Prompt)
+	return textReply("ECHO: " + t.Prompt)
 }
 
 // unquoted returns the prompt without the quotes that an agent CLI may put around a
@@ -113,15 +114,26 @@ func (s scenario) run(command string) []Step {
 }
 
 func (s scenario) ask(rest string) []Step {
-	question, choice, found := strings.Cut(rest, " with ")
-	options := []any{"Red", "Blue"}
-	if found {
-		options = nil
-		for o := range strings.SplitSeq(choice, " or ") {
-			options = append(options, strings.TrimSpace(o))
+	var args map[string]any
+	var more []any
+	for text := range strings.SplitSeq(rest, " and ask ") {
+		question, choice, found := strings.Cut(text, " with ")
+		options := []any{"Red", "Blue"}
+		if found {
+			options = nil
+			for o := range strings.SplitSeq(choice, " or ") {
+				options = append(options, strings.TrimSpace(o))
+			}
 		}
+		one := map[string]any{"question": question, "options": options}
+		if args == nil {
+			args = one
+			continue
+		}
+		more = append(more, one)
+		args["more"] = more
 	}
-	return s.call(Call{Does: Ask, Args: map[string]any{"question": question, "options": options}}, "")
+	return s.call(Call{Does: Ask, Args: args}, "")
 }
 
 func (s scenario) mcp(rest string) []Step {

@@ -27,15 +27,15 @@ type Rule struct {
 // When is the condition for a rule to answer a request. Fields that are not set do not
 // matter, except Side: a rule without it answers main requests only.
 type When struct {
-	Contains   string `json:"contains,omitempty"`    // in the prompt
-	Matches    string `json:"matches,omitempty"`     // regular expression (RE2) found in the prompt
-	ToolResult *bool  `json:"tool_result,omitempty"` // whether a tool's result came after the prompt
-	Dialect    string `json:"dialect,omitempty"`
-	Side       Side   `json:"side,omitempty"` // "any" for main and side requests alike
+	Contains   string      `json:"contains,omitempty"`    // in the prompt
+	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) found in the prompt
+	ToolResult *bool       `json:"tool_result,omitempty"` // whether a tool's result came after the prompt
+	Dialect    string      `json:"dialect,omitempty"`
+	Side       SideRequest `json:"side,omitempty"` // "any" for main and side requests alike
 }
 
 // SideAny in a When matches main and side requests alike.
-const SideAny Side = "any"
+const SideAny SideRequest = "any"
 
 // LoadScript reads a script from a JSON file. The error names the file and the entry.
 func LoadScript(path string) (Script, error) {
@@ -81,7 +81,7 @@ func (r Rule) check() error {
 		return fmt.Errorf("matches: %w", err)
 	}
 	switch r.When.Dialect {
-	case "", AnthropicMessages, OpenAIChat, OpenAIResponses, GeminiContent:
+	case "", anthropicDialect, chatDialect, responsesDialect, geminiDialect:
 	default:
 		return fmt.Errorf("no dialect is called %q", r.When.Dialect)
 	}

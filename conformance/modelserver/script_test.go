@@ -45,7 +45,7 @@ func TestTheFirstRuleThatMatchesAnswers(t *testing.T) {
 	c.set(Script{Rules: []Rule{
 		{Name: "once", When: When{Contains: "a"}, Times: 1, Reply: []Step{{Text: "first"}}},
 		{Name: "after", When: When{Contains: "a", ToolResult: &yes}, Reply: []Step{{Text: "got ${result}"}}},
-		{Name: "chat", When: When{Dialect: OpenAIChat, ToolResult: &no}, Reply: []Step{{Text: "chat"}}},
+		{Name: "chat", When: When{Dialect: chatDialect, ToolResult: &no}, Reply: []Step{{Text: "chat"}}},
 		{Name: "pattern", When: When{Matches: `^a(\w+)`}, Reply: []Step{{Text: "${1} of ${prompt} ${2}${x}"}}},
 		{Name: "names", When: When{Side: SideTitle}, Reply: []Step{{Text: "a name"}}},
 	}})
@@ -55,7 +55,7 @@ func TestTheFirstRuleThatMatchesAnswers(t *testing.T) {
 	}{
 		{Turn{Prompt: "abc"}, "rule 1 (once)", "first"},
 		{Turn{Prompt: "abc", HasToolResult: true, ToolResult: "R"}, "rule 2 (after)", "got R"},
-		{Turn{Prompt: "abc", Dialect: OpenAIChat}, "rule 3 (chat)", "chat"},
+		{Turn{Prompt: "abc", Dialect: chatDialect}, "rule 3 (chat)", "chat"},
 		{Turn{Prompt: "abc"}, "rule 4 (pattern)", "bc of abc ${x}"},
 		{Turn{Prompt: "abc", Side: SideTitle}, "rule 5 (names)", "a name"},
 		{Turn{Prompt: "abc", Side: SideCommit}, "side", "chore: apply the scripted change"},
@@ -82,9 +82,9 @@ func TestNamesInArgumentsAreFilledInAnewEachTime(t *testing.T) {
 
 func TestRecordsKeepTheHeadOfTheSystemText(t *testing.T) {
 	t.Parallel()
-	kept := Turn{System: strings.Repeat("a", recordedSystem-1) + "éb",
+	kept := Turn{System: strings.Repeat("a", maxRecordedSystem-1) + "éb",
 		Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.recorded()
-	if kept.System != strings.Repeat("a", recordedSystem-1) || kept.Tools[0].schema.Required != nil {
+	if kept.System != strings.Repeat("a", maxRecordedSystem-1) || kept.Tools[0].schema.Required != nil {
 		t.Errorf("kept %d bytes of system text and tools %+v", len(kept.System), kept.Tools)
 	}
 }
@@ -95,7 +95,7 @@ func TestSideRequestsAreRecognised(t *testing.T) {
 	tests := []struct {
 		name string
 		turn Turn
-		want Side
+		want SideRequest
 	}{
 		{"a title by system text", Turn{System: "You are a title generator. Output", Prompt: "say x"}, SideTitle},
 		{"the same words, but with tools", Turn{System: "You are a title generator.", Tools: tools}, ""},
@@ -108,13 +108,13 @@ func TestSideRequestsAreRecognised(t *testing.T) {
 			Prompt: "Given the following... please reply with a title for the chat that is 3-4 words"}, SideTitle},
 		{"a commit message", Turn{System: "You generate concise, one-line Git commit messages based on diffs."}, SideCommit},
 		{"one token", Turn{maxTokens: 1, Tools: tools, Prompt: "quota"}, SideProbe},
-		{"no tools where a main request has them", Turn{Dialect: AnthropicMessages}, SideOther},
-		{"no tools where that says nothing", Turn{Dialect: OpenAIChat, Prompt: "hi"}, ""},
-		{"the user quotes a sign", Turn{Tools: tools, Prompt: strings.Repeat("x", signHead) +
+		{"no tools where a main request has them", Turn{Dialect: anthropicDialect}, SideOther},
+		{"no tools where that says nothing", Turn{Dialect: chatDialect, Prompt: "hi"}, ""},
+		{"the user quotes a sign", Turn{Tools: tools, Prompt: strings.Repeat("x", markHead) +
 			"Your task is to create a detailed summary of the conversation"}, ""},
 	}
 	for _, tt := range tests {
-		if got := sideOf(tt.turn); got != tt.want {
+		if got := sideRequestOf(tt.turn); got != tt.want {
 			t.Errorf("%s: side = %q, want %q", tt.name, got, tt.want)
 		}
 	}

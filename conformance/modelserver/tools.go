@@ -188,23 +188,35 @@ func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
 	}
-	q := map[string]any{"question": str(c.Args["question"]), "header": "Question"}
-	list, _ := c.Args["options"].([]any)
+	one := schema{}
+	if items := s.Properties["questions"].Items; items != nil {
+		one = *items
+	}
+	more, _ := c.Args["more"].([]any)
+	questions := []any{}
+	for _, asked := range append([]any{c.Args}, more...) {
+		if args, ok := asked.(map[string]any); ok {
+			questions = append(questions, listed(args, one))
+		}
+	}
+	return map[string]any{"questions": questions}
+}
+
+// listed returns one question of a list, as the schema wants it.
+func listed(args map[string]any, want schema) map[string]any {
+	q := map[string]any{"question": str(args["question"]), "header": "Question"}
+	list, _ := args["options"].([]any)
 	options := []any{}
 	for _, o := range list {
 		options = append(options, map[string]any{"label": str(o), "description": "choose " + str(o)})
 	}
 	q["options"] = options
-	one := schema{}
-	if items := s.Properties["questions"].Items; items != nil {
-		one = *items
-	}
-	for _, name := range one.Required {
+	for _, name := range want.Required {
 		if _, set := q[name]; !set {
-			q[name] = one.Properties[name].sample()
+			q[name] = want.Properties[name].sample()
 		}
 	}
-	return map[string]any{"questions": []any{q}}
+	return q
 }
 
 func (s schema) is(kind string) bool {

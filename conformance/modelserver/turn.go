@@ -4,10 +4,10 @@ import "strings"
 
 // The names of the dialects in records and scripts.
 const (
-	AnthropicMessages = "anthropic-messages"
-	OpenAIChat        = "openai-chat"
-	OpenAIResponses   = "openai-responses"
-	GeminiContent     = "gemini-content"
+	anthropicDialect = "anthropic-messages"
+	chatDialect      = "openai-chat"
+	responsesDialect = "openai-responses"
+	geminiDialect    = "gemini-content"
 )
 
 // Turn is one request to the model, independent of its dialect.
@@ -35,7 +35,7 @@ type Turn struct {
 	Tools      []Tool `json:"tools,omitempty"`
 	// Side is the kind of a request that the agent CLI makes for itself, or "" for one
 	// that serves the user's prompt.
-	Side Side `json:"side,omitempty"`
+	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
 	form       schema // of the answer, with SideForm
@@ -53,14 +53,14 @@ type Tool struct {
 	namespace string // the namespace in which it is called, or ""
 }
 
-// recordedSystem bounds the system text kept per request, in bytes. It is enough to
+// maxRecordedSystem bounds the system text kept per request, in bytes. It is enough to
 // recognise the sender. Agent CLIs send 10 to 60 kB of system text each time.
-const recordedSystem = 512
+const maxRecordedSystem = 512
 
 // recorded returns t as the record keeps it.
 func (t Turn) recorded() Turn {
-	if len(t.System) > recordedSystem {
-		t.System = strings.ToValidUTF8(t.System[:recordedSystem], "")
+	if len(t.System) > maxRecordedSystem {
+		t.System = strings.ToValidUTF8(t.System[:maxRecordedSystem], "")
 	}
 	tools := make([]Tool, len(t.Tools))
 	for i, tool := range t.Tools {

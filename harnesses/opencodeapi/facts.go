@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +24,18 @@ type facts struct {
 	asked    []asked // pending dialogs of all conversations, oldest first
 }
 
-// asked is a permission or a question that waits for an answer.
+// asked is a request of the server that waits for an answer: for a permission, or for the
+// answers to one question or several. A request with several questions is shown as one
+// dialog after another, and answered when all of them are.
 type asked struct {
 	id       string
 	question bool
-	dialog   coleo.Dialog
+	dialogs  []coleo.Dialog // not empty
+	answers  []string       // to the first dialogs, not all; a new session begins without
 }
+
+// dialog returns the dialog that is to be answered next.
+func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
@@ -36,6 +43,13 @@ func newFacts() facts { return facts{tools: map[string]bool{}} }
 // only earlier events show.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
+	for i := range now.asked {
+		for _, was := range f.asked {
+			if was.id == now.asked[i].id {
+				now.asked[i].answers = was.answers // the server does not know them yet
+			}
+		}
+	}
 	if now.status != "idle" && f.status == "idle" {
 		now.busied++
 	}
@@ -48,7 +62,7 @@ func (f *facts) reading() coleo.Reading {
 	switch {
 	case !f.known:
 	case len(f.asked) > 0:
-		d := f.asked[0].dialog
+		d := f.asked[0].dialog()
 		r.State, r.Rule, r.Dialog = coleo.WaitingApproval, string(d.Kind)+".asked", &d
 	case f.status == "retry":
 		r.State, r.Rule, r.Detail = coleo.Processing, "session.status retry",
@@ -107,21 +121,30 @@ func (p permissionBody) asked() asked {
 	if p.Metadata.Command != "" {
 		subject = p.Metadata.Command
 	}
-	return asked{id: p.ID, dialog: coleo.Dialog{
+	return asked{id: p.ID, dialogs: []coleo.Dialog{{
 		Kind: coleo.DialogPermission, Title: "Permission required: " + p.Permission, Subject: subject,
 		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: coleo.Fingerprint(p.ID),
-	}}
+	}}}
 }
 
 func (q questionBody) asked() asked {
-	d := coleo.Dialog{Kind: coleo.DialogQuestion, Default: -1, Fingerprint: coleo.Fingerprint(q.ID)}
-	for _, x := range q.Questions {
-		d.Title = strings.TrimSpace(d.Title + " " + x.Question)
+	a := asked{id: q.ID, question: true}
+	for i, x := range q.Questions {
+		d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: x.Question, Default: -1,
+			Fingerprint: coleo.Fingerprint(fmt.Sprintf("%s/%d", q.ID, i+1))}
+		if all := len(q.Questions); all > 1 {
+			d.Subject = fmt.Sprintf("question %d of %d", i+1, all)
+		}
 		for _, o := range x.Options {
 			d.Options = append(d.Options, o.Label)
 		}
+		a.dialogs = append(a.dialogs, d)
 	}
-	return asked{id: q.ID, question: true, dialog: d}
+	if len(a.dialogs) == 0 {
+		a.dialogs = []coleo.Dialog{{Kind: coleo.DialogQuestion, Title: "A question without a text", Default: -1,
+			Fingerprint: coleo.Fingerprint(q.ID)}}
+	}
+	return a
 }
 
 // take processes one event.
@@ -220,13 +243,24 @@ func (f *facts) take(s statusBody) {
 }
 
 func (f *facts) drop(id string) {
-	var left []asked
-	for _, a := range f.asked {
-		if a.id != id {
-			left = append(left, a)
-		}
+	f.asked = slices.DeleteFunc(slices.Clone(f.asked), func(a asked) bool { return a.id == id })
+}
+
+// byID returns a request that waits for an answer, nil if there is none with that id.
+func (f *facts) byID(id string) *asked {
+	i := slices.IndexFunc(f.asked, func(a asked) bool { return a.id == id })
+	if i < 0 {
+		return nil
 	}
-	f.asked = left
+	return &f.asked[i]
+}
+
+// answered keeps the answers that a request has so far, unless it has gone meanwhile.
+func (f *facts) answered(a asked) {
+	f.asked = slices.Clone(f.asked)
+	if open := f.byID(a.id); open != nil {
+		open.answers = a.answers
+	}
 }
 
 // askFacts asks the server for its present state.

@@ -3,6 +3,7 @@ package opencodeapi
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,9 +110,11 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// Respond answers an open permission or question, and returns when it is no longer open.
-// The error is EStale when the dialog is not open, and EInvalid or EUnsupported for a
-// decision that does not fit it. It is ETimeout when the dialog stays open.
+// Respond answers an open permission or question, and returns when its dialog is no longer
+// open. Of a request with several questions, only the answer to the last one is sent, with
+// those before it. The error is EStale when the dialog is not open, and EInvalid or
+// EUnsupported for a decision that does not fit it. It is ETimeout when the dialog stays
+// open.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -119,55 +122,72 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	var open *asked
-	for i := range s.facts.asked {
-		if s.facts.asked[i].dialog.Fingerprint == dialog {
-			open = &s.facts.asked[i]
-		}
-	}
-	s.mu.Unlock()
-	if open == nil {
+	open, ok := s.open(dialog)
+	if !ok {
 		return coleo.Errorf(coleo.EStale, "that dialog is no longer open: nothing was sent")
 	}
-	path, body, err := reply(*open, d)
+	if open.question && d.Choice != coleo.Deny {
+		answer, err := answerTo(open.dialog(), d)
+		if err != nil {
+			return err
+		}
+		open.answers = append(slices.Clone(open.answers), answer)
+		if len(open.answers) < len(open.dialogs) {
+			s.update(func(f *facts) { f.answered(open) })
+			return nil
+		}
+	}
+	path, body, err := reply(open, d)
 	if err != nil {
 		return err
 	}
 	if err := srv.tell(ctx, path, body, nil); err != nil {
 		return err
 	}
-	id := open.id
-	gone := func(f facts) bool {
-		for _, a := range f.asked {
-			if a.id == id {
-				return false
-			}
-		}
-		return true
-	}
-	if !s.seen(ctx, goneTimeout, gone) {
-		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered", open.dialog.Title,
-			goneTimeout)
+	if !s.seen(ctx, goneTimeout, func(f facts) bool { return f.byID(open.id) == nil }) {
+		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered",
+			open.dialogs[len(open.dialogs)-1].Title, goneTimeout)
 	}
 	return nil
 }
 
-// reply returns the request that answers a dialog.
+// open returns the request whose next dialog has the fingerprint.
+func (s *session) open(dialog coleo.Fingerprint) (asked, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.facts.asked {
+		if a.dialog().Fingerprint == dialog {
+			return a, true
+		}
+	}
+	return asked{}, false
+}
+
+// answerTo returns the words that answer a question.
+func answerTo(question coleo.Dialog, d coleo.Decision) (string, error) {
+	words := d.Words
+	if d.Choice == coleo.Reply && d.Option >= 1 && d.Option <= len(question.Options) {
+		words = question.Options[d.Option-1]
+	}
+	if d.Choice != coleo.Reply || words == "" {
+		return "", coleo.Errorf(coleo.EInvalid, "a question takes an option from 1 to %d, or words",
+			len(question.Options))
+	}
+	return words, nil
+}
+
+// reply returns the request by which a permission is decided, or questions are answered or
+// refused.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.Deny {
 			return "/question/" + a.id + "/reject", struct{}{}, nil
 		}
-		word := d.Words
-		if d.Choice == coleo.Reply && d.Option >= 1 && d.Option <= len(a.dialog.Options) {
-			word = a.dialog.Options[d.Option-1]
+		answers := make([][]string, 0, len(a.answers)) // each is a list of labels
+		for _, words := range a.answers {
+			answers = append(answers, []string{words})
 		}
-		if d.Choice != coleo.Reply || word == "" {
-			return "", nil, coleo.Errorf(coleo.EInvalid, "a question takes an option from 1 to %d, or words",
-				len(a.dialog.Options))
-		}
-		return "/question/" + a.id + "/reply", map[string]any{"answers": [][]string{{word}}}, nil
+		return "/question/" + a.id + "/reply", map[string]any{"answers": answers}, nil
 	}
 	words := map[coleo.Choice]string{coleo.Approve: "once", coleo.ApproveAlways: "always", coleo.Deny: "reject"}
 	word, ok := words[d.Choice]

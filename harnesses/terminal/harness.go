@@ -12,6 +12,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 )
 
 // Harness drives one agent CLI by its Spec. It implements coleo.Harness.
@@ -121,7 +122,7 @@ func compare(h coleo.Handle, s holder.Status) error {
 			s.Arm, s.Generation, h.Arm, h.Generation)
 	case s.Holder != h.Holder || s.Process != h.Process:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps another process than arm %s had", h.Dir, h.Arm)
-	case s.Exit == nil && !holder.SameProcess(h.Process):
+	case s.Exit == nil && !process.Same(h.Process):
 		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID, h.Arm)
 	}
 	return nil

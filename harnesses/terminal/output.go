@@ -108,12 +108,14 @@ func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 }
 
 // fed does what output calls for once it is on the screen: it replies to queries in the
-// output, except to those that an earlier host agent has answered. It gives the screen the
-// size that it had from there on, and takes a snapshot where one is due.
+// output, except to those that an earlier host agent has answered. It notes a size that the
+// program has shown. It gives the screen the size that it had from there on, and takes a
+// snapshot where one is due.
 func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	if data := r.Core().Replies(); len(data) > 0 && r.End() > replay.Answered {
 		s.replies.add(reading.Reply{Offset: r.End(), Data: data})
 	}
+	s.sizes.shown(r.Core().WholeFrames())
 	replay.Resize(r.End(), r.Core())
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }

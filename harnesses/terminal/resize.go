@@ -9,11 +9,16 @@ import (
 	"coleo.dev/harnesses/terminal/past"
 )
 
-// resizeGap is the shortest time between two sizes that a program is given. Some programs
-// gather sizes: OpenCode 1.18.33 does so for 100 ms. What such a program draws meanwhile
-// is for the earlier size. If the earlier size comes back in that time, the program does
-// not draw again.
-const resizeGap = 250 * time.Millisecond
+const (
+	// resizeGap is the shortest time between two sizes that a program is given. Some
+	// programs gather sizes: OpenCode 1.18.33 does so for 100 ms. What such a program draws
+	// meanwhile is for the earlier size. If the earlier size comes back in that time, the
+	// program does not draw again.
+	resizeGap = 250 * time.Millisecond
+	// resizeLimit is how long a size is waited for that the program is known to show. A
+	// loaded machine takes over a second. A program that is stopped would take for ever.
+	resizeLimit = 10 * time.Second
+)
 
 // sizes says when a program is given its next size.
 type sizes struct {
@@ -21,15 +26,22 @@ type sizes struct {
 	given time.Time   // when the last size was given
 	timer *time.Timer // gives the next size; nil: none is pending
 	next  past.Size
+
+	awaited bool   // the program has not shown the last size yet, and it shows each
+	frames  uint64 // the screen's WholeFrames when the last size was given
 }
 
-// postpone keeps a size for later if the last one was given within resizeGap, and reports
-// whether it did. It calls give when that gap is over, once for all sizes that come until
-// then.
+// postpone keeps a size for later if the last one was given within resizeGap, or is still
+// awaited. It reports whether it did. It calls give when that time is over, once for all
+// sizes that come until then.
 func (z *sizes) postpone(size past.Size, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	left := resizeGap - time.Since(z.given)
+	wait := resizeGap
+	if z.awaited {
+		wait = resizeLimit
+	}
+	left := wait - time.Since(z.given)
 	if left <= 0 {
 		z.given = time.Now()
 		return false
@@ -49,11 +61,33 @@ func (z *sizes) take() past.Size {
 	return z.next
 }
 
-// note says that a size was given.
-func (z *sizes) note() {
+// await says that a size is about to be given on a screen with that many whole frames.
+// shows says that the program will show the size by a whole frame.
+func (z *sizes) await(frames uint64, shows bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.given = time.Now()
+	z.frames, z.awaited = frames, shows
+}
+
+// note says that a size was given, or that giving it failed.
+func (z *sizes) note(failed bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.given, z.awaited = time.Now(), z.awaited && !failed
+}
+
+// shown says how many whole frames the screen has shown. After another one, the program
+// has shown the last size. The next one is then given as soon as the gap allows.
+func (z *sizes) shown(frames uint64) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if !z.awaited || frames == z.frames {
+		return
+	}
+	z.awaited = false
+	if z.timer != nil && z.timer.Stop() {
+		z.timer.Reset(max(0, resizeGap-time.Since(z.given)))
+	}
 }
 
 // stop stops the timer of a postponed size, and reports whether there was one.
@@ -65,8 +99,10 @@ func (z *sizes) stop() bool {
 }
 
 // Resize gives the screen and the program another size. A size that comes within
-// resizeGap of another one is given later, when that gap is over. Resize then returns nil
-// at once, only the newest size is given, and an error of the later call is dropped.
+// resizeGap of another one is given later, when that gap is over. A program that shows
+// each size by a whole frame is given the next one when it has done so, or after
+// resizeLimit. Resize then returns nil at once, only the newest size is given, and an
+// error of the later call is dropped.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	size := past.Size{Cols: cols, Rows: rows}
 	if s.sizes.postpone(size, s.resizePostponed) {
@@ -97,18 +133,23 @@ func (s *session) resizeNow() {
 func (s *session) resize(size past.Size) error {
 	was := s.resizeScreen(size)
 	err := s.client.Resize(size.Cols, size.Rows)
-	s.sizes.note()
+	s.sizes.note(err != nil)
 	if err != nil {
-		s.resizeScreen(was)
+		r, unlock := s.live.lock()
+		defer unlock()
+		r.Core().Resize(was.Cols, was.Rows)
 	}
 	return err
 }
 
-// resizeScreen gives the screen a size, and returns the size that it had.
+// resizeScreen gives the screen a size, and returns the size that it had. If the program
+// shows each size, the size is awaited from here on.
 func (s *session) resizeScreen(size past.Size) (was past.Size) {
 	r, unlock := s.live.lock()
 	defer unlock()
 	was.Cols, was.Rows = r.Core().Size()
 	r.Core().Resize(size.Cols, size.Rows)
+	// A program that has the size already draws nothing.
+	s.sizes.await(r.Core().WholeFrames(), s.rules().WholeAfterResize && size != was)
 	return was
 }

@@ -1,8 +1,10 @@
 package terminal
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
+	"time"
 
 	"coleo.dev/holder"
 )
@@ -63,6 +65,34 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	}
 	if m = given(); m[len(m)-1].Cols != 70 {
 		t.Errorf("closed, the session has given %d columns last, want those that waited: 70", m[len(m)-1].Cols)
+	}
+}
+
+// A program that has not taken a size yet must not be given the next one: if that is the
+// size before, the program never draws what the size in between has removed.
+func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, "whole_after_resize = true\n"+stageSpec, 80, 24, 0)
+	given := func() []holder.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
+	start, begun := len(given()), time.Now()
+	for _, size := range [][2]int{{60, 20}, {80, 24}} {
+		if err := s.Resize(t.Context(), size[0], size[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.await("the gap between two sizes is over", func() bool { return time.Since(begun) > 2*resizeGap })
+	st.say(s, []byte("\x1b[?2026h\x1b[1;1Hthe same as before\x1b[?2026l"))
+	if m := given(); len(m) != start+1 || m[start].Cols != 60 {
+		t.Fatalf("the program was given %+v, want the size of 60 columns alone", m[start:])
+	}
+	whole := "\x1b[?2026h"
+	for y := range 20 {
+		whole += fmt.Sprintf("\x1b[%d;1H%60s", y+1, "x")
+	}
+	st.say(s, []byte(whole+"\x1b[?2026l"))
+	st.await("the next size is given", func() bool { return len(given()) > start+1 })
+	if took := given()[start+1].Time.Sub(begun); took >= resizeLimit {
+		t.Errorf("the next size came after %s, with the limit and not with the frame", took)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
+	"coleo.dev/holder/process"
 	"coleo.dev/pty"
 )
 
@@ -100,7 +101,7 @@ func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*st
 			_ = client.End(st.handle.Arm, 0)
 			_ = client.Close()
 		}
-		holder.Sweep(st.handle.Arm)
+		process.Sweep(st.handle.Arm)
 		_ = holder.Settle(st.handle.Dir)
 	})
 	if st.pipe, err = os.OpenFile(fifo, os.O_WRONLY, 0); err != nil {

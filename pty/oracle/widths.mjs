@@ -1,5 +1,5 @@
-// Prints ../width_table.go: what xterm.js's grapheme addon says of every
-// character. Run: node widths.mjs > ../width_table.go && gofmt -w ../width_table.go
+// Prints ../width/width_table.go: what xterm.js's grapheme addon says of every
+// character. Run: node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
 
 // The addon reads its table from the start of the memory behind a Buffer. Where
 // Buffers share memory that is another's, and it takes all characters beyond
@@ -30,7 +30,7 @@ for (let cp = 0xa0; cp <= 0x10ffff; cp++) {
   else if (p !== 0) ranges.push([cp, cp, p]);
 }
 console.log('// Written by oracle/widths.mjs from @xterm/addon-unicode-graphemes 0.4.0 (Unicode 15). DO NOT EDIT.\n');
-console.log('package pty\n');
+console.log('package width\n');
 console.log('// propertyRanges are all characters that are not narrow and alone.');
 console.log('func propertyRanges() []propertyRange {\n\treturn []propertyRange{');
 for (let i = 0; i < ranges.length; i += 5) {

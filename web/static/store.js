@@ -14,6 +14,7 @@ export class Store extends EventTarget {
     this.harnesses = new Map();
     this.hosts = [];
     this.link = "connecting"; // "live", "lost" or "refused"
+    this.cursor = ""; // of the last event; what follows it is asked for when the link is back
     this.known = false; // the arms have been told at least once
     this.retry = new Retry(() => this.connect());
   }
@@ -44,12 +45,18 @@ export class Store extends EventTarget {
       return;
     }
     const socket = new WebSocket(url);
-    socket.onopen = () => socket.send(JSON.stringify({ type: "subscribe", channel: "all" }));
-    socket.onmessage = (m) => this.hear(JSON.parse(m.data));
+    socket.onopen = () => socket.send(JSON.stringify({ type: "subscribe", channel: "all", after: this.cursor }));
+    socket.onmessage = (m) => this.hear(JSON.parse(m.data), socket);
     socket.onclose = () => this.lost();
   }
 
-  hear(m) {
+  hear(m, socket) {
+    if (m.type === "error" && this.cursor) {
+      this.cursor = ""; // serve's log was begun anew
+      socket.close();
+      return;
+    }
+    this.cursor = m.cursor || this.cursor;
     switch (m.event) {
       case "arms.snapshot":
         this.retry.reset();

@@ -94,7 +94,7 @@ try {
   await page.goto(link());
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   await page.evaluate(async () => (globalThis.call = (await import("/http.js")).call));
-  await page.waitForFunction(() => performance.getEntriesByName(`${location.origin}/dist/xterm.css`).length); // its last file
+  await page.evaluate(async () => (await import("/xterm.js")).load()); // the files that it loads last
   await running.kill();
 
   const squatter = await squat();

@@ -51,8 +51,8 @@ type output struct {
 
 // unknown is a screen that no rule knows.
 type unknown struct {
-	since    time.Time // zero: a rule knows the screen
-	told bool
+	since time.Time // zero: a rule knows the screen
+	told  bool
 }
 
 // prompt is what is known of the newest prompt that Coleo typed.

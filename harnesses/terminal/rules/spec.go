@@ -26,6 +26,9 @@ type Spec struct {
 	// NarrowEmoji says how the agent CLI draws a text character that U+FE0F makes an
 	// emoji: as one cell and a blank. See pty.Core.NarrowEmoji.
 	NarrowEmoji bool `toml:"narrow_emoji"`
+	// WholeAfterResize says that the agent CLI takes each new size by painting the whole
+	// screen in one synchronized update. See pty.Core.WholeFrames.
+	WholeAfterResize bool `toml:"whole_after_resize"`
 
 	Capabilities Capabilities `toml:"capabilities"`
 	Launch       Launch       `toml:"launch"`

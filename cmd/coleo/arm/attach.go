@@ -1,0 +1,170 @@
+package arm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// detachKey ends attach. It is Ctrl-], the key of telnet.
+const detachKey = 0x1d
+
+func newAttachCommand() *cobra.Command {
+	return liveArmCommand("attach", "Use the arm's own terminal by hand; Ctrl-] lets go",
+		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+			if !term.IsTerminal(int(os.Stdin.Fd())) {
+				return coleo.Errorf(coleo.EInvalid,
+					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
+			}
+			return attach(c, client, arm)
+		})
+}
+
+func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+	lease, err := client.Lease(c.Context(), arm.ID, coleo.LeaseRequest{Holder: me()})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = client.Lease(context.WithoutCancel(c.Context()), arm.ID, coleo.LeaseRequest{ID: lease.ID, Release: true})
+	}()
+	fd := int(os.Stdin.Fd())
+	cols, rows, err := term.GetSize(fd)
+	if err != nil {
+		return fmt.Errorf("ask for the terminal's size: %w", err)
+	}
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return fmt.Errorf("set the terminal to raw: %w", err)
+	}
+	var end attachEnd
+	defer func() {
+		fmt.Print(leaveTerminal)
+		_ = term.Restore(fd, before)
+		if end.err == nil {
+			fmt.Fprintln(c.ErrOrStderr(), end.word)
+		}
+	}()
+	fmt.Print(enterTerminal)
+	view := newViewport(os.Stdout, cols, rows)
+	defer giveSizeBack(c, client, arm.ID, lease.ID)()
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	go renew(ctx, client, arm.ID, lease.ID)
+	go keepSize(ctx, client, arm.ID, lease.ID, fd, view)
+	ended := make(chan attachEnd, 2)
+	go func() { ended <- attachEnd{"detached from " + arm.Name, typeInto(ctx, client, arm.ID, lease.ID)} }()
+	go func() {
+		ended <- attachEnd{"the agent CLI of " + arm.Name + " has ended",
+			copyOutput(c, client, arm.ID, -attachPast, true, view)}
+	}()
+	end = <-ended
+	return end.err
+}
+
+// attachEnd is how attach ended.
+type attachEnd struct {
+	word string
+	err  error
+}
+
+// The arm is shown on the alternate screen of the viewer's terminal, so that the former
+// contents come back afterwards. leaveTerminal resets the modes that an agent CLI may
+// have set.
+const (
+	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
+	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
+)
+
+// giveSizeBack reads the size of the arm's terminal, and returns a function that restores
+// it. Recordings and viewers of the dashboard should not keep this viewer's size.
+func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
+	screen, err := client.Screen(c.Context(), arm)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
+}
+
+// attachPast is how much earlier output is replayed to draw the screen, in bytes. The
+// agent CLI also redraws its screen when its size changes.
+const attachPast = 256 << 10
+
+func me() string {
+	u, err := user.Current()
+	if err != nil {
+		return "coleo arm attach"
+	}
+	return u.Username + " (coleo arm attach)"
+}
+
+// typeInto sends the user's input until the detach key.
+func typeInto(ctx context.Context, client *api.Client, arm, lease string) error {
+	buf := make([]byte, 4096)
+	for {
+		n, err := os.Stdin.Read(buf)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text := string(buf[:n])
+		before, _, detach := strings.Cut(text, string(rune(detachKey)))
+		if before != "" {
+			if err := client.Input(ctx, arm, lease, []byte(before)); err != nil {
+				return err
+			}
+		}
+		if detach {
+			return nil
+		}
+	}
+}
+
+// renewEvery is the time between two renewals of the lease. They keep the lease of a
+// viewer who does not type.
+const renewEvery = 10 * time.Second
+
+func renew(ctx context.Context, client *api.Client, arm, lease string) {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_, _ = client.Lease(ctx, arm, coleo.LeaseRequest{ID: lease, Holder: me()})
+		}
+	}
+}
+
+// keepSize gives the arm's terminal the size of the viewer's terminal.
+func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	defer signal.Stop(changed)
+	for {
+		if cols, rows, err := term.GetSize(fd); err == nil {
+			view.resize(cols, rows)
+			_ = client.Resize(ctx, arm, lease, cols, rows)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}

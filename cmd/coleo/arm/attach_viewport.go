@@ -1,0 +1,139 @@
+package arm
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"coleo.dev/pty"
+)
+
+// minArmCols and minArmRows are the smallest size of an arm's terminal, in cells. Agent
+// CLIs draw garbage on a smaller one. A smaller viewer sees a part of the terminal.
+const minArmCols, minArmRows = 80, 24
+
+// panEvery is the shortest time between two redraws of a part.
+const panEvery = 30 * time.Millisecond
+
+// viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal is
+// large enough, it passes the output on unchanged. Otherwise it draws the part around the
+// cursor, as text.
+type viewport struct {
+	mu         sync.Mutex
+	out        io.Writer
+	screen     *pty.Core // of the arm's terminal
+	cols, rows int       // of the viewer's terminal
+	x, y       int       // upper left corner of the part
+	drawing    bool      // a redraw is scheduled
+}
+
+func newViewport(out io.Writer, cols, rows int) *viewport {
+	v := &viewport{out: out, cols: cols, rows: rows}
+	v.screen = pty.New(v.armSize())
+	return v
+}
+
+// armSize returns the size for the arm's terminal.
+func (v *viewport) armSize() (cols, rows int) {
+	return max(v.cols, minArmCols), max(v.rows, minArmRows)
+}
+
+func (v *viewport) fits() bool { return v.cols >= minArmCols && v.rows >= minArmRows }
+
+// Write takes output of the arm.
+func (v *viewport) Write(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, err := v.screen.Write(p); err != nil {
+		return 0, err
+	}
+	if v.fits() {
+		return v.out.Write(p)
+	}
+	v.drawSoon()
+	return len(p), nil
+}
+
+// resize sets a new size of the viewer's terminal. If the size of the arm's terminal
+// changes, the arm's program redraws its screen.
+func (v *viewport) resize(cols, rows int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.cols, v.rows = cols, rows
+	v.screen.Resize(v.armSize())
+	_, _ = io.WriteString(v.out, screenTop+clearBelow)
+	if !v.fits() {
+		v.drawSoon()
+	}
+}
+
+// drawSoon schedules one redraw for all output of the next moment. The caller holds mu.
+func (v *viewport) drawSoon() {
+	if v.drawing {
+		return
+	}
+	v.drawing = true
+	time.AfterFunc(panEvery, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.drawing = false
+		if !v.fits() {
+			_, _ = io.WriteString(v.out, v.picture())
+		}
+	})
+}
+
+// picture returns the part of the screen around the cursor. The caller holds mu.
+func (v *viewport) picture() string {
+	view := v.screen.View()
+	cx, cy := view.Cursor[0], view.Cursor[1]
+	v.x, v.y = around(cx, v.x, v.cols, view.Cols), around(cy, v.y, v.rows, view.Rows)
+	var out strings.Builder
+	out.WriteString(screenTop)
+	for row := range v.rows {
+		if row > 0 {
+			out.WriteString("\r\n")
+		}
+		if at := v.y + row; at < len(view.Lines) {
+			out.WriteString(cells(view.Lines[at], v.x, v.cols))
+		}
+		out.WriteString(clearLine)
+	}
+	fmt.Fprintf(&out, "\x1b[%d;%dH", cy-v.y+1, min(cx-v.x, v.cols-1)+1)
+	return out.String()
+}
+
+// around moves the start of a part as little as needed so that the part contains at.
+func around(at, begin, size, all int) int {
+	begin = max(min(begin, all-size), 0)
+	switch {
+	case at < begin:
+		return at
+	case at >= begin+size:
+		return at - size + 1
+	}
+	return begin
+}
+
+// cells returns up to n cells of a line, starting at cell from. A wide character that is
+// cut in two becomes a blank.
+func cells(line string, from, n int) string {
+	var out strings.Builder
+	x := 0
+	for _, r := range line {
+		width := 1
+		if r > '~' {
+			width = pty.Cells(string(r))
+		}
+		switch {
+		case x >= from && x+width <= from+n:
+			out.WriteRune(r)
+		case x < from && x+width > from:
+			out.WriteByte(' ')
+		}
+		x += width
+	}
+	return out.String()
+}

@@ -1,0 +1,185 @@
+package arm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// bulkAtOnce is how many arms a verb works on at the same time. With four, a slow arm
+// delays few others, and a small machine can still start them.
+const bulkAtOnce = 4
+
+// bulk is a verb for several arms.
+type bulk struct {
+	name, short string
+	// meant reports whether the filters of this verb may choose an arm.
+	meant func(coleo.Arm) bool
+	do    func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
+}
+
+// choice is a selection of arms by filters in place of names.
+type choice struct {
+	all, stopped  bool
+	host, harness string
+}
+
+func (f choice) given() bool { return f != choice{} }
+
+func (f choice) takes(arm coleo.Arm) bool {
+	return (!f.stopped || arm.Status == coleo.StatusStopped) &&
+		(f.host == "" || f.host == arm.AgentID || f.host == arm.Host) &&
+		(f.harness == "" || f.harness == arm.Harness)
+}
+
+// outcome is the result of a verb for one arm.
+type outcome struct {
+	Arm    string       `json:"arm"`
+	Done   bool         `json:"done"`
+	Result any          `json:"result,omitempty"`
+	Error  *coleo.Error `json:"error,omitempty"`
+	line   string
+}
+
+func bulkCommand(b bulk) *cobra.Command {
+	var f choice
+	c := &cobra.Command{
+		Use:   b.name + " NAME...",
+		Short: b.short,
+		Long: b.short + `.
+
+Several arms are named one after another, or chosen by --all, --stopped, --host and
+--harness, which all must hold. They are worked on side by side. A table says what
+came of each, and the exit code is 0 only if all went well.`,
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && !f.given():
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)",
+					c.CommandPath(), c.CommandPath())
+			case len(args) > 0 && f.given():
+				return coleo.Errorf(coleo.EInvalid, "%s takes names or filters, not both: nothing was done", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 1 {
+				line, result, err := b.do(c.Context(), client, args[0])
+				if err != nil {
+					return err
+				}
+				return verb.Say(c, line, result)
+			}
+			names, err := b.chosen(c.Context(), client, f, args)
+			if err != nil {
+				return err
+			}
+			return printOutcomes(c, b.each(c.Context(), client, names))
+		}),
+	}
+	c.Flags().BoolVar(&f.all, "all", false, "all arms that this verb can be meant for")
+	c.Flags().BoolVar(&f.stopped, "stopped", false, "only arms that are stopped")
+	c.Flags().StringVar(&f.host, "host", "", "only arms of this host agent, by its id or its host's name")
+	c.Flags().StringVar(&f.harness, "harness", "", "only arms with this harness")
+	return c
+}
+
+// chosen returns the names of the chosen arms, each once.
+func (b bulk) chosen(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
+	if !f.given() {
+		slices.Sort(args)
+		return slices.Compact(args), nil
+	}
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, arm := range list {
+		if f.takes(arm) && (f.stopped || b.meant(arm)) {
+			names = append(names, arm.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// each carries out the verb for each arm, bulkAtOnce at a time.
+func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
+	out := make([]outcome, len(names))
+	turn := make(chan struct{}, bulkAtOnce)
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			line, result, err := b.do(ctx, client, name)
+			out[i] = outcome{Arm: name, Done: err == nil, Result: result, line: line}
+			if err == nil {
+				return
+			}
+			out[i].Result = nil
+			if !errors.As(err, &out[i].Error) {
+				out[i].Error = coleo.Errorf(coleo.EInternal, "%v", err)
+			}
+		})
+	}
+	all.Wait()
+	return out
+}
+
+// printOutcomes prints the result for each arm. Its error carries the exit code. That is
+// the code of the failures if they all have the same, and 1 otherwise.
+func printOutcomes(c *cobra.Command, list []outcome) error {
+	code := 0
+	for _, o := range list {
+		if o.Error == nil {
+			continue
+		}
+		own := verb.ExitCode(o.Error.Code)
+		if code != 0 && code != own {
+			own = 1
+		}
+		code = own
+	}
+	if err := writeOutcomes(c, list); err != nil {
+		return err
+	}
+	if code != 0 {
+		return verb.Exit(code)
+	}
+	return nil
+}
+
+func writeOutcomes(c *cobra.Command, list []outcome) error {
+	if verb.WantsJSON(c) {
+		if list == nil {
+			list = []outcome{}
+		}
+		return verb.PrintJSON(c, map[string]any{"arms": list})
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No arm is meant: nothing was done.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ARM\tDONE\tWHAT CAME OF IT")
+	for _, o := range list {
+		word, what := "yes", o.line
+		if o.Error != nil {
+			word, what = "no", o.Error.Message
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Arm, word, strings.Join(strings.Fields(what), " "))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,76 @@
+package arm
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// newDecideCommand returns the verb approve or deny.
+func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
+	var dialog, words string
+	var always bool
+	c := oneArmCommand(name, short, func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+		d := coleo.Decision{Choice: choice, Words: words}
+		if always {
+			d.Choice = coleo.ApproveAlways
+		}
+		return decide(c, client, arm, dialog, d)
+	})
+	c.Flags().StringVar(&dialog, "dialog", "",
+		"fingerprint of the dialog that is meant (default: the one that is open now)")
+	if choice == coleo.Approve {
+		c.Flags().BoolVar(&always, "always", false, "and do not ask for the like again, where that is offered")
+	} else {
+		c.Flags().StringVar(&words, "words", "", "what to do instead: goes with the answer, or as a prompt after it")
+	}
+	return c
+}
+
+func newAnswerCommand() *cobra.Command {
+	var dialog string
+	c := &cobra.Command{
+		Use:   "answer NAME OPTION",
+		Short: "Pick an option of what the arm asks, by its number",
+		Args:  verb.Exactly(2, "the name of an arm and the number of an option"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			n, err := strconv.Atoi(args[1])
+			if err != nil || n < 1 {
+				return coleo.Errorf(coleo.EInvalid, "%q is no option: give its number, 1 for the first", args[1])
+			}
+			line, result, err := decide(c, client, args[0], dialog, coleo.Decision{Choice: coleo.Reply, Option: n})
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, line, result)
+		}),
+	}
+	c.Flags().StringVar(&dialog, "dialog", "",
+		"fingerprint of the dialog that is meant (default: the one that is open now)")
+	return c
+}
+
+// decide answers a dialog. Without a fingerprint it answers only the dialog that is open
+// at the time of the call.
+func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
+	if dialog == "" {
+		arm, err := client.Arm(c.Context(), name)
+		if err != nil {
+			return "", nil, err
+		}
+		if arm.Dialog == nil {
+			return "", nil, coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
+		}
+		dialog = string(arm.Dialog.Fingerprint)
+	}
+	if err := client.Respond(c.Context(), name, coleo.Fingerprint(dialog), d, ""); err != nil {
+		return "", nil, err
+	}
+	return "Answered " + name + ": " + string(d.Choice), map[string]string{"arm": name, "dialog": dialog,
+		"choice": string(d.Choice)}, nil
+}

@@ -1,0 +1,186 @@
+package arm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// maxEnvFile bounds an env file, in bytes. It is far more than an arm may be given.
+const maxEnvFile = 1 << 20
+
+// lookup finds a variable in the caller's environment.
+type lookup = func(name string) (value string, found bool)
+
+// given returns the environment from -e and --env-file. The last value of a name wins,
+// and -e wins over a file.
+func (f spawnFlags) given(c *cobra.Command) (map[string]string, error) {
+	env := map[string]string{}
+	for _, path := range f.envFiles {
+		if err := readEnvFile(c, path, env); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range f.env {
+		name, value, err := variable(text, os.LookupEnv)
+		if err != nil {
+			return nil, coleo.Errorf(coleo.EInvalid, "-e: %w", err)
+		}
+		env[name] = value
+	}
+	return env, coleo.CheckEnv(env)
+}
+
+// variable parses NAME=VALUE. For NAME alone it returns the caller's value.
+func variable(text string, caller lookup) (name, value string, err error) {
+	name, value, assigned := strings.Cut(text, "=")
+	if err := coleo.CheckEnvName(name); err != nil {
+		return "", "", err
+	}
+	if assigned {
+		return name, value, nil
+	}
+	value, found := caller(name)
+	if !found {
+		return "", "", coleo.Errorf(coleo.EInvalid, "%s is not set in your environment: set and export it, or write %s=VALUE",
+			name, name)
+	}
+	return name, value, nil
+}
+
+// readEnvFile adds the variables of an env file to env. It warns if others can read the
+// file.
+func readEnvFile(c *cobra.Command, path string, env map[string]string) error {
+	text, mode, err := readBounded(path)
+	if err != nil {
+		return err
+	}
+	if mode.IsRegular() && mode.Perm()&0o044 != 0 {
+		c.PrintErrf("coleo: note: others can read %s (mode %04o), and it may hold secrets: 'chmod 600 %s'\n",
+			path, mode.Perm(), path)
+	}
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		n++
+		name, value, err := envLine(line, os.LookupEnv)
+		if err != nil {
+			return coleo.Errorf(coleo.EInvalid, "%s, line %d: %w", path, n, err)
+		}
+		if name != "" {
+			env[name] = value
+		}
+	}
+	return nil
+}
+
+func readBounded(path string) (text string, mode os.FileMode, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, coleo.Errorf(coleo.EInvalid, "--env-file: %v", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	var raw []byte
+	if err == nil {
+		raw, err = io.ReadAll(io.LimitReader(f, maxEnvFile+1))
+	}
+	if err == nil && len(raw) > maxEnvFile {
+		err = errors.New("it is larger than 1 MiB")
+	}
+	if err != nil {
+		return "", 0, coleo.Errorf(coleo.EInvalid, "--env-file %s: %v", path, err)
+	}
+	return string(raw), info.Mode(), nil
+}
+
+// envLine parses one line of an env file. It returns an empty name for an empty line or a
+// comment. No error contains a value.
+func envLine(line string, caller lookup) (name, value string, err error) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return "", "", nil
+	}
+	if rest, ok := strings.CutPrefix(line, "export"); ok && strings.TrimLeft(rest, " \t") != rest {
+		line = strings.TrimLeft(rest, " \t")
+	}
+	name, raw, assigned := strings.Cut(line, "=")
+	if !assigned {
+		return variable(line, caller)
+	}
+	if name, _, err = variable(name+"=", caller); err != nil {
+		return "", "", err
+	}
+	if value, err = envValue(raw); err != nil {
+		return "", "", coleo.Errorf(coleo.EInvalid, "the value of %s %w", name, err)
+	}
+	return name, value, nil
+}
+
+// envValue removes the quotes from a value. Inside '…' every character stands for itself.
+// Inside "…" a backslash escapes a quote, a backslash, a dollar sign and a backtick, and
+// \n, \r and \t have their meaning in C. Nothing is expanded.
+func envValue(raw string) (string, error) {
+	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
+		return bare(raw), nil
+	}
+	quote, value, rest := raw[0], strings.Builder{}, raw[1:]
+	for i := 0; i < len(rest); i++ {
+		switch b := rest[i]; {
+		case b == quote:
+			behind := strings.TrimLeft(rest[i+1:], " \t")
+			if behind != "" && (behind[0] != '#' || len(behind) == len(rest[i+1:])) {
+				return "", errors.New("goes on behind its closing quote")
+			}
+			return value.String(), nil
+		case b == '\\' && quote == '"' && i+1 < len(rest):
+			i++
+			value.WriteString(unescaped(rest[i]))
+		default:
+			value.WriteByte(b)
+		}
+	}
+	return "", fmt.Errorf("has no closing %c on its line", quote)
+}
+
+// unescaped returns the text for a backslash and a byte.
+func unescaped(b byte) string {
+	switch b {
+	case 'n':
+		return "\n"
+	case 'r':
+		return "\r"
+	case 't':
+		return "\t"
+	case '"', '\\', '$', '`':
+		return string(b)
+	}
+	return `\` + string(b)
+}
+
+// bare returns a value without quotes. The value ends before a # that follows a blank.
+func bare(raw string) string {
+	for i := range len(raw) {
+		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {
+			raw = raw[:i]
+			break
+		}
+	}
+	return strings.TrimSpace(raw)
+}
+
+// envNames returns the names of the variables that were given for an arm. Only the arm's
+// host agent knows their values.
+func envNames(arm coleo.Arm) []string {
+	var c coleo.SpawnConfig
+	if json.Unmarshal(arm.Config, &c) != nil {
+		return nil
+	}
+	return c.EnvNames
+}

@@ -1,0 +1,234 @@
+package arm
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// listFlags are the flags of arm list.
+type listFlags struct {
+	all       bool
+	states    []string
+	harnesses []string
+	sort      string
+	watch     bool
+}
+
+func newListCommand() *cobra.Command {
+	var f listFlags
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the arms: what needs you first",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+			pick, err := f.picker()
+			if err != nil {
+				return err
+			}
+			if f.watch {
+				return watchArms(c, client, pick)
+			}
+			list, err := client.Arms(c.Context(), f.all)
+			if err != nil {
+				return err
+			}
+			rows := pick(list)
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"arms": rows})
+			}
+			_, err = io.WriteString(show.Writer(c), armTable(rows, len(list) > 0, time.Now()))
+			return err
+		}),
+	}
+	c.Flags().BoolVar(&f.all, "all", false, "ended ones too")
+	c.Flags().StringSliceVar(&f.states, "state", nil,
+		"only these: needs-you, working, idle, ended, or states such as waiting_approval")
+	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "only arms of these harnesses")
+	c.Flags().StringVar(&f.sort, "sort", "need", "by need, name, age (of the last output), cost or harness")
+	c.Flags().BoolVar(&f.watch, "watch", false, "show changes as they come, until Ctrl-C")
+	return c
+}
+
+// armTable returns the list as a table for users. some reports whether there are arms
+// that the list leaves out.
+func armTable(rows []coleo.Arm, some bool, now time.Time) string {
+	switch {
+	case len(rows) > 0:
+	case some:
+		return "No active arms.\n"
+	default:
+		return "No arms registered.\n"
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH\n", show.Plain.Paint("STATUS"))
+	for _, arm := range rows {
+		at := placeOf(arm.Workdir)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, needColour(arm).Paint(needWord(arm)+asOf(arm, now)),
+			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder, show.OrDash(at.branch))
+	}
+	_ = w.Flush() // writes to memory
+	return table.String()
+}
+
+// needWidth is how many characters of an arm's question the list shows. The rest of the
+// row then fits into a terminal of 120 columns.
+const needWidth = 48
+
+// needWord returns the arm's status in the list.
+func needWord(arm coleo.Arm) string {
+	need, why := arm.Need()
+	if need == coleo.NeedWorking && arm.State == coleo.Initializing {
+		return "starting"
+	}
+	if why == "" {
+		return string(need)
+	}
+	why = strings.Join(strings.Fields(why), " ")
+	if letters := []rune(why); len(letters) > needWidth {
+		why = string(letters[:needWidth]) + "…"
+	}
+	return string(need) + ": " + why
+}
+
+func needColour(arm coleo.Arm) show.Colour {
+	need, _ := arm.Need()
+	switch {
+	case need == coleo.NeedsYou && arm.State == coleo.WaitingApproval:
+		return show.Yellow
+	case need == coleo.NeedsYou:
+		return show.Red
+	case need == coleo.NeedWorking:
+		return show.Cyan
+	case need == coleo.NeedIdle:
+		return show.Green
+	}
+	return show.Plain
+}
+
+func costWord(cost float64) string {
+	if cost == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%.2f", cost)
+}
+
+func stateWord(arm coleo.Arm) string {
+	if arm.Dialog != nil {
+		return "waiting_approval: " + arm.Dialog.Title
+	}
+	return string(arm.State)
+}
+
+// asOf returns the age of a state that nobody watches. It also says if a signal has
+// stopped the agent CLI. Otherwise it returns "".
+func asOf(arm coleo.Arm, now time.Time) string {
+	switch r := arm.Runtime; {
+	case r.Stale && r.AsOf.IsZero():
+		return " (nobody watches it)"
+	case r.Stale:
+		return " (as of " + show.Since(r.AsOf, now) + " ago)"
+	case r.Frozen:
+		return " (stopped by a signal)"
+	}
+	return ""
+}
+
+func newStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [NAME]",
+		Short: "Tell everything about one arm; without a name, offer them",
+		Args:  verb.AtMost(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if len(args) == 0 {
+				name, err := pickArm(c, client)
+				if err != nil {
+					return err
+				}
+				args = []string{name}
+			}
+			arm, err := client.Arm(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, arm)
+			}
+			_, err = fmt.Fprintln(show.Writer(c), statusText(arm, time.Now()))
+			return err
+		}),
+	}
+}
+
+func statusText(arm coleo.Arm, now time.Time) string {
+	r := arm.Runtime
+	var b strings.Builder
+	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
+	line("Arm", arm.Name)
+	line("Status", arm.Status)
+	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)), show.OrDash(arm.Rule),
+		asOf(arm, now)))
+	line("Harness", arm.Harness)
+	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
+	line("Workdir", arm.Workdir)
+	line("Host", show.OrDash(arm.Host))
+	line("Process", arm.PID)
+	line("Session", show.OrDash(arm.SessionID))
+	line("Generation", arm.Generation)
+	if names := envNames(arm); len(names) > 0 {
+		line("Environment", strings.Join(names, ", "))
+	}
+	if arm.Dialog != nil {
+		line("Asks", arm.Dialog.Title)
+		line("Subject", strings.ReplaceAll(arm.Dialog.Subject, "\n", " ⏎ "))
+		if arm.Dialog.Truncated {
+			line("", show.CutOff)
+		}
+		line("Options", numbered(arm.Dialog.Options))
+	}
+	b.WriteString("Runtime summary:\n")
+	line("  State", r.State)
+	line("  Reason", r.Reason)
+	line("  Last output", ago(r.SecondsSinceOutput))
+	line("  Last heartbeat", ago(r.SecondsSinceHeartbeat))
+	line("  Last activity", ago(r.SecondsSinceActivity))
+	line("  Can recover", yes(r.CanRecover))
+	g := r.Signals
+	fmt.Fprintf(&b, "Signals: status %s, pid %s, port %s, session %s, agent %s, workdir %s, task %s", g.DBStatus,
+		yes(g.HasPID), yes(g.HasPort), yes(g.HasSessionID), yes(g.HasAgentID), yes(g.HasWorkdir), yes(g.HasAssignedTask))
+	return b.String()
+}
+
+func ago(seconds *int) string {
+	if seconds == nil {
+		return "n/a"
+	}
+	return coleo.Age(time.Duration(*seconds)*time.Second) + " ago"
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// numbered returns options with the numbers that 'coleo arm answer' takes.
+func numbered(options []string) string {
+	out := make([]string, len(options))
+	for i, option := range options {
+		out[i] = fmt.Sprintf("%d %s", i+1, option)
+	}
+	return strings.Join(out, " | ")
+}

@@ -1,0 +1,83 @@
+package arm
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// place is an arm's work folder in a short form for users.
+type place struct {
+	folder string // starts at the repository's own folder; the whole path outside of a repository
+	branch string // "" outside of a repository
+}
+
+// placeOf finds the repository around a folder. It reads two small files and does not run
+// git, because an arm may have changed the repository's configuration.
+func placeOf(dir string) place {
+	for root := dir; ; root = filepath.Dir(root) {
+		head, ok := headOf(filepath.Join(root, ".git"))
+		if ok {
+			return place{folder: strings.TrimPrefix(dir, filepath.Dir(root)+string(filepath.Separator)), branch: head}
+		}
+		if root == filepath.Dir(root) {
+			return place{folder: homeShort(dir)}
+		}
+	}
+}
+
+// maxHead bounds the files that are read, in bytes. The name of a branch is shorter.
+const maxHead = 4 << 10
+
+// headOf returns the branch that is checked out, or the start of the commit id. In a
+// worktree, .git is a file that names the folder.
+func headOf(git string) (string, bool) {
+	if text, ok := readSmall(git); ok {
+		dir, is := strings.CutPrefix(text, "gitdir: ")
+		if !is {
+			return "", false
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(git), dir)
+		}
+		git = dir
+	}
+	text, ok := readSmall(filepath.Join(git, "HEAD"))
+	if !ok {
+		return "", false
+	}
+	if branch, is := strings.CutPrefix(text, "ref: refs/heads/"); is {
+		return printable(branch), true
+	}
+	const commitShown = 8
+	return printable(text[:min(len(text), commitShown)]), true
+}
+
+func readSmall(path string) (string, bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxHead {
+		return "", false
+	}
+	raw, err := os.ReadFile(path)
+	return strings.TrimSpace(string(raw)), err == nil
+}
+
+// printable removes characters that a terminal could interpret, because an arm can write
+// these files.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// homeShort replaces the user's home with ~.
+func homeShort(dir string) string {
+	home, err := os.UserHomeDir()
+	if rest, is := strings.CutPrefix(dir, home+string(filepath.Separator)); err == nil && home != "" && is {
+		return filepath.Join("~", rest)
+	}
+	return dir
+}

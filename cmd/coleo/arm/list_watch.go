@@ -1,0 +1,157 @@
+package arm
+
+import (
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/pty"
+)
+
+const (
+	// watchRedraw is the shortest time between two redraws. Nobody can read more than
+	// four a second.
+	watchRedraw = 250 * time.Millisecond
+	// watchTick is the time between two updates of the ages.
+	watchTick = time.Second
+	// watchAgain is the pause before the next attempt to reach serve after it has gone.
+	watchAgain = time.Second
+)
+
+// Escape sequences of the alternate screen.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l"
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	screenTop   = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
+// watchArms shows the list on the whole terminal, and redraws it at each change, until
+// ctx ends.
+func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []coleo.Arm) error {
+	out, ok := c.OutOrStdout().(*os.File)
+	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
+		return coleo.Errorf(coleo.EInvalid, "--watch needs a terminal: programs follow /ws")
+	}
+	if _, err := io.WriteString(out, enterScreen); err != nil {
+		return err
+	}
+	defer func() { _, _ = io.WriteString(out, leaveScreen) }()
+	arms, lost := map[string]coleo.Arm{}, error(nil)
+	changes := followArms(c, client)
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	var drawn time.Time
+	for {
+		if wait := watchRedraw - time.Since(drawn); wait <= 0 {
+			drawn = time.Now()
+			if err := drawArms(out, pick, arms, lost); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-c.Context().Done():
+			return nil
+		case <-tick.C:
+		case change := <-changes:
+			change(arms, &lost)
+		}
+	}
+}
+
+// followArms sends the changes of the list. If serve goes away, it tries again.
+func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
+	out := make(chan func(map[string]coleo.Arm, *error))
+	send := func(change func(map[string]coleo.Arm, *error)) {
+		select {
+		case out <- change:
+		case <-c.Context().Done():
+		}
+	}
+	go func() {
+		for c.Context().Err() == nil {
+			for u, err := range client.Follow(c.Context(), "") {
+				send(func(arms map[string]coleo.Arm, lost *error) {
+					*lost = err
+					switch {
+					case u.Arm != nil:
+						arms[u.Arm.ID] = *u.Arm
+					case u.Removed != "":
+						delete(arms, u.Removed)
+					}
+				})
+			}
+			select {
+			case <-time.After(watchAgain):
+			case <-c.Context().Done():
+			}
+		}
+	}()
+	return out
+}
+
+// drawArms draws the list once, cut to the terminal's size.
+func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]coleo.Arm, lost error) error {
+	cols, rows, err := term.GetSize(int(out.Fd()))
+	if err != nil {
+		return err
+	}
+	list := make([]coleo.Arm, 0, len(arms))
+	for _, arm := range arms {
+		list = append(list, arm)
+	}
+	text := armTable(pick(list), len(list) > 0, time.Now())
+	if lost != nil {
+		text = show.Red.Paint("serve does not answer; what follows is as of then: "+lost.Error()) + "\n" + text
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > rows {
+		lines = lines[:rows]
+	}
+	var picture strings.Builder
+	picture.WriteString(screenTop)
+	for i, line := range lines {
+		if i > 0 {
+			picture.WriteString("\r\n")
+		}
+		picture.WriteString(cutLine(show.TextFor(out, line), cols) + clearLine)
+	}
+	picture.WriteString(clearBelow)
+	_, err = io.WriteString(out, picture.String())
+	return err
+}
+
+// cutLine cuts a line to the given number of cells. Colour sequences take no cells.
+func cutLine(line string, cols int) string {
+	var out strings.Builder
+	shown, sequence := 0, false
+	for _, r := range line {
+		switch {
+		case r == '\x1b':
+			sequence = true
+		case sequence:
+			sequence = r != 'm'
+		case shown >= cols:
+			continue
+		default:
+			width := 1
+			if r > '~' {
+				width = pty.Cells(string(r))
+			}
+			if shown += width; shown > cols {
+				continue
+			}
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}

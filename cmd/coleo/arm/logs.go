@@ -1,0 +1,103 @@
+package arm
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/pty"
+)
+
+// logFlags are the flags of arm logs.
+type logFlags struct {
+	lines              int
+	raw, plain, follow bool
+	bytes              int64
+}
+
+func newLogsCommand() *cobra.Command {
+	var f logFlags
+	c := &cobra.Command{
+		Use:   "logs NAME",
+		Short: "Print what the arm's terminal has shown",
+		Long: `Print what the arm's terminal has shown, as text: the lines that have scrolled
+away, and what is on the screen now or was at the arm's end.
+
+A program that draws the whole screen scrolls nothing away: 'coleo arm record' has
+all that it has shown. --raw prints what the agent CLI wrote, byte by byte, and
+--follow goes on with that.`,
+		Args: verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if f.raw || f.plain || f.follow {
+				return rawLogs(c, client, args[0], f)
+			}
+			if f.lines < 1 || f.lines > coleo.MostHistory {
+				return coleo.Errorf(coleo.EInvalid, "--lines %d: name 1 to %d", f.lines, coleo.MostHistory)
+			}
+			screen, err := client.History(c.Context(), args[0], f.lines)
+			if err != nil {
+				return err
+			}
+			lines := screen.Text()
+			lines = lines[max(0, len(lines)-f.lines):]
+			return verb.Say(c, strings.Join(lines, "\n"), map[string][]string{"lines": lines})
+		}),
+	}
+	c.Flags().IntVarP(&f.lines, "lines", "n", 200, "how many lines at most")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "print what the agent CLI wrote, and go on as it writes")
+	c.Flags().BoolVar(&f.raw, "raw", false, "print what the agent CLI wrote, with what moves and colours it")
+	c.Flags().BoolVar(&f.plain, "plain", false, "print what the agent CLI wrote, without what moves and colours it")
+	c.Flags().Int64Var(&f.bytes, "bytes", 64<<10, "how much of what it wrote, in bytes; with --raw, --plain and --follow")
+	return c
+}
+
+// rawLogs prints what the agent CLI wrote.
+func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) error {
+	out := c.OutOrStdout()
+	if f.plain {
+		out = &plainWriter{to: out}
+	}
+	return copyOutput(c, client, name, -f.bytes, f.follow, out)
+}
+
+// plainWriter writes its input without escape sequences.
+type plainWriter struct {
+	to       io.Writer
+	stripper pty.Stripper
+}
+
+func (w *plainWriter) Write(p []byte) (int, error) {
+	_, err := w.to.Write(w.stripper.Strip(p))
+	return len(p), err
+}
+
+// logWait is how long one request for more output waits.
+const logWait = 20 * time.Second
+
+// copyOutput writes terminal output from an offset on. With follow it continues until the
+// arm ends.
+func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
+	wait := time.Duration(0)
+	for {
+		out, err := client.Output(c.Context(), name, from, wait)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(out.Data); err != nil {
+			return err
+		}
+		from = out.Offset + int64(len(out.Data))
+		if out.End || len(out.Data) == 0 && !follow {
+			return nil
+		}
+		if follow {
+			wait = logWait
+		}
+	}
+}

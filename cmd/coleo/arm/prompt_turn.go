@@ -1,0 +1,92 @@
+package arm
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// Turn is the JSON output of arm prompt --wait: the prompt was delivered, and this is the
+// result. The outcome is empty while the turn continues.
+type Turn struct {
+	Delivered bool          `json:"delivered"`
+	Run       string        `json:"run"`
+	Dialog    *coleo.Dialog `json:"dialog,omitempty"`
+	coleo.RunEnd
+}
+
+// AwaitTurn waits for the end of the turn that a delivered prompt has started. It waits
+// for up to limit, or without a limit if limit is 0. A dialog ends the wait. If the turn
+// did not finish, the error says how it ended.
+func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if limit > 0 {
+		waiting, cancel = context.WithTimeout(waiting, limit)
+		defer cancel()
+	}
+	asks, ended := make(chan coleo.Arm, 1), make(chan error, 1)
+	go func() {
+		if arm, err := client.WaitArm(waiting, name, coleo.WaitingApproval); err == nil {
+			asks <- arm
+		}
+	}()
+	t := Turn{Delivered: true, Run: run}
+	var end coleo.RunEnd
+	go func() {
+		var err error
+		end, err = client.WaitRun(waiting, run)
+		ended <- err
+	}()
+	var err error
+	select {
+	case arm := <-asks:
+		t.Status, t.Outcome, t.Dialog = arm.State, coleo.OutcomeAsks, arm.Dialog
+		err = t.failure(name)
+	case err = <-ended:
+		if err == nil {
+			t.RunEnd = end
+			err = t.failure(name)
+		} else if ctx.Err() == nil && waiting.Err() != nil {
+			err = coleo.Errorf(coleo.ETimeout,
+				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' waits on", name, limit, name)
+		}
+	}
+	return t, delivered(err)
+}
+
+// failure returns the error for a turn that did not finish.
+func (t Turn) failure(name string) error {
+	switch t.Outcome {
+	case coleo.OutcomeAsks:
+		asked := coleo.Blocked(t.Dialog)
+		e := coleo.Errorf(coleo.ETurnAsks, "the prompt was delivered, and now %s", asked.Message)
+		e.Dialog = t.Dialog
+		return e
+	case coleo.OutcomeFailed:
+		return coleo.Errorf(coleo.ETurnFailed,
+			"the prompt was delivered, and its turn failed: 'coleo arm screen %s' shows the error", name)
+	case coleo.OutcomeInterrupted:
+		return coleo.Errorf(coleo.ETurnInterrupted,
+			"the prompt was delivered, and its turn was interrupted, or a dialog of it was denied")
+	case coleo.OutcomeDied:
+		return coleo.Errorf(coleo.EExited,
+			"the prompt was delivered, and the agent CLI ended in its turn: 'coleo arm recover %s' starts it again", name)
+	case coleo.OutcomeFinished:
+	}
+	return nil
+}
+
+// delivered marks an error that occurred after the prompt was delivered.
+func delivered(err error) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	marked, yes := *e, true
+	marked.Delivered = &yes
+	return &marked
+}

@@ -1,0 +1,149 @@
+package arm
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/holder"
+)
+
+func newScreenCommand() *cobra.Command {
+	var at string
+	c := oneArmCommand("screen", "Print what the arm's terminal shows, or showed",
+		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+			s, err := screenWhen(c, client, name, at)
+			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
+		})
+	c.Flags().StringVar(&at, "at", "", "a time: 2006-01-02T15:04:05Z, 15:04:05 (the last such), or how long ago: 30s, 5m")
+	return c
+}
+
+func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Screen, error) {
+	if at == "" {
+		return client.Screen(c.Context(), name)
+	}
+	when, err := parseMoment(at, time.Now())
+	if err != nil {
+		return coleo.Screen{}, err
+	}
+	return client.ScreenAt(c.Context(), name, when)
+}
+
+// parseMoment parses a time in the past. The text is in RFC 3339, or an hour, minute and
+// second, or a duration before now, with or without a minus. An hour, minute and second
+// means the last such time in now's zone.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.TimeOnly, text); err == nil {
+		today := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+			now.Location())
+		if today.After(now) {
+			today = today.AddDate(0, 0, -1)
+		}
+		return today, nil
+	}
+	if d, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, coleo.Errorf(coleo.EInvalid,
+		"%q is no time: write 2006-01-02T15:04:05Z, 15:04:05, or how long ago, such as 30s or 5m", text)
+}
+
+func newRecordCommand() *cobra.Command {
+	var generation int
+	c := &cobra.Command{
+		Use:   "record NAME > FILE.cast",
+		Short: "Print what the arm's terminal showed as an asciicast",
+		Long: `Print what the arm's terminal showed, up to now or to its end, as an asciicast
+of version 2, with times and resizes.
+
+It is of the arm's last start, or of the one with the number that --generation
+gives. Where the oldest output is deleted already it begins with the oldest screen
+that is kept. The output may hold secrets.`,
+		Args: verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if c.Flags().Changed("generation") && generation < 1 {
+				return coleo.Errorf(coleo.EInvalid, "--generation %d: an arm's starts are numbered from 1", generation)
+			}
+			return record(c, func(from int64) (coleo.Recording, error) {
+				return client.Record(c.Context(), args[0], generation, from)
+			})
+		}),
+	}
+	c.Flags().IntVar(&generation, "generation", 0, "which of the arm's starts, from 1 (default: the last)")
+	return c
+}
+
+// record writes an arm's recording, which comes in pieces.
+func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, error)) error {
+	piece, err := pieceFrom(0)
+	if err != nil {
+		return err
+	}
+	tell := progress(c.ErrOrStderr())
+	begin, until := piece.Offset, piece.Until
+	cast := holder.NewCast(c.OutOrStdout(), piece.Cols, piece.Rows, firstTime(piece))
+	for {
+		writePiece(cast, piece)
+		tell(piece.Next-begin, until-begin)
+		if piece.Next >= until || cast.Err() != nil {
+			tell(0, 0)
+			return cast.Close()
+		}
+		from := piece.Next
+		if piece, err = pieceFrom(from); err != nil {
+			return err
+		}
+		if piece.Next <= from {
+			return coleo.Errorf(coleo.EInternal, "the recording does not go on behind offset %d", from)
+		}
+		if piece.Cols > 0 { // the next output was deleted, so the recording continues from a later screen
+			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
+		}
+	}
+}
+
+func writePiece(cast *holder.Cast, piece coleo.Recording) {
+	for _, e := range piece.Events {
+		if e.Cols > 0 {
+			cast.Resize(e.Time, e.Cols, e.Rows)
+		} else {
+			cast.Output(e.Time, e.Data)
+		}
+	}
+}
+
+func firstTime(piece coleo.Recording) time.Time {
+	if len(piece.Events) == 0 {
+		return time.Now()
+	}
+	return piece.Events[0].Time
+}
+
+// progress returns a function that shows the progress at a terminal. It shows nothing
+// elsewhere. If of is 0, the function clears its output.
+func progress(w io.Writer) func(done, of int64) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return func(int64, int64) {}
+	}
+	return func(done, of int64) {
+		if of == 0 {
+			fmt.Fprint(file, "\r\x1b[K")
+			return
+		}
+		fmt.Fprintf(file, "\r%d of %d MiB\x1b[K", done>>20, of>>20)
+	}
+}

@@ -1,0 +1,64 @@
+package arm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/show"
+)
+
+// recoverFlags are the flags of arm recover.
+type recoverFlags struct {
+	q       coleo.RecoverRequest
+	timeout time.Duration
+	noWait  bool
+	local   bool
+}
+
+func newRecoverCommand() *cobra.Command {
+	var f recoverFlags
+	c := bulkCommand(bulk{
+		"recover", "Take an arm's session up again, or start it anew, honestly",
+		func(coleo.Arm) bool { return true },
+		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			return recoverArm(ctx, client, name, f)
+		},
+	})
+	c.Flags().StringVar(&f.q.Model, "model", "", "another model")
+	c.Flags().StringVar(&f.q.Provider, "provider", "", "another provider")
+	c.Flags().StringVar(&f.q.AgentID, "agent", "", "start it on this host agent, if it must be started")
+	c.Flags().BoolVar(&f.q.Force, "force", false,
+		"start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
+	c.Flags().BoolVar(&f.local, "allow-local", false, "allow a start without a host agent, where the harness can")
+	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
+	c.Flags().BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
+	return c
+}
+
+// recoverArm brings an arm back and waits until it can be prompted. It does not wait for
+// a session that was reattached during a turn, because that session continues its turn.
+func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
+	if f.local {
+		f.q.AllowLocalFallback = &f.local
+	}
+	reply, err := client.Recover(ctx, name, f.q)
+	if err != nil {
+		return "", nil, err
+	}
+	if working := reply.Arm.State.Working() && reply.RecoveryMode == coleo.RecoveryReattached; !f.noWait && !working {
+		if reply.Arm, err = awaitReady(ctx, client, reply.Arm, f.timeout); err != nil {
+			return "", nil, err
+		}
+	}
+	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
+		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
+	if reply.Resumed {
+		line += "\nIts conversation goes on."
+	}
+	return line, reply, nil
+}

@@ -1,0 +1,227 @@
+package arm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/model"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// spawnFlags are the flags of arm spawn.
+type spawnFlags struct {
+	q        coleo.SpawnRequest
+	mcp      []string
+	env      []string // NAME=VALUE or NAME
+	envFiles []string
+	script   string // file for the scripted model
+	timeout  time.Duration
+	noWait   bool
+	local    bool
+}
+
+func newSpawnCommand() *cobra.Command {
+	var f spawnFlags
+	c := &cobra.Command{
+		Use:   "spawn",
+		Short: "Start an arm, and what it needs if that does not run yet",
+		Args:  verb.Exactly(0, "no arguments: name the arm with -n"),
+		RunE:  func(c *cobra.Command, _ []string) error { return spawn(c, f) },
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.q.Name, "name", "n", "", "name of the arm (default: made up)")
+	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "folder to work in (default: this one)")
+	flags.StringVar(&f.q.Harness, "harness", "", "which agent CLI: see 'coleo harness list'")
+	flags.StringVar(&f.q.Provider, "provider", "", "provider of the model")
+	flags.StringVar(&f.q.Model, "model", "",
+		"model, or provider/model, or scripted: a program that answers in place of a model, without key and network")
+	flags.StringVar(&f.script, "script", "",
+		"with --model scripted: JSON file with what it answers (docs/scripted-model.md); without it words in the prompt decide")
+	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base URL of another model server, without /v1")
+	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt")
+	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "ask (default), edit, plan or all")
+	flags.StringVar((*string)(&f.q.Profile), "profile", "", "user (default) or hermetic")
+	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
+	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
+	flags.StringArrayVarP(&f.env, "env", "e", nil,
+		"environment variable for the agent CLI, as NAME=VALUE, or NAME for the value that it has here; repeat it")
+	flags.StringArrayVar(&f.envFiles, "env-file", nil, "file with a NAME=VALUE on each line; repeat it")
+	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false,
+		"the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
+	flags.StringVar(&f.q.AgentID, "agent", "", "start it on this host agent: see 'coleo agent status'")
+	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "",
+		"while serve cannot reach its host: run (default), or freeze: take no keys")
+	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
+	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
+	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "open it in a terminal window (not there yet)")
+	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
+	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
+	return c
+}
+
+func spawn(c *cobra.Command, f spawnFlags) error {
+	if f.q.Terminal != "" {
+		return coleo.Errorf(coleo.EUnsupported,
+			"-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'",
+			f.q.Terminal)
+	}
+	if err := f.complete(); err != nil {
+		return err
+	}
+	var err error
+	if f.q.Env, err = f.given(c); err != nil {
+		return err
+	}
+	if f.script != "" {
+		if f.q.Script, err = model.ReadScript(f.script); err != nil {
+			return err
+		}
+	}
+	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" && f.q.Endpoint == "" {
+		if err := model.CheckScripted(c.Context()); err != nil {
+			return err
+		}
+	}
+	s, err := setup.New()
+	if err != nil {
+		return err
+	}
+	started, err := s.Start(c.Context())
+	if err != nil {
+		return err
+	}
+	if len(started) > 0 {
+		c.PrintErrln("coleo: started", strings.Join(started, " and "))
+	}
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	if f.q.Name == "" {
+		if f.q.Name, err = freeName(c.Context(), client); err != nil {
+			return err
+		}
+	}
+	if f.q.TrustWorkdir {
+		if err := sayTrust(c, client, f.q, s.Arms.Harness); err != nil {
+			return err
+		}
+	}
+	reply, err := client.Spawn(c.Context(), f.q)
+	if err != nil {
+		return err
+	}
+	for _, line := range []string{reply.Warning, reply.ModelFallback} {
+		if line != "" {
+			c.PrintErrln("coleo: note:", line)
+		}
+	}
+	if !f.noWait {
+		if reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID,
+		reply.Arm.State)
+	if d := reply.Arm.Dialog; d != nil {
+		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, reply.Arm.Name)
+	}
+	return verb.Say(c, line, reply)
+}
+
+// sayTrust tells the user in advance which file of theirs will be edited.
+func sayTrust(c *cobra.Command, client *api.Client, q coleo.SpawnRequest, usual string) error {
+	list, err := client.Harnesses(c.Context())
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if info.Name == cmp.Or(q.Harness, usual) && info.Trust != "" && q.Profile != coleo.ProfileHermetic {
+			c.PrintErrf("coleo: note: %s's own file %s in your home folder will say that %s is trusted\n",
+				info.Title, info.Trust, q.Workdir)
+		}
+	}
+	return nil
+}
+
+// freeName returns a random name that no arm has.
+func freeName(ctx context.Context, client *api.Client) (string, error) {
+	list, err := client.Arms(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	return coleo.NewName(func(name string) bool {
+		return slices.ContainsFunc(list, func(arm coleo.Arm) bool { return arm.Name == name })
+	}), nil
+}
+
+// complete turns flags into a request.
+func (f *spawnFlags) complete() error {
+	if f.q.Workdir == "" {
+		f.q.Workdir = "."
+	}
+	dir, err := filepath.Abs(f.q.Workdir)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return coleo.Errorf(coleo.EInvalid, "the work folder %s is not there: make it, or name another one with -w", dir)
+	}
+	f.q.Workdir = dir
+	if f.local {
+		f.q.AllowLocalFallback = &f.local
+	}
+	for _, text := range f.mcp {
+		name, command, ok := strings.Cut(text, "=")
+		argv := strings.Fields(command)
+		if !ok || name == "" || len(argv) == 0 {
+			return coleo.Errorf(coleo.EInvalid, "--mcp %q: write NAME=COMMAND", text)
+		}
+		f.q.MCPServers = append(f.q.MCPServers, coleo.MCPServer{Name: name, Command: argv[0], Args: argv[1:]})
+	}
+	return nil
+}
+
+// awaitReady waits until a new arm takes input or asks something. If the agent CLI ends,
+// it returns EExited with the last screen.
+func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
+	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
+	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
+		return now, err
+	}
+	e := coleo.Errorf(coleo.EExited, "the agent CLI of arm %s ended at its start", arm.Name)
+	if screen := lastScreen(ctx, client, arm.ID); screen != nil {
+		e.Screen = screen
+	}
+	return now, e
+}
+
+// lastScreen returns an arm's last screen from the arm's events.
+func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
+	for f := (coleo.EventFilter{Arm: arm}); ; {
+		events, next, err := client.Events(ctx, f)
+		if err != nil || len(events) == 0 {
+			return last
+		}
+		for _, e := range events {
+			var change coleo.Change
+			if e.Kind == coleo.EventState && json.Unmarshal(e.Payload, &change) == nil && change.Screen != nil {
+				last = change.Screen
+			}
+		}
+		f.After = next
+	}
+}

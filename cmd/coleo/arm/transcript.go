@@ -1,0 +1,135 @@
+package arm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// eventPage is how many events one request asks for.
+const eventPage = 1000
+
+// saying is one step of an arm's conversation.
+type saying struct {
+	Time    time.Time     `json:"time"`
+	Run     string        `json:"run,omitempty"`
+	Who     string        `json:"who"` // "user", "agent" or "decision"; "lost" for a prompt that was not proven to arrive
+	Text    string        `json:"text"`
+	Outcome coleo.Outcome `json:"outcome,omitempty"` // of the turn, for an answer
+	Source  string        `json:"source,omitempty"`  // of an answer: see coleo.Answer
+	Whole   bool          `json:"whole,omitempty"`   // the answer is complete
+}
+
+func newTranscriptCommand() *cobra.Command {
+	c := oneArmCommand("transcript", "Print the arm's conversation: prompts, answers and decisions",
+		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+			list, err := transcript(c.Context(), client, name)
+			if err != nil {
+				return "", nil, err
+			}
+			blocks := make([]string, len(list))
+			for i, s := range list {
+				blocks[i] = s.String()
+			}
+			return strings.Join(blocks, "\n\n"), map[string][]saying{"transcript": list}, nil
+		})
+	c.Long = `Print the arm's conversation: prompts, answers and decisions, the oldest first.
+
+It has what went through Coleo. A prompt that was typed by hand, in the terminal of
+'coleo arm attach', is not in it. Each answer says where it was read: the agent CLI's
+hook, its transcript, its HTTP API, or the screen, which may lack a part.`
+	return c
+}
+
+// transcript returns an arm's conversation, read from its events.
+func transcript(ctx context.Context, client *api.Client, name string) ([]saying, error) {
+	out := []saying{}
+	for f := (coleo.EventFilter{Arm: name, Limit: eventPage}); ; {
+		list, next, err := client.Events(ctx, f)
+		if err != nil || len(list) == 0 {
+			return out, err
+		}
+		for _, e := range list {
+			said, err := sayingOf(e)
+			if err != nil {
+				return out, coleo.Errorf(coleo.EInternal, "read event %d of arm %s: %v", e.Seq, name, err)
+			}
+			if said.Who != "" {
+				said.Time, said.Run = e.Time, e.Run
+				out = append(out, said)
+			}
+		}
+		f.After = next
+	}
+}
+
+// sayingOf returns the step that an event adds to the conversation. Most events add none.
+func sayingOf(e coleo.Event) (saying, error) {
+	switch e.Kind {
+	case coleo.EventRunStart:
+		var r coleo.Receipt
+		err := json.Unmarshal(e.Payload, &r)
+		return saying{Who: "user", Text: r.Text}, err
+	case coleo.EventRunEnd:
+		end, err := coleo.DecodeRunEnd(e)
+		return saying{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source, Whole: end.Whole}, err
+	case coleo.EventDecision:
+		var d coleo.Decided
+		err := json.Unmarshal(e.Payload, &d)
+		return saying{Who: "decision", Text: decisionText(d)}, err
+	case coleo.EventPromptLost:
+		var c coleo.Change
+		err := json.Unmarshal(e.Payload, &c)
+		return saying{Who: "lost", Text: c.Note}, err
+	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked, coleo.EventRules,
+		coleo.EventRemoved, coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation:
+	}
+	return saying{}, nil
+}
+
+func decisionText(d coleo.Decided) string {
+	what := map[coleo.Choice]string{coleo.Approve: "approved", coleo.ApproveAlways: "approved for good",
+		coleo.Deny: "denied", coleo.Reply: "answered"}[d.Decision.Choice]
+	text := what + ": " + d.Dialog.Title
+	if d.Dialog.Subject != "" {
+		text += "\n" + d.Dialog.Subject
+	}
+	if n := d.Decision.Option; n > 0 && n <= len(d.Dialog.Options) {
+		text += "\nwith: " + d.Dialog.Options[n-1]
+	}
+	if d.Decision.Words != "" {
+		text += "\nwith the words: " + d.Decision.Words
+	}
+	return text
+}
+
+// String returns a heading and the text below it.
+func (s saying) String() string {
+	head := map[string]string{"user": "prompt", "agent": "answer", "decision": "decision",
+		"lost": "not proven to have arrived"}[s.Who]
+	var notes []string
+	if s.Outcome != "" && s.Outcome != coleo.OutcomeFinished {
+		notes = append(notes, "turn "+string(s.Outcome))
+	}
+	if s.Source != "" {
+		notes = append(notes, "from the "+s.Source)
+	}
+	if s.Who == "agent" && s.Text != "" && !s.Whole {
+		notes = append(notes, "may lack a part")
+	}
+	if len(notes) > 0 {
+		head += " (" + strings.Join(notes, ", ") + ")"
+	}
+	text := s.Text
+	if text == "" {
+		text = "(nothing)"
+	}
+	return fmt.Sprintf("── %s  %s\n%s", s.Time.Local().Format(time.DateTime), head, strings.TrimRight(text, "\n"))
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+)
+
+// armOutcome is what coleo prints of one arm, as JSON.
+type armOutcome struct {
+	Arm    string          `json:"arm"`
+	Done   bool            `json:"done"`
+	Result json.RawMessage `json:"result"`
+	Error  *coleo.Error    `json:"error"`
+}
+
+// outcomes carries out a verb for several arms, and returns the result of each.
+func (w *world) outcomes(code int, args ...string) map[string]armOutcome {
+	w.t.Helper()
+	r := w.run(append([]string{"--json"}, args...)...)
+	var body struct {
+		Arms []armOutcome `json:"arms"`
+	}
+	if err := json.Unmarshal([]byte(r.out), &body); err != nil || r.code != code {
+		w.t.Fatalf("%v\nwant exit %d and a list of arms", r, code)
+	}
+	out := map[string]armOutcome{}
+	for _, o := range body.Arms {
+		out[o.Arm] = o
+	}
+	return out
+}
+
+func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	a, b, c := w.spawnFake("ada"), w.spawnFake("bob"), w.spawnFake("cyn")
+	for _, args := range [][]string{{"arm", "kill"}, {"arm", "kill", "ada", "--all"}, {"arm", "approve", "ada", "bob"}} {
+		w.fails(2, args...)
+	}
+	a.must("arm", "prompt", a.name, "pause 60s")
+	for _, o := range w.outcomes(0, "arm", "interrupt", "--all") {
+		if !o.Done {
+			t.Errorf("%+v", o)
+		}
+	}
+	w.wait(a.name, coleo.Idle)
+	got := w.outcomes(4, "arm", "kill", "ada", "nobody", "bob", "ada")
+	if len(got) != 3 || !got["ada"].Done || !got["bob"].Done || got["nobody"].Error == nil ||
+		got["nobody"].Error.Code != coleo.ENotFound {
+		t.Errorf("kill = %+v", got)
+	}
+	if runs(a.pid) || runs(b.pid) || !runs(c.pid) {
+		t.Errorf("after the kill of ada and bob these run: %v, %v, %v", runs(a.pid), runs(b.pid), runs(c.pid))
+	}
+	if got := w.outcomes(5, "arm", "remove", "ada", "cyn"); !got["ada"].Done || got["cyn"].Error == nil {
+		t.Errorf("remove = %+v", got)
+	}
+	if got := w.outcomes(0, "arm", "recover", "--stopped", "--harness", "fake"); len(got) != 1 || !got["bob"].Done {
+		t.Errorf("recover --stopped = %+v", got)
+	}
+	b.answers("at once") // an arm can be prompted when recover returns
+	if got := w.outcomes(0, "arm", "kill", "--host", "nowhere"); len(got) != 0 {
+		t.Errorf("kill --host nowhere = %+v", got)
+	}
+	if out := w.must("arm", "kill", "--host", w.arm("bob").AgentID); !strings.Contains(out, "bob  yes   Killed bob") ||
+		!strings.Contains(out, "cyn  yes   Killed cyn") {
+		t.Errorf("kill --host says\n%s", out)
+	}
+	if got := w.outcomes(0, "arm", "remove", "--stopped"); len(got) != 2 {
+		t.Errorf("remove --stopped = %+v", got)
+	}
+}
+
+// An arm that starts slowly can be prompted when recover returns.
+func TestRecoverReturnsWhenTheArmCanBePrompted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.workdir("slow", fakeagent.Script{Start: []string{"pause 2s"}})
+	w.must("arm", "spawn", "-n", "slow", "-w", dir, "--harness", "fake")
+	f := &fake{world: w, name: "slow", workdir: dir}
+	f.must("arm", "kill", f.name)
+	if reply := decode[coleo.SpawnReply](w, "arm", "recover", f.name); reply.Arm.State != coleo.Idle {
+		t.Errorf("recover returns when the arm is %s, want idle", reply.Arm.State)
+	}
+	f.answers("at once")
+	f.must("arm", "kill", f.name)
+	if reply := decode[coleo.SpawnReply](w, "arm", "recover", f.name, "--no-wait"); reply.Arm.State == coleo.Idle {
+		t.Error("recover --no-wait waits")
+	}
+}
+
+func TestAnArmGetsAnotherName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	f := w.spawnFake("one")
+	w.spawnFake("two")
+	f.answers("before")
+	if e := w.fails(5, "arm", "rename", "one", "two"); e.Code != coleo.EConflict ||
+		!strings.Contains(e.Message, "nothing was renamed") {
+		t.Errorf("a name that is taken: %+v", e)
+	}
+	w.fails(2, "arm", "rename", "one", "a b")
+	w.fails(4, "arm", "rename", "nobody", "three")
+	w.must("arm", "rename", "one", "three")
+	w.fails(4, "arm", "status", "one")
+	f.name = "three"
+	f.answers("after")
+	w.kill9(w.the("agent"))
+	w.must("up")
+	w.wait("three", coleo.Idle)
+	f.answers("after the host agent was started anew")
+	if out := w.must("arm", "list"); !strings.Contains(out, "\nthree ") || strings.Contains(out, "\none ") {
+		t.Errorf("list says\n%s", out)
+	}
+}

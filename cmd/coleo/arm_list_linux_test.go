@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+	"coleo.dev/pty/device"
+)
+
+// On a terminal, the list follows changes. At the end it restores the terminal.
+func TestTheListFollowsOnATerminal(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	if e := f.fails(2, "arm", "list", "--watch"); e.Code != coleo.EInvalid {
+		t.Errorf("--watch without a terminal: %+v", e)
+	}
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "list", "--watch"},
+		Env: append(f.env, "TERM=xterm-256color"), Dir: f.dir, Cols: 60, Rows: 10})
+	f.check(err)
+	screen := pty.New(60, 10)
+	read := make(chan struct{})
+	lines := make(chan []string, 1)
+	go func() {
+		defer close(read)
+		buf := make([]byte, 4096)
+		for {
+			n, err := term.Read(buf)
+			_, _ = screen.Write(buf[:n])
+			select {
+			case <-lines:
+			default:
+			}
+			lines <- screen.View().Lines
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = term.Close(); <-read; _, _ = term.Wait() })
+	shows := func(words ...string) {
+		t.Helper()
+		var last []string
+		until(t, "the list shows "+strings.Join(words, ", "), func() bool {
+			select {
+			case last = <-lines:
+			case <-time.After(10 * time.Millisecond):
+			}
+			text := strings.Join(last, "\n")
+			for _, word := range words {
+				if !strings.Contains(text, word) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	shows("NAME", "one", "idle")
+	f.asks("make test")
+	shows("needs you:")
+	f.must("arm", "deny", f.name)
+	shows("one", "idle")
+	_, err = term.Write([]byte("\x03"))
+	f.check(err)
+	<-read
+	if state, err := term.Wait(); err != nil || state.ExitCode() != 0 {
+		t.Errorf("Ctrl-C ends the list with %v, %v", state, err)
+	}
+}

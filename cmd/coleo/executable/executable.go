@@ -1,0 +1,26 @@
+// Package executable knows the programs of this build: coleo itself, the program that
+// holders run, and their version.
+package executable
+
+import (
+	"fmt"
+	"os"
+)
+
+// Path returns the path of this program.
+func Path() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	return path, nil
+}
+
+// HolderCommand returns the command that becomes a holder.
+func HolderCommand() ([]string, error) {
+	path, err := holdProgramPath()
+	return []string{path, "hold", "--stdin"}, err
+}
+
+// Version is set by the build, see the Makefile.
+var Version = "dev"

@@ -1,0 +1,70 @@
+package executable
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"coleo.dev/config"
+)
+
+// executeOK asks access(2) whether a file can be executed. Unlike the file's mode, that
+// includes file systems that are mounted noexec.
+const executeOK = 1
+
+// holdProgramPath returns the program that holders run. That is the small holder program
+// if this build has it. Each of its versions is written below the state folder once, so
+// that a running holder keeps its own. Otherwise it is this program.
+func holdProgramPath() (string, error) {
+	if len(leanHolder) > 0 {
+		if path, err := writeLean(leanHolder); err == nil {
+			return path, nil
+		}
+		// The state folder may be read-only or mounted noexec.
+	}
+	return Path()
+}
+
+func writeLean(program []byte) (string, error) {
+	paths, err := config.FindPaths(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(program)
+	dir := filepath.Join(paths.State, "bin", hex.EncodeToString(sum[:8]))
+	path := filepath.Join(dir, "coleo")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() != int64(len(program)) {
+		err = writeProgram(dir, path, program)
+	}
+	if err == nil {
+		err = syscall.Access(path, executeOK)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the holder's program at %s: %w", path, err)
+	}
+	return path, nil
+}
+
+// writeProgram writes the program whole or not at all. Several processes may do so at the
+// same time.
+func writeProgram(dir, path string, program []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, "new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(program)
+	if err = errors.Join(err, tmp.Chmod(0o700), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/holder/process"
+)
+
+// stops stops a process with a signal, and waits until it is stopped.
+func (f *fake) stops(pid int) {
+	f.t.Helper()
+	f.check(syscall.Kill(pid, syscall.SIGSTOP))
+	id, err := process.Identify(pid)
+	f.check(err)
+	until(f.t, "the process is stopped", func() bool { return process.Look(id) == process.Stopped })
+}
+
+// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach the holder
+// neither ends the arm nor starts it again. It attaches to the arm when the holder
+// continues.
+func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	hold := f.the("hold")
+	f.kill9(f.the("agent"))
+	f.stops(hold)
+	f.must("up")
+	f.wait(f.name, coleo.Initializing)
+	if e := f.fails(8, "arm", "recover", f.name); !strings.Contains(e.Message, "does not answer") {
+		t.Errorf("recover says %q", e.Message)
+	}
+	if !runs(hold) || !runs(f.pid) {
+		t.Fatalf("the holder runs: %v, the agent CLI: %v", runs(hold), runs(f.pid))
+	}
+	f.check(syscall.Kill(hold, syscall.SIGCONT))
+	f.wait(f.name, coleo.Idle)
+	f.answers("second")
+}
+
+// TestAPasteThatWasCutOffIsEnded: the start of a prompt that an agent CLI could not take
+// does not swallow the next one.
+func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	f.stops(f.pid)
+	client, err := f.client()
+	f.check(err)
+	_, err = client.Prompt(t.Context(), f.name, coleo.Prompt{Text: "say " + strings.Repeat("too much ", 10_000)}, "")
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "took only") {
+		t.Fatalf("a prompt that does not fit into the terminal: %v", err)
+	}
+	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
+	f.answers("second")
+}
+
+// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a stopped agent CLI reads the prompt
+// later. Its sender was told meanwhile that the prompt is lost.
+func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answers("first")
+	f.stops(f.pid)
+	if e := f.fails(7, "arm", "prompt", f.name, "say unseen"); e.Code != coleo.EPromptLost {
+		t.Errorf("a prompt that is not seen: %+v", e)
+	}
+	if e := f.fails(11, "arm", "prompt", f.name, "say blind"); e.Code != coleo.EBusy ||
+		!strings.Contains(e.Message, "stands still") {
+		t.Errorf("a prompt behind one that is not seen: %+v", e)
+	}
+	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
+	f.answers("second")
+	if got := f.texts(fakeagent.Prompted); !slices.Equal(got, []string{"say first", "say second"}) {
+		t.Errorf("the agent CLI was prompted %q", got)
+	}
+}
+
+// TestAnArmWhoseHolderStandsStillCanBeEnded: the order first makes the holder continue.
+func TestAnArmWhoseHolderStandsStillCanBeEnded(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.stops(f.the("hold"))
+	if out := f.must("arm", "explain", f.name); !strings.Contains(out, "is stopped: 'kill -CONT") {
+		t.Errorf("explain says\n%s", out)
+	}
+	f.must("arm", "kill", f.name)
+	if runs(f.pid) {
+		t.Error("the agent CLI runs on")
+	}
+}

@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// installTimeout bounds an installation. Some agent CLIs have 200 MB.
+const installTimeout = 20 * time.Minute
+
+func newInstallCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "install NAME[@VERSION]",
+		Short: "Install a harness's agent CLI into Coleo's own folder, from its package manager",
+		Long: `Install a harness's agent CLI into Coleo's own folder, from its package manager.
+
+Without a version it is the newest that the harness was checked with. Versions
+lie beside each other; the one that was installed last is used for arms, and
+'coleo harness test NAME@VERSION' judges any of them.`,
+		Args: verb.Exactly(1, "the name of a harness"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			reg, err := s.Registry()
+			if err != nil {
+				return err
+			}
+			name, version, _ := strings.Cut(args[0], "@")
+			h, err := reg.Get(name)
+			if err != nil {
+				return err
+			}
+			i, err := newInstallation(s, h.Info(), version)
+			if err != nil {
+				return err
+			}
+			begin := time.Now()
+			if !verb.WantsJSON(c) {
+				c.PrintErrf("installing %s %s by %s\n", i.info.Title, i.version, i.manager)
+			}
+			if err := i.install(c.Context()); err != nil {
+				return err
+			}
+			return verb.Say(c, fmt.Sprintf("%s %s is at %s (%s)", i.info.Title, i.version, i.program(), coleo.Age(time.Since(begin))),
+				map[string]string{"harness": name, "version": i.version, "program": i.program()})
+		},
+	}
+}
+
+// installation is one version of one agent CLI in Coleo's own folder.
+type installation struct {
+	info         coleo.Info
+	manager, pkg string // "npm" or "pip", and its name for the agent CLI
+	version      string
+	root         string // folder of all agent CLIs
+}
+
+// versionPattern matches the text that may follow the @: versions and tags of npm and
+// PyPI. The text becomes the name of a folder.
+var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
+
+func newInstallation(s setup.Setup, info coleo.Info, version string) (installation, error) {
+	i := installation{info: info, version: version, root: s.Paths.Agents()}
+	var ok bool
+	if i.manager, i.pkg, ok = strings.Cut(info.Package, ":"); !ok {
+		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; by hand: %s",
+			info.Title, info.Install)
+	}
+	if version == "" && len(info.Checked) > 0 {
+		i.version = info.Checked[len(info.Checked)-1]
+	}
+	if !versionPattern.MatchString(i.version) {
+		return i, coleo.Errorf(coleo.EInvalid, "%q is no version: 'coleo harness install %s@1.2.3'", i.version, info.Name)
+	}
+	return i, nil
+}
+
+// dir returns the version's folder. The search for programs looks only into NAME/bin, so
+// it does not find this folder.
+func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
+
+// program returns the path of this version's program.
+func (i installation) program() string {
+	bin := map[string]string{"npm": "node_modules/.bin", "pip": "bin"}[i.manager]
+	return filepath.Join(i.dir(), bin, i.info.Command)
+}
+
+// complete returns the file that marks a complete installation.
+func (i installation) complete() string { return filepath.Join(i.dir(), ".complete") }
+
+func (i installation) installed() bool {
+	_, err := os.Stat(i.complete())
+	return err == nil
+}
+
+// install installs the version if it is missing, and makes arms use it.
+func (i installation) install(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	unlock, err := setup.Lock(i.dir() + ".lock")
+	if err != nil {
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	defer unlock()
+	if !i.installed() {
+		if err := i.fetch(ctx); err != nil {
+			return err
+		}
+	}
+	return i.use()
+}
+
+func (i installation) fetch(ctx context.Context) error {
+	if err := os.RemoveAll(i.dir()); err != nil { // removes what an interrupted installation left
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	if err := os.MkdirAll(i.dir(), 0o755); err != nil {
+		return fmt.Errorf("install %s: %w", i.info.Title, err)
+	}
+	steps := map[string][][]string{
+		"npm": {{"npm", "install", "--prefix", i.dir(), "--no-audit", "--no-fund", "--loglevel=error",
+			i.pkg + "@" + i.version}},
+		"pip": {{"python3", "-m", "venv", i.dir()}, {filepath.Join(i.dir(), "bin", "pip"), "install", "--quiet",
+			"--disable-pip-version-check", i.pkg + "==" + i.version}},
+	}[i.manager]
+	ctx, cancel := context.WithTimeout(ctx, installTimeout)
+	defer cancel()
+	for _, argv := range steps {
+		out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) {
+			return coleo.Errorf(coleo.ENotInstalled, "install %s: there is no %s in PATH", i.info.Title, argv[0])
+		}
+		if err != nil {
+			return coleo.Errorf(coleo.EInternal, "install %s %s by %s: %v\n%s", i.info.Title, i.version, i.manager, err,
+				bytes.TrimSpace(out))
+		}
+	}
+	if _, err := os.Stat(i.program()); err != nil {
+		return coleo.Errorf(coleo.EInternal, "install %s %s: the package has no program %q",
+			i.info.Title, i.version, i.info.Command)
+	}
+	return os.WriteFile(i.complete(), nil, 0o644)
+}
+
+// use makes arms start with this version from now on.
+func (i installation) use() error {
+	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		return fmt.Errorf("use %s: %w", i.program(), err)
+	}
+	tmp := fmt.Sprintf("%s.%d", link, os.Getpid())
+	err := os.Symlink(i.program(), tmp)
+	if err == nil {
+		err = os.Rename(tmp, link)
+	}
+	if err != nil {
+		return fmt.Errorf("use %s: %w", i.program(), err)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/reading"
+)
+
+// labelsFile is the file of the labels of a folder's recordings.
+const labelsFile = "labels.txt"
+
+// writeLabels replays the recordings of a folder and writes one label line for each. A
+// label shows how the recording reads. The format is that of the labels in the harnesses'
+// tests.
+func writeLabels(h coleo.Harness, dir string) error {
+	th, ok := h.(*terminal.Harness)
+	if !ok {
+		return nil // the harness has no screen
+	}
+	casts, err := filepath.Glob(filepath.Join(dir, "*.cast"))
+	if err != nil {
+		return fmt.Errorf("find the recordings in %s: %w", dir, err)
+	}
+	var b strings.Builder
+	b.WriteString("# States over time: seconds and state, and a dialog's title.\n")
+	for _, path := range casts {
+		in, err := openInput(path)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".cast")
+		fmt.Fprintf(&b, "%s: %s\n", name, th.Label(reading.Recording{Cast: in.cast, Until: -1}))
+	}
+	return os.WriteFile(filepath.Join(dir, labelsFile), []byte(b.String()), 0o600)
+}

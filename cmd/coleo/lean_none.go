@@ -1,6 +1,0 @@
-//go:build !lean
-
-package main
-
-// leanHolder is empty in a build without make. This whole program is then the holder.
-var leanHolder []byte

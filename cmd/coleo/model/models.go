@@ -1,0 +1,144 @@
+package model
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/modelresolver"
+)
+
+func newModelsCommand() *cobra.Command {
+	c := verb.Group("models", "Say which models can be had, and which one a wish becomes")
+	c.AddCommand(newModelsListCommand(), newModelsResolveCommand())
+	return c
+}
+
+func newModelsListCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the available models, the cheapest first",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			catalog, err := readCatalog(c, file)
+			if err != nil {
+				return err
+			}
+			return printOffers(c, modelresolver.AvailableByCost(catalog))
+		},
+	}
+	catalogFlag(c, &file)
+	return c
+}
+
+func newModelsResolveCommand() *cobra.Command {
+	var file, provider, model string
+	c := &cobra.Command{
+		Use:   "resolve [PROVIDER/MODEL]",
+		Short: "Say which model a wish becomes, and why if it is another one",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneWish(c, args, &model); err != nil {
+				return err
+			}
+			catalog, err := readCatalog(c, file)
+			if err != nil {
+				return err
+			}
+			return printResolution(c, modelresolver.Resolve(catalog, provider, model))
+		},
+	}
+	catalogFlag(c, &file)
+	c.Flags().StringVar(&provider, "provider", "", "id of the provider")
+	c.Flags().StringVar(&model, "model", "", "id of the model, or PROVIDER/MODEL")
+	return c
+}
+
+// oneWish takes the requested model from the argument or from the flags, but not from
+// both.
+func oneWish(c *cobra.Command, args []string, model *string) error {
+	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
+	if len(args) > 1 || (len(args) == 1) == flags {
+		return coleo.Errorf(coleo.EInvalid, "%s takes PROVIDER/MODEL, or --provider and --model (see %s --help)",
+			c.CommandPath(), c.CommandPath())
+	}
+	if len(args) == 1 {
+		*model = args[0]
+	}
+	return nil
+}
+
+func catalogFlag(c *cobra.Command, file *string) {
+	c.Flags().StringVar(file, "catalog", "", "file with a model catalogue, as the API or an agent CLI publishes it")
+}
+
+// readCatalog reads the catalogue from the file, or from the server if file is empty.
+func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
+	if file == "" {
+		return askCatalog(c)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return modelresolver.Catalog{}, coleo.Errorf(coleo.EInvalid, "read model catalogue: %v", err)
+	}
+	catalog, err := modelresolver.ParseCatalog(data)
+	if err != nil {
+		return modelresolver.Catalog{}, coleo.Errorf(coleo.EInvalid, "read %s: %v", file, err)
+	}
+	return catalog, nil
+}
+
+func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
+	s, err := setup.New()
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	if err := s.ServeStopped(); err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	if !s.ServeAnswers(c.Context()) {
+		return modelresolver.Catalog{}, coleo.Errorf(coleo.EUnavailable,
+			"Coleo does not run here: start it with 'coleo up', or name a file with --catalog")
+	}
+	client, err := s.Client()
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	raw, err := client.Providers(c.Context())
+	if err != nil {
+		return modelresolver.Catalog{}, err
+	}
+	return modelresolver.ParseCatalog(raw)
+}
+
+func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
+	if verb.WantsJSON(c) {
+		if offers == nil {
+			offers = []modelresolver.Offer{}
+		}
+		return verb.PrintJSON(c, offers)
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tNAME\t$/M IN\t$/M OUT\tPRICE FROM")
+	for _, o := range offers {
+		fmt.Fprintf(w, "%s/%s\t%s\t%g\t%g\t%s\n", o.ProviderID, o.ModelID, o.ModelName, o.Cost.Input, o.Cost.Output, o.Source)
+	}
+	return w.Flush()
+}
+
+func printResolution(c *cobra.Command, r modelresolver.Resolution) error {
+	if r.Fallback {
+		fmt.Fprintln(c.ErrOrStderr(), r.Reason)
+	}
+	if verb.WantsJSON(c) {
+		return verb.PrintJSON(c, r)
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s/%s\n", r.ProviderID, r.ModelID)
+	return err
+}

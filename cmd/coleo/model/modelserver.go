@@ -1,0 +1,99 @@
+package model
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/conformance/mcpserver"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/netns"
+)
+
+func newModelserverCommand() *cobra.Command {
+	var cfg modelserver.Config
+	var script string
+	var isolated, inside bool
+	c := &cobra.Command{
+		Use:   "modelserver",
+		Short: "Serve a scripted model that agent CLIs can talk to, without a key",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if isolated && !inside {
+				return executable.RunIsolated(c, "--inside")
+			}
+			if inside {
+				if err := netns.LoopbackUp(); err != nil {
+					return err
+				}
+			}
+			if script != "" {
+				var err error
+				if cfg.Script, err = modelserver.LoadScript(script); err != nil {
+					return err
+				}
+			}
+			srv, err := modelserver.Start(cfg)
+			if err != nil {
+				return err
+			}
+			if err := announce(c, srv.URL(), inside); err != nil {
+				return err
+			}
+			<-c.Context().Done()
+			return srv.Close()
+		},
+	}
+	c.Flags().StringVar(&cfg.Addr, "addr", "127.0.0.1:0", "loopback address to listen on")
+	c.Flags().StringVar(&cfg.Control, "control", "", "path of a socket for record and control")
+	c.Flags().StringVar(&cfg.Log, "log", "", "file for the record, as JSON lines")
+	c.Flags().StringVar(&script, "script", "", "file with rules; without it words in the prompt decide: "+
+		strings.Join([]string{"say", "write", "run", "count"}, ", ")+", …")
+	c.Flags().BoolVar(&isolated, "isolated", false,
+		"run in a network namespace of its own, and print how arms get in (--wrap)")
+	c.Flags().BoolVar(&inside, "inside", false, "this process is in the namespace already")
+	_ = c.Flags().MarkHidden("inside")
+	return c
+}
+
+// scriptedModel is the JSON output of modelserver.
+type scriptedModel struct {
+	URL  string   `json:"url"`
+	PID  int      `json:"pid"`
+	Wrap []string `json:"wrap,omitempty"` // arguments that start an arm in the model's network namespace
+}
+
+func announce(c *cobra.Command, url string, isolated bool) error {
+	m := scriptedModel{URL: url, PID: os.Getpid()}
+	if isolated {
+		var err error
+		if m.Wrap, err = netns.Enter(m.PID); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("scripted model at %s; give it to an arm: --profile hermetic --endpoint %s", url, url)
+	for _, word := range m.Wrap {
+		line += " --wrap=" + word
+	}
+	return verb.Say(c, line, m)
+}
+
+// newProbeCommand returns the MCP server that the conformance suite gives to agent CLIs.
+func newProbeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "mcp-probe RECORD",
+		Short:  "Serve one MCP tool and record who calls it",
+		Hidden: true,
+		Args:   verb.Exactly(1, "the file for its record"),
+		RunE: func(c *cobra.Command, args []string) error {
+			signal.Ignore(syscall.SIGINT)
+			return mcpserver.Run(c.Context(), os.Stdin, os.Stdout, args[0])
+		},
+	}
+}

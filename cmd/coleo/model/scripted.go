@@ -1,0 +1,220 @@
+package model
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/netns"
+	"coleo.dev/holder/process"
+)
+
+const (
+	// ScriptedVerb is the verb that runs an arm with the scripted model.
+	ScriptedVerb = "scripted-model"
+	// scriptedReady is the word that the model's own process sends when it listens.
+	scriptedReady = "ready"
+	// scriptedTimeout bounds the wait for that word. The model opens only one socket, but
+	// a loaded machine may take seconds to start a process.
+	scriptedTimeout = 20 * time.Second
+	// scriptedRecord is how many requests the model remembers. Nobody reads them.
+	scriptedRecord = 10
+	// maxScript bounds a script, in bytes. A request to the API has at most 1 MiB.
+	maxScript = 512 << 10
+)
+
+// scriptedFlags are the flags of the scripted model. Up to three processes carry out the
+// verb. The first enters a network namespace and there becomes the second. The second
+// starts the third and then becomes the agent CLI. The third is the model.
+type scriptedFlags struct {
+	addr, script string
+	inside       bool // this process is in its own network namespace
+	serve        bool // this process is the model
+}
+
+func newScriptedModelCommand() *cobra.Command {
+	var f scriptedFlags
+	c := &cobra.Command{
+		Use:    ScriptedVerb + " --addr ADDR [--script FILE] -- COMMAND [ARG...]",
+		Short:  "Run a command where there is no network but a scripted model",
+		Hidden: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case f.serve:
+				return f.answer(c.Context())
+			case f.inside:
+				return f.become(args)
+			}
+			return f.enter(args)
+		},
+	}
+	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "loopback address that the model listens on")
+	c.Flags().StringVar(&f.script, "script", "", "file with rules; without it words in the prompt decide")
+	c.Flags().BoolVar(&f.inside, "inside", false, "this process is in the namespace already")
+	c.Flags().BoolVar(&f.serve, "serve", false, "be the model")
+	return c
+}
+
+// enter replaces this process with the same command in a new network namespace.
+func (f scriptedFlags) enter(args []string) error {
+	if _, err := f.rules(); err != nil {
+		return err
+	}
+	own, err := netns.Own()
+	if err != nil {
+		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
+	}
+	argv, err := f.again("--inside")
+	if err != nil {
+		return err
+	}
+	argv = append(append(append(own, argv...), "--"), args...)
+	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
+}
+
+// become starts the model and replaces this process with the command. The process stays
+// the same one, so its parent follows the command. Without a command, become only checks
+// that the model starts.
+func (f scriptedFlags) become(args []string) error {
+	if err := netns.LoopbackUp(); err != nil {
+		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
+	}
+	if !netns.Isolated() {
+		return coleo.Errorf(coleo.EUnsupported, "the scripted model runs only where there is no network, and here is one")
+	}
+	model, err := f.startModel()
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return errors.Join(model.Kill(), model.Release())
+	}
+	return fmt.Errorf("start %s: %w", args[0], syscall.Exec(args[0], args, os.Environ()))
+}
+
+// again returns the command line of this verb with one more flag.
+func (f scriptedFlags) again(flag string) ([]string, error) {
+	program, err := executable.Path()
+	argv := []string{program, ScriptedVerb, flag, "--addr", f.addr}
+	if f.script != "" {
+		argv = append(argv, "--script", f.script)
+	}
+	return argv, err
+}
+
+// startModel starts the model as its own process and returns when it listens. The model
+// does not get the terminal. Its environment has the arm's mark and GOMAXPROCS only. The
+// model ends with the arm, because the holder ends all remaining processes after the
+// agent CLI has ended.
+func (f scriptedFlags) startModel() (*os.Process, error) {
+	argv, err := f.again("--serve")
+	if err != nil {
+		return nil, err
+	}
+	said, say, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the scripted model: %w", err)
+	}
+	defer said.Close()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = []string{process.EnvArm + "=" + os.Getenv(process.EnvArm), "GOMAXPROCS=1"}
+	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{say} // its standard streams are /dev/null
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	say.Close()
+	if err != nil {
+		return nil, fmt.Errorf("start the scripted model: %w", err)
+	}
+	_ = said.SetReadDeadline(time.Now().Add(scriptedTimeout))
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if line = strings.TrimSpace(line); line == scriptedReady {
+		return cmd.Process, nil
+	}
+	if line == "" {
+		line = fmt.Sprintf("it did not say that it listens (%v)", err)
+	}
+	return nil, coleo.Errorf(coleo.EInternal, "start the scripted model: %s", line)
+}
+
+// answer is the model. On descriptor 3 it sends that it listens, or why it does not.
+func (f scriptedFlags) answer(ctx context.Context) error {
+	say := os.NewFile(3, "starter")
+	server, err := f.listen()
+	if err != nil {
+		_, _ = fmt.Fprintln(say, strings.ReplaceAll(err.Error(), "\n", " "))
+		return err
+	}
+	_, err = fmt.Fprintln(say, scriptedReady)
+	if err = errors.Join(err, say.Close()); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	<-ctx.Done()
+	return server.Close()
+}
+
+func (f scriptedFlags) listen() (*modelserver.Server, error) {
+	script, err := f.rules()
+	if err != nil {
+		return nil, err
+	}
+	return modelserver.Start(modelserver.Config{Addr: f.addr, Script: script, Keep: scriptedRecord})
+}
+
+func (f scriptedFlags) rules() (modelserver.Script, error) {
+	if f.script == "" {
+		return modelserver.Script{}, nil
+	}
+	script, err := modelserver.LoadScript(f.script)
+	if err != nil {
+		return script, coleo.Errorf(coleo.EInvalid, "%w", err)
+	}
+	return script, nil
+}
+
+// ReadScript returns the text of a valid script.
+func ReadScript(path string) (string, error) {
+	if _, err := (scriptedFlags{script: path}).rules(); err != nil {
+		return "", err
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid, "read the script: %w", err)
+	}
+	if len(raw) > maxScript {
+		return "", coleo.Errorf(coleo.EInvalid, "the script %s has %d bytes, and %d are allowed", path, len(raw), maxScript)
+	}
+	return string(raw), nil
+}
+
+// CheckScripted checks in advance whether an arm with the scripted model can start here.
+// The namespace is required. Without it, an agent CLI that nobody expects to cost
+// anything could reach the network.
+func CheckScripted(ctx context.Context) error {
+	program, err := executable.Path()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, scriptedTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, ScriptedVerb)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = io.Discard, &said
+	if err := cmd.Run(); err != nil {
+		why := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(said.String()), "\n", "; "), "coleo: ")
+		return coleo.Errorf(coleo.EUnsupported,
+			"nothing was started: an arm with the scripted model runs in a network namespace of its own, and this system gives none (%s); 'coleo modelserver' and --endpoint work without one", why)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+// Package recording has the verb screen, which prints what a recording leaves on a screen.
+package recording
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/pty"
+	"coleo.dev/pty/vt10x"
+)
+
+// screenFlags are the flags of screen.
+type screenFlags struct {
+	size     string
+	at       float64 // seconds
+	atEnd    bool
+	chunk    int // bytes; 0 means as recorded
+	emulator string
+}
+
+// Command returns the verb screen.
+func Command() *cobra.Command {
+	var f screenFlags
+	c := &cobra.Command{
+		Use:   "screen FILE",
+		Short: "Print what a recording, or raw terminal output, leaves on the screen",
+		Long: `Print what a recording, or raw terminal output, leaves on the screen.
+
+FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
+		Args: verb.Exactly(1, "a file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.atEnd = !c.Flags().Changed("at")
+			screen, err := render(args[0], f)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, strings.TrimRight(strings.Join(screen.Lines, "\n"), "\n"), screen)
+		},
+	}
+	c.Flags().StringVar(&f.size, "size", "",
+		"COLSxROWS instead of the recording's own and its resizes (raw bytes: 120x40)")
+	c.Flags().Float64Var(&f.at, "at", 0, "seconds into the recording (default, and beyond it: its end)")
+	c.Flags().IntVar(&f.chunk, "chunk", 0, "split the output into writes of so many bytes")
+	c.Flags().StringVar(&f.emulator, "emulator", "core", "core, or vt10x to compare with")
+	return c
+}
+
+// render replays a recording up to a moment and returns the screen.
+func render(path string, f screenFlags) (coleo.Screen, error) {
+	open, known := map[string]func(cols, rows int) pty.Screen{
+		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
+		"vt10x": func(cols, rows int) pty.Screen { return vt10x.New(cols, rows) },
+	}[f.emulator]
+	switch {
+	case !known:
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--emulator %q: there are core and vt10x", f.emulator)
+	case f.chunk < 0:
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--chunk %d: give a number of bytes, such as 7", f.chunk)
+	case !(f.at >= 0):
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--at %v: give seconds since the start, such as 2.5", f.at)
+	}
+	cols, rows := 0, 0
+	if f.size != "" {
+		var err error
+		if cols, rows, err = parseSize(f.size); err != nil {
+			return coleo.Screen{}, err
+		}
+	}
+	cast, err := readRecording(path)
+	if err != nil {
+		return coleo.Screen{}, err
+	}
+	if f.size == "" {
+		cols, rows = cast.Cols, cast.Rows
+	}
+	return play(open(cols, rows), cast, f), nil
+}
+
+// readRecording reads the recording at path.
+func readRecording(path string) (*pty.Cast, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: give an asciicast or raw terminal output", path, rootCause(err))
+	case info.IsDir():
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is a directory: give an asciicast or raw terminal output", path)
+	case info.Mode().IsRegular() && info.Size() == 0:
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is empty: give an asciicast or raw terminal output", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: make it readable", path, rootCause(err))
+	}
+	defer file.Close()
+	in, err := Unpack(file)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: unpack it", path, err)
+	}
+	cast, err := pty.ReadCast(in)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: mend that line, or cut the file before it", path, err)
+	}
+	return cast, nil
+}
+
+// rootCause returns err without the path, which the message already has.
+func rootCause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+const (
+	mostCells = 1000 // maximum of a screen's row or column, as in package pty
+	sizeHelp  = "--size %q: write it as COLSxROWS, such as 120x40, at most 1000x1000"
+)
+
+var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,3})x([1-9][0-9]{0,3})$`)
+
+func parseSize(s string) (cols, rows int, err error) {
+	m := sizeForm.FindStringSubmatch(s)
+	if m == nil {
+		return 0, 0, coleo.Errorf(coleo.EInvalid, sizeHelp, s)
+	}
+	cols, _ = strconv.Atoi(m[1])
+	rows, _ = strconv.Atoi(m[2])
+	if cols > mostCells || rows > mostCells {
+		return 0, 0, coleo.Errorf(coleo.EInvalid, sizeHelp, s)
+	}
+	return cols, rows, nil
+}
+
+func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
+	for _, e := range cast.Events {
+		if !f.atEnd && e.At.Seconds() > f.at && e.At > pty.CastTime(f.at) {
+			break
+		}
+		switch {
+		case e.Kind == pty.CastResize && f.size == "":
+			s.Resize(e.Cols, e.Rows)
+		case e.Kind == pty.CastOutput:
+			write(s, []byte(e.Data), f.chunk)
+		}
+	}
+	return s.View()
+}
+
+// write writes output to a screen, whole or in pieces.
+func write(s pty.Screen, p []byte, chunk int) {
+	if chunk == 0 {
+		chunk = max(len(p), 1)
+	}
+	for len(p) > 0 {
+		n := min(chunk, len(p))
+		_, _ = s.Write(p[:n])
+		p = p[n:]
+	}
+}

@@ -1,0 +1,17 @@
+package recording
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+)
+
+// Unpack decompresses gzip data, and passes on anything else unchanged.
+func Unpack(in io.Reader) (io.Reader, error) {
+	r := bufio.NewReader(in)
+	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
+		return r, nil
+	}
+	return gzip.NewReader(r)
+}

@@ -1,0 +1,233 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/model"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/host"
+	"coleo.dev/store"
+)
+
+const (
+	// busWait bounds how long a host agent waits for the bus when it starts.
+	busWait = 15 * time.Second
+	// busLook is the pause between two attempts to reach the bus.
+	busLook = 100 * time.Millisecond
+)
+
+// agentFlags are the flags of agent start.
+type agentFlags struct {
+	url     string // of a bus on another machine, which is refused
+	id      string
+	maxArms int
+	now     func() time.Time
+}
+
+func newAgentCommand(now func() time.Time) *cobra.Command {
+	c := verb.Group("agent", "Run or look at the host agent, which keeps the arms of one machine")
+	c.AddCommand(newAgentStartCommand(now), newAgentStatusCommand())
+	return c
+}
+
+func newAgentStartCommand(now func() time.Time) *cobra.Command {
+	f := agentFlags{now: now}
+	c := &cobra.Command{
+		Use:   "start",
+		Short: "Run the host agent in the foreground",
+		Long: `Run the host agent in the foreground.
+
+It takes up the arms that are there. SIGINT and SIGTERM end it; the arms live on.`,
+		Args: verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			return runAgent(c.Context(), s, f)
+		},
+	}
+	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "refused: a bus on another machine is not supported yet")
+	c.Flags().StringVar(&f.id, "id", "", "id of this host agent (default: made from the host's name)")
+	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "how many arms may live here (default 10)")
+	return c
+}
+
+// runAgent runs the host agent on serve's bus. If the bus refuses the key, runAgent reads
+// the key again and starts over.
+func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
+	if f.url != "" {
+		return coleo.Errorf(coleo.EUnsupported,
+			"a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
+	}
+	if err := s.Prepare(); err != nil {
+		return err
+	}
+	db, err := store.OpenHost(s.HostDB())
+	if err != nil {
+		return openError(err)
+	}
+	defer db.Close()
+	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // this process has the database, so no other one runs
+		return err
+	}
+	defer s.RemoveRecord("agent")
+	if err := nameHost(ctx, db, s.State, f.id); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		conn, err := joinBus(ctx, s)
+		if err == nil {
+			err = runOnBus(ctx, s, f, db, conn)
+			conn.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameHost sets the host agent's id, unless it has one already.
+func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
+	const prefix = "agent-"
+	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
+		id = host.LastID(dir) // the database was lost, but the arms' folders were not
+	}
+	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
+		hostname, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("find the host's name: %w", err)
+		}
+		id = prefix + hostname + "-" + strings.ToLower(rand.Text()[:4])
+	}
+	if id == "" || id == db.Host() {
+		return nil
+	}
+	return db.SetHost(ctx, id)
+}
+
+// joinBus connects to serve's bus. It waits up to busWait for serve to start the bus.
+func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
+	deadline := time.Now().Add(busWait)
+	for {
+		key, err := bus.KeyFile(s.BusKey())
+		if err != nil {
+			return nil, err
+		}
+		conn, err := bus.Dial(s.BusSocket(), key, "host agent")
+		if err == nil {
+			return conn, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, coleo.Errorf(coleo.EUnavailable, "no bus within %s (%v): is 'coleo serve' running?", busWait, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(busLook):
+		}
+	}
+}
+
+// runOnBus runs the host agent until ctx ends or the connection has ended for good.
+func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
+	reg, err := s.Registry()
+	if err != nil {
+		return err
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find the host's name: %w", err)
+	}
+	program, err := executable.Path()
+	if err != nil {
+		return err
+	}
+	maxArms := s.Arms.MaxArms
+	if f.maxArms > 0 {
+		maxArms = f.maxArms
+	}
+	h := host.New(host.Config{
+		ID: db.Host(), Hostname: hostname, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: executable.Version,
+		Dir: s.State, Path: s.AgentPath(), Environ: os.Environ(), MaxArms: maxArms, Keep: s.Arms.Keep << 20,
+		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: f.now,
+		ScriptedModel: []string{program, model.ScriptedVerb}, Registry: reg, DB: db, Bus: conn, Log: newLog(),
+	})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer cancel()
+		select {
+		case <-ctx.Done():
+		case <-conn.Over():
+		}
+	}()
+	if err = h.Run(ctx); err != nil && !conn.Connected() {
+		h.Log.Warn("the bus went at the start", "error", err)
+		return nil
+	}
+	return err
+}
+
+func newAgentStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "List the host agents",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			client, err := s.Client()
+			if err != nil {
+				return err
+			}
+			list, err := client.Hosts(c.Context())
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, list)
+			}
+			return printHosts(c, list)
+		},
+	}
+}
+
+func printHosts(c *cobra.Command, list []coleo.HostInfo) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No host agents. 'coleo up' starts one here.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tHOST\tLIVE\tARMS\tVERSION\tHARNESSES")
+	for _, h := range list {
+		live := "no"
+		if h.Live {
+			live = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.ID, h.Hostname, live, h.Arms, h.MaxArms, h.Version,
+			strings.Join(h.Capabilities, ", "))
+	}
+	return w.Flush()
+}
+
+func newLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, nil))
+}

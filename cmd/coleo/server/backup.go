@@ -1,0 +1,188 @@
+package server
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/store"
+)
+
+func newBackupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write both databases, config.toml and the harness files to FILE (tar.gz), while everything runs",
+		Long: `Write both databases, config.toml and the harness files to FILE (tar.gz).
+
+Everything may run meanwhile. FILE must not exist yet. It holds prompts and answers: keep
+it to yourself. It holds no token and no key, not what arms have printed, and not the
+values of the variables that were given for arms (-e, --env-file).`,
+		Args: verb.Exactly(1, "the file to write"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			if err := s.Prepare(); err != nil {
+				return err
+			}
+			names, err := writeBackup(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"file": args[0], "holds": names})
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s holds %s\n", args[0], strings.Join(names, ", "))
+			return err
+		},
+	}
+}
+
+// writeBackup writes the file whole or not at all, and returns the names of its contents.
+func writeBackup(ctx context.Context, s setup.Setup, path string) (names []string, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-") // on the same disk as the target, which must have room
+	if err != nil {
+		return nil, fmt.Errorf("write a backup: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	// serve's database is copied first. Then a host's log may be ahead of it, but never
+	// behind.
+	files := map[string]string{}
+	for _, db := range []string{s.ServeDB(), s.HostDB()} {
+		copied := filepath.Join(dir, filepath.Base(db))
+		err := store.Copy(ctx, db, copied)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // this machine has no serve, or no host agent
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := "state/" + filepath.Base(db)
+		names, files[name] = append(names, name), copied
+	}
+	own, err := filepath.Glob(filepath.Join(s.Harnesses(), "*.toml"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range append([]string{s.File()}, own...) {
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		name, err := filepath.Rel(s.Config, file)
+		if err != nil {
+			return nil, err
+		}
+		name = "config/" + filepath.ToSlash(name)
+		names, files[name] = append(names, name), file
+	}
+	packed := filepath.Join(dir, "packed")
+	if err := pack(packed, names, files); err != nil {
+		return nil, fmt.Errorf("write a backup: %w", err)
+	}
+	if err := os.Link(packed, path); err != nil { // a link replaces no existing file
+		return nil, fmt.Errorf("write a backup: %w", err)
+	}
+	return names, nil
+}
+
+// pack writes files into a compressed archive and syncs it to the disk.
+func pack(to string, names []string, files map[string]string) error {
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	zip := gzip.NewWriter(out)
+	archive := tar.NewWriter(zip)
+	for _, name := range names {
+		if err = packOne(archive, name, files[name]); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = archive.Close()
+	}
+	return errors.Join(err, zip.Close(), out.Sync(), out.Close())
+}
+
+func packOne(archive *tar.Writer, name, path string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(),
+		ModTime: info.ModTime()}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(archive, in, info.Size())
+	return err
+}
+
+func newRepairCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "repair",
+		Short: "Move damaged databases aside, so that the next start makes them anew",
+		Long: `Move damaged databases aside, so that the next start makes them anew.
+
+Nothing is deleted. A new serve.db is read from the host agents' logs. A new host.db is made
+of the arms' folders: what runs is taken up again. Neither serve nor the host agent may run.`,
+		Args: verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			if err := s.Prepare(); err != nil {
+				return err
+			}
+			moved := []string{}
+			for _, db := range []string{s.ServeDB(), s.HostDB()} {
+				aside, err := store.SetAside(db, time.Now())
+				if err != nil {
+					return err
+				}
+				if aside != "" {
+					moved = append(moved, aside)
+				}
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"moved": moved})
+			}
+			word := "Both databases are sound: nothing was moved."
+			if len(moved) > 0 {
+				word = "moved to " + strings.Join(moved, " and ") + "\n'coleo up' makes what was moved anew."
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), word)
+			return err
+		},
+	}
+}
+
+// openError adds the repair command to the error of a damaged database.
+func openError(err error) error {
+	if !store.Damaged(err) {
+		return err
+	}
+	return coleo.Errorf(coleo.EInternal, "%v: 'coleo down', then 'coleo repair' moves it aside and deletes nothing", err)
+}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+const (
+	// killsAtOnce is how many arms are ended at the same time. Ending an arm is mostly
+	// waiting for the agent CLI and the disk. More arms at a time would only queue.
+	killsAtOnce = 16
+)
+
+func newDownCommand() *cobra.Command {
+	var arms bool
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "End serve and the host agent; the arms live on, unless --arms is given",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			if arms {
+				if err := killAll(c, s); err != nil {
+					return err
+				}
+			}
+			ended := []string{}
+			for _, name := range []string{"agent", "serve", "modelserver"} {
+				did, err := s.End(c.Context(), name)
+				if err != nil {
+					return err
+				}
+				if did {
+					ended = append(ended, name)
+				}
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"ended": ended})
+			}
+			word := "nothing was running"
+			if len(ended) > 0 {
+				word = "ended " + strings.Join(ended, " and ")
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), "coleo:", word)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&arms, "arms", false, "kill every arm first")
+	return c
+}
+
+// killAll ends every arm. If one cannot be ended, it still ends the others.
+func killAll(c *cobra.Command, s setup.Setup) error {
+	if _, err := s.Start(c.Context()); err != nil { // only its host agent can end an arm
+		return err
+	}
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	list, err := client.Arms(c.Context(), true)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex // guards failed and the output
+	var failed error
+	var ending sync.WaitGroup
+	room := make(chan struct{}, killsAtOnce)
+	for _, arm := range list {
+		if arm.Status == coleo.StatusStopped {
+			continue
+		}
+		room <- struct{}{}
+		ending.Go(func() {
+			defer func() { <-room }()
+			_, err := client.Kill(c.Context(), arm.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			if failed = errors.Join(failed, err); err == nil {
+				fmt.Fprintln(c.ErrOrStderr(), "killed", arm.Name)
+			}
+		})
+	}
+	ending.Wait()
+	return failed
+}

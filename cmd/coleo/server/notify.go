@@ -1,0 +1,198 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/brain"
+	"coleo.dev/store"
+)
+
+const (
+	// notifyTimeout bounds one run of the user's notification command.
+	notifyTimeout = 30 * time.Second
+	// notifyText bounds a text in the command's environment, in bytes. The whole
+	// environment has room for about 2 MB, and nobody reads more in a notification.
+	notifyText = 4 << 10
+	// notifyAtOnce is how many notification commands run at the same time.
+	notifyAtOnce = 4
+)
+
+// notifyAsks is the COLEO_EVENT of a dialog. At the end of a turn, COLEO_EVENT is the
+// turn's coleo.Outcome.
+const notifyAsks = "asks"
+
+// notice is what one run of the command tells the user.
+type notice struct {
+	event  string
+	arm    coleo.Arm
+	dialog coleo.Dialog // set for notifyAsks
+	answer string       // of a turn that has ended
+}
+
+// notifyRetry is the pause before serve's log is followed again after it could not be.
+const notifyRetry = time.Second
+
+// notifySetting is the setting in serve's database with the JSON of a toldSoFar.
+const notifySetting = "notify"
+
+// toldSoFar is where the next serve continues.
+type toldSoFar struct {
+	Cursor  string                       `json:"cursor"`  // of the last event with a notice; "" for none
+	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last one with a notice, by arm
+}
+
+// notifier runs the user's command once for each dialog that opens, and for each turn that
+// ends or dies. It follows serve's log, so a restart of serve loses and repeats nothing.
+type notifier struct {
+	brain   *brain.Brain
+	db      *store.ServeDB
+	command string
+	log     *slog.Logger
+
+	// since is when the notifier began. Without a stored cursor, what is older is not told:
+	// a new database first fills with the whole past.
+	since   time.Time
+	told    toldSoFar     // its cursor is that of the last event that was looked at
+	running chan struct{} // a token for each command that runs
+}
+
+func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
+	return &notifier{brain: b, db: db, command: command, log: log, since: time.Now(),
+		running: make(chan struct{}, notifyAtOnce)}
+}
+
+// follow tells the user until ctx ends.
+func (n *notifier) follow(ctx context.Context) {
+	n.load(ctx)
+	for ctx.Err() == nil {
+		news, err := n.brain.Subscribe(ctx, n.told.Cursor)
+		if err != nil {
+			n.log.Warn("notify: what happened before is not told", "error", err)
+			n.told.Cursor, n.since = "", time.Now()
+			continue
+		}
+		for u := range news {
+			n.take(ctx, u)
+		}
+		select {
+		case <-time.After(notifyRetry):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// load reads where the last serve ended.
+func (n *notifier) load(ctx context.Context) {
+	text, err := n.db.Config(ctx, notifySetting)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &n.told)
+	}
+	if err != nil {
+		n.log.Warn("notify: what was told before is not known", "error", err)
+	}
+	if n.told.Cursor != "" {
+		n.since = time.Time{}
+	}
+	if n.told.Dialogs == nil {
+		n.told.Dialogs = map[string]coleo.Fingerprint{}
+	}
+}
+
+// forgetNotices is for a serve without the command: what happens now is never told, also not
+// by a later serve.
+func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
+	text, err := db.Config(ctx, notifySetting)
+	if err == nil && text != "" {
+		err = db.SetConfig(ctx, notifySetting, "")
+	}
+	if err != nil {
+		log.Warn("notify: a later serve may tell what happens now", "error", err)
+	}
+}
+
+// take tells the user of an update if it needs to be told.
+func (n *notifier) take(ctx context.Context, u coleo.Update) {
+	if u.Event == nil {
+		return
+	}
+	n.told.Cursor = u.Cursor
+	notice, ok := n.noticeOf(ctx, *u.Event)
+	if !ok {
+		return
+	}
+	n.running <- struct{}{}
+	wait := notice.start(ctx, n.command, n.log)
+	text, err := json.Marshal(n.told)
+	if err == nil {
+		err = n.db.SetConfig(ctx, notifySetting, string(text))
+	}
+	if err != nil && ctx.Err() == nil {
+		n.log.Warn("notify: after a restart of serve this is told again", "event", notice.event, "error", err)
+	}
+	go func() { defer func() { <-n.running }(); wait() }()
+}
+
+// noticeOf returns the notice of an event, if any. Each dialog has one notice, while it is
+// open.
+func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
+	if e.Kind == coleo.EventRemoved {
+		delete(n.told.Dialogs, e.Arm)
+		return notice{}, false
+	}
+	arm, err := n.brain.Arm(ctx, e.Arm)
+	if err != nil || e.Time.Before(n.since) {
+		return notice{}, false
+	}
+	if e.Kind == coleo.EventRunEnd {
+		end, err := coleo.DecodeRunEnd(e)
+		return notice{event: string(end.Outcome), arm: arm, answer: end.Answer}, err == nil
+	}
+	d := arm.Dialog
+	if d == nil || n.told.Dialogs[arm.ID] == d.Fingerprint {
+		return notice{}, false
+	}
+	n.told.Dialogs[arm.ID] = d.Fingerprint
+	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
+}
+
+// start starts the user's command. The returned function waits for its end.
+func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Env = append(os.Environ(), n.environ()...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Start()
+	return func() {
+		defer cancel()
+		if err == nil {
+			err = cmd.Wait()
+		}
+		if err != nil {
+			log.Warn("notify", "command", command, "event", n.event, "arm", n.arm.Name, "error", err, "output", out.String())
+		}
+	}
+}
+
+// environ returns the environment that describes the notice. Texts of an agent CLI are
+// only in variables. They never become part of the shell command.
+func (n notice) environ() []string {
+	text := func(s string) string {
+		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")
+	}
+	return []string{
+		"COLEO_EVENT=" + n.event, "COLEO_ARM_NAME=" + n.arm.Name, "COLEO_HARNESS=" + n.arm.Harness, "COLEO_WORKDIR=" +
+			n.arm.Workdir,
+		"COLEO_DIALOG=" + text(n.dialog.Title), "COLEO_DIALOG_KIND=" + string(n.dialog.Kind), "COLEO_SUBJECT=" +
+			text(n.dialog.Subject),
+		"COLEO_ANSWER=" + text(n.answer),
+	}
+}

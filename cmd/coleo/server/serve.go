@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev/api"
+	"coleo.dev/brain"
+	"coleo.dev/bus"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/holder/process"
+	"coleo.dev/localsocket"
+	"coleo.dev/store"
+)
+
+func newServeCommand(now func() time.Time) *cobra.Command {
+	var addr, onWait string
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the API, the dashboard and the brain in the foreground",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := setup.New()
+			if err != nil {
+				return err
+			}
+			if addr != "" {
+				s.Serve.Addr = addr
+			}
+			if onWait != "" {
+				s.Notify = onWait
+			}
+			return serve(c.Context(), s, now)
+		},
+	}
+	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
+	c.Flags().StringVar(&onWait, "notify", "",
+		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
+	return c
+}
+
+func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
+	log := newLog()
+	if err := s.Prepare(); err != nil {
+		return err
+	}
+	reg, err := s.Registry()
+	if err != nil {
+		return err
+	}
+	db, err := store.OpenServe(s.ServeDB())
+	if err != nil {
+		return openError(err)
+	}
+	defer db.Close()
+	if err := s.RecordProcess("serve", os.Getpid()); err != nil { // this process has the database, so no other serve runs
+		return err
+	}
+	defer s.RemoveRecord("serve")
+	server, conn, err := openBus(s)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	defer conn.Close()
+	b := brain.New(brain.Config{
+		DB: db, Bus: conn, Registry: reg, Log: log, Now: now,
+		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
+			OnPartition: s.Arms.OnPartition},
+	})
+	if s.Notify != "" {
+		go newNotifier(b, db, s.Notify, log).follow(ctx)
+	} else {
+		forgetNotices(ctx, db, log)
+	}
+	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
+}
+
+// bothUntilOneEnds runs two functions side by side. When one returns, the context of
+// the other ends. It returns the errors of both.
+func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- one(ctx)
+	}()
+	err := other(ctx)
+	cancel()
+	return errors.Join(<-ended, err)
+}
+
+// openBus starts the embedded bus and connects this process to it.
+func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
+	for _, old := range s.OldBusFiles() {
+		_ = os.Remove(old) // an earlier version listened on TCP, with a token
+	}
+	hosts, err := bus.KeyFile(s.BusKey())
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error { return process.OutsideArms(p.PID) })
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := server.Dial("serve")
+	if err != nil {
+		server.Close()
+		return nil, nil, err
+	}
+	return server, conn, nil
+}
+
+// listenAndServe serves the API over TCP on loopback, with a token. It also serves the
+// API on a unix socket for the same user, without a token.
+func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slog.Logger) error {
+	token, err := readOrMakeSecret(s.Token())
+	if err != nil {
+		return err
+	}
+	tcp, err := listenTCP(s)
+	if err != nil {
+		return err
+	}
+	defer tcp.Close()
+	path, err := localsocket.Listen(s.Socket(), nil)
+	if err != nil {
+		return err
+	}
+	defer path.Close()
+	server, err := api.New(api.Config{
+		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log, Admit: process.OutsideArms,
+		KeepToken: func(token string) error { return keepToken(s, token) }, Browsers: s.Browsers(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := setup.WriteFile(s.Socket()+".addr", []byte(tcp.Addr().String()+"\n")); err != nil {
+		return err
+	}
+	log.Info("serving", "dashboard", "http://"+tcp.Addr().String())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 2)
+	go func() { defer cancel(); ended <- server.Serve(ctx, tcp, false) }()
+	go func() { defer cancel(); ended <- server.Serve(ctx, path, true) }()
+	return errors.Join(<-ended, <-ended)
+}
+
+// readOrMakeSecret returns the content of a file that only its owner may read. It creates
+// the file with a random word if the file is missing.
+func readOrMakeSecret(path string) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err == nil && len(raw) > 0 {
+		return strings.TrimSpace(string(raw)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read a secret: %w", err)
+	}
+	word := strings.ToLower(rand.Text())
+	return word, setup.WriteFile(path, []byte(word+"\n"))
+}

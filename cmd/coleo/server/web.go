@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// linkNote is the note beside a link.
+const linkNote = "(the link works once, within two minutes; 'coleo web' prints another one)"
+
+func newWebCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "web",
+		Short: "Print a link that opens the dashboard, once; and say who may use it",
+		Args:  verb.Exactly(0, "no arguments, or list, revoke or rotate-token"),
+		RunE: setup.WithServe(func(c *cobra.Command, _ *api.Client, s setup.Setup, _ []string) error {
+			link, note, err := dashboardLink(c.Context(), s)
+			if err != nil {
+				return err
+			}
+			if link.URL == "" {
+				return coleo.Errorf(coleo.EUnsupported, "%s", note)
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"dashboard": link.URL, "expires": link.Expires})
+			}
+			if _, err := fmt.Fprintln(c.OutOrStdout(), link.URL); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.ErrOrStderr(), note)
+			return err
+		}),
+	}
+	c.AddCommand(newWebListCommand(), newWebRevokeCommand(), newWebRotateCommand())
+	return c
+}
+
+func newWebListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the browsers that are signed in",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, _ setup.Setup, _ []string) error {
+			list, err := client.Browsers(c.Context())
+			if err != nil {
+				return err
+			}
+			if verb.WantsJSON(c) {
+				return verb.PrintJSON(c, map[string]any{"browsers": list})
+			}
+			if len(list) == 0 {
+				_, err := fmt.Fprintln(c.OutOrStdout(), "no browser is signed in")
+				return err
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tSIGNED IN\tLAST USED\tCALLS ITSELF")
+			for _, b := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", b.ID, b.Created.Local().Format(time.DateTime),
+					b.Used.Local().Format(time.DateTime), b.Agent)
+			}
+			return w.Flush()
+		}),
+	}
+}
+
+func newWebRevokeCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "revoke ID | --all",
+		Short: "Sign a browser out, or all of them; what it has open ends at once",
+		Args: func(c *cobra.Command, args []string) error {
+			if all == (len(args) == 0) && len(args) <= 1 {
+				return nil
+			}
+			return coleo.Errorf(coleo.EInvalid, "%s takes the id of one browser, or --all (see 'coleo web list')",
+				c.CommandPath())
+		},
+		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, _ setup.Setup, args []string) error {
+			n, err := 1, error(nil)
+			if all {
+				n, err = client.SignOutAll(c.Context())
+			} else {
+				err = client.SignOut(c.Context(), args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, fmt.Sprintf("signed out: %d", n), map[string]int{"signedOut": n})
+		}),
+	}
+	c.Flags().BoolVar(&all, "all", false, "all browsers, and links that were not opened yet")
+	return c
+}
+
+func newWebRotateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate-token",
+		Short: "Replace the API token for programs; the old one is worth nothing at once",
+		Args:  verb.Exactly(0, "no arguments"),
+		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, s setup.Setup, _ []string) error {
+			name, err := client.ReplaceToken(c.Context())
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, "the API token was replaced; programs read the new one from "+s.Token(),
+				map[string]string{"file": s.Token(), "fingerprint": name})
+		}),
+	}
+}
+
+// dashboardLink returns a link that opens the dashboard once, and a note for the user. A
+// serve of an older version makes no links.
+func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
+	client, err := s.Client()
+	if err != nil {
+		return api.Link{}, "", err
+	}
+	defer client.Close()
+	link, err = client.NewLink(ctx)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return api.Link{},
+			"serve is of an older version and makes no links: 'coleo down' and 'coleo up' bring this one; the arms live on", nil
+	}
+	return link, linkNote, err
+}
+
+// keepToken stores a new API token where programs find it.
+func keepToken(s setup.Setup, token string) error {
+	return setup.WriteFile(s.Token(), []byte(token+"\n"))
+}
+
+// signOutAll signs all browsers out if another program has the port of the dashboard,
+// because its page can use their keys. It returns a note for the user.
+func signOutAll(s setup.Setup, listen error) string {
+	if !errors.Is(listen, syscall.EADDRINUSE) {
+		return ""
+	}
+	switch err := os.Remove(s.Browsers()); {
+	case err == nil:
+		return "; another program has that port, so all browsers are signed out"
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	default:
+		return fmt.Sprintf("; another program has that port, and the browsers could not be signed out: %v", err)
+	}
+}

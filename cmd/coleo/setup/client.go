@@ -1,0 +1,107 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/holder/process"
+)
+
+// WithClient returns the function of a verb that needs the API.
+func WithClient(
+	do func(c *cobra.Command, client *api.Client, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := New()
+		if err != nil {
+			return err
+		}
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		err = do(c, client, args)
+		if api.Unsent(err) && s.ServeStopped() == nil && !s.ServeAnswers(c.Context()) {
+			away := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+			var e *coleo.Error
+			if errors.As(err, &e) {
+				away.Delivered = e.Delivered
+			}
+			return away
+		}
+		return didYouMean(c.Context(), client, err)
+	}
+}
+
+// probeTimeout bounds one check of serve's socket.
+const probeTimeout = 3 * time.Second
+
+// Client returns a client of this user's serve on this machine.
+func (s Setup) Client() (*api.Client, error) {
+	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.ServeStopped})
+}
+
+// ServeStopped returns an error if a signal has stopped serve.
+func (s Setup) ServeStopped() error {
+	if id, runs := s.Process("serve"); runs && process.Look(id) == process.Stopped {
+		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' has it go on", id.PID, id.PID)
+	}
+	return nil
+}
+
+// ServeAnswers reports whether serve answers.
+func (s Setup) ServeAnswers(ctx context.Context) bool { return s.ServeVersion(ctx) != "" }
+
+// ServeVersion returns the version of the serve that answers, or "" if none does.
+func (s Setup) ServeVersion(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client, err := s.Client()
+	if err != nil {
+		return ""
+	}
+	found, err := client.Health(ctx)
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// HostAgentAnswers reports whether the host agent of this machine runs and has sent serve
+// a heartbeat.
+func (s Setup) HostAgentAnswers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	id, runs := s.Process("agent")
+	client, err := s.Client()
+	if err != nil || !runs {
+		return false
+	}
+	list, err := client.Hosts(ctx)
+	return err == nil && slices.ContainsFunc(list, func(h coleo.HostInfo) bool { return h.Live && h.PID == id.PID })
+}
+
+// WithServe returns the function of a verb that needs serve.
+func WithServe(f func(*cobra.Command, *api.Client, Setup, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := New()
+		if err != nil {
+			return err
+		}
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if _, err := client.Health(c.Context()); err != nil {
+			return err
+		}
+		return f(c, client, s, args)
+	}
+}

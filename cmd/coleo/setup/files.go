@@ -1,0 +1,30 @@
+package setup
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"coleo.dev/api/signin"
+)
+
+// Lock waits until no other process has the lock.
+func Lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// WriteFile writes a file for its owner alone, whole or not at all.
+func WriteFile(path string, data []byte) error {
+	if err := signin.WriteFile(path, data); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

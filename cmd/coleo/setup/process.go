@@ -1,0 +1,86 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
+)
+
+// endTimeout bounds how long serve and the host agent may take to end.
+const endTimeout = 15 * time.Second
+
+// End tells a background process to end, and waits until it has. If another process has
+// the pid now, end leaves that process alone.
+func (s Setup) End(ctx context.Context, name string) (bool, error) {
+	id, runs := s.Process(name)
+	if !runs {
+		return false, s.forget(name)
+	}
+	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
+		return false, fmt.Errorf("end %s: %w", name, err)
+	}
+	process.Wake(id) // a stopped process ends only when it continues
+	deadline := time.Now().Add(endTimeout)
+	for process.Same(id) {
+		if time.Now().After(deadline) {
+			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, id.PID, endTimeout)
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+	return true, s.forget(name)
+}
+
+func (s Setup) forget(name string) error {
+	if err := os.Remove(s.pidFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the word of %s: %w", name, err)
+	}
+	return nil
+}
+
+// pidFile returns the file in which the background process of a verb records its
+// identity.
+func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
+
+// RecordProcess records the process that runs a verb. A pid alone is not enough, because
+// another program, or the same verb of another installation, may get the same pid later.
+func (s Setup) RecordProcess(name string, pid int) error {
+	id, err := process.Identify(pid)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	return WriteFile(s.pidFile(name), append(raw, '\n'))
+}
+
+// RemoveRecord removes this process's record.
+func (s Setup) RemoveRecord(name string) {
+	if id, ok := s.Process(name); ok && id.PID == os.Getpid() {
+		_ = os.Remove(s.pidFile(name))
+	}
+}
+
+// Process returns the recorded process of a verb, and reports whether it is alive.
+func (s Setup) Process(name string) (coleo.Identity, bool) {
+	var id coleo.Identity
+	raw, err := os.ReadFile(s.pidFile(name))
+	if err != nil || json.Unmarshal(raw, &id) != nil {
+		return id, false
+	}
+	return id, process.Same(id)
+}

@@ -1,0 +1,77 @@
+// Package setup has the folders and settings of Coleo on this machine. It starts, finds
+// and ends the background processes there, and connects to them.
+package setup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/config"
+	"coleo.dev/holder/process"
+	"coleo.dev/registry"
+)
+
+// Setup has what every verb needs: the folders and the settings.
+type Setup struct {
+	config.Paths
+	config.Settings
+}
+
+// New finds the folders and reads the settings.
+func New() (Setup, error) {
+	paths, err := config.FindPaths(os.Getenv)
+	if err != nil {
+		return Setup{}, err
+	}
+	settings, err := config.ReadSettings(paths.File())
+	return Setup{Paths: paths, Settings: settings}, err
+}
+
+// Prepare prepares this process to be, or to start, one of Coleo's own processes. It
+// returns an error inside an arm, because an arm must not control its own host agent.
+func (s Setup) Prepare() error {
+	if err := process.OutsideArms(os.Getpid()); err != nil {
+		return err
+	}
+	process.HideMemory()
+	return s.Ensure()
+}
+
+// AgentPath returns the folders in which agent CLIs are looked up before PATH. They come
+// from the settings, from COLEO_AGENTS, and from Coleo's own folder.
+func (s Setup) AgentPath() []string {
+	out := append([]string{}, s.Settings.Agents.Path...)
+	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
+		if root == "" {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(root, "*", "bin"))
+		out = append(append(out, filepath.Join(root, "node_modules", ".bin")), found...)
+	}
+	return out
+}
+
+// Registry returns the built-in harnesses and the user's own. It leaves out a bad file of
+// the user and reports it on standard error.
+func (s Setup) Registry() (*registry.Registry, error) {
+	reg, err := s.ReadRegistry()
+	if reg == nil {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "coleo: left out:", strings.ReplaceAll(err.Error(), "\n", "\ncoleo: left out: "))
+	}
+	return reg, nil
+}
+
+// ReadRegistry returns the harnesses and the errors of the user's files.
+func (s Setup) ReadRegistry() (*registry.Registry, error) {
+	hold, err := executable.HolderCommand()
+	if err != nil {
+		return nil, err
+	}
+	return registry.New(s.Harnesses(), hold)
+}

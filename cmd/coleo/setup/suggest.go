@@ -1,0 +1,55 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+)
+
+// noArm matches an error about a missing arm, and finds the arm's name.
+var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
+
+// didYouMean adds the most similar name to an error about a missing arm.
+func didYouMean(ctx context.Context, client *api.Client, err error) error {
+	var e *coleo.Error
+	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
+		return err
+	}
+	missing := noArm.FindStringSubmatch(err.Error())
+	if missing == nil {
+		return err
+	}
+	list, listErr := client.Arms(ctx, true)
+	if listErr != nil {
+		return err
+	}
+	names := make([]string, len(list))
+	for i, arm := range list {
+		names[i] = arm.Name
+	}
+	near := nearest(names, missing[1])
+	if near == "" {
+		return err
+	}
+	better := *e
+	better.Message += "; did you mean " + near + "?"
+	return &better
+}
+
+// nearest returns the word that was probably meant, or "" if none is similar. It uses the
+// search for similar verbs of the command line.
+func nearest(words []string, typed string) string {
+	c := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, word := range words {
+		c.AddCommand(&cobra.Command{Use: word, Run: func(*cobra.Command, []string) {}})
+	}
+	if found := c.SuggestionsFor(typed); len(found) > 0 {
+		return found[0]
+	}
+	return ""
+}

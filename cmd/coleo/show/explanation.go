@@ -1,0 +1,120 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/verb"
+)
+
+// CutOff is the note beside a subject that the screen shows only in part.
+const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
+
+// ExplainHelp is the help of the verbs that print an explanation.
+const ExplainHelp = `Tell why it reads as it does: the rule, what each witness says and since when,
+who contradicts the screen, and the rows by which the rule knows it.
+
+The screen is one witness. What the agent CLI says of itself by escape
+sequences (osc7501, osc26, osc9;4) or by its hook makes a reading more cautious,
+never less, and lapses once the screen has contradicted it for 3 s.`
+
+// Explanation prints the evidence behind a reading.
+func Explanation(c *cobra.Command, x coleo.Explanation) error {
+	if verb.WantsJSON(c) {
+		return verb.PrintJSON(c, x)
+	}
+	_, err := io.WriteString(Writer(c), explanationText(x))
+	return err
+}
+
+// explanationText returns the evidence as text for users.
+func explanationText(x coleo.Explanation) string {
+	var b strings.Builder
+	r := x.Reading
+	fmt.Fprintf(&b, "%s for %s, by rule %q", StateColour(r.State).Paint(string(r.State)), ageAt(r.Since, x.Now), r.Rule)
+	if r.Detail != "" {
+		fmt.Fprintf(&b, " (%s)", r.Detail)
+	}
+	b.WriteString("\n")
+	if !r.Known {
+		b.WriteString(Yellow.Paint("No rule knows the present screen: nothing can be typed.") + "\n")
+	}
+	if x.Blocked != "" {
+		b.WriteString(Yellow.Paint("It stands still: "+x.Blocked+".") + "\n")
+	}
+	if d := r.Dialog; d != nil {
+		fmt.Fprintf(&b, "%s: %s\n", d.Kind, d.Title)
+		b.WriteString(quoted(strings.Split(d.Subject, "\n")))
+		if d.Truncated {
+			b.WriteString("  " + Yellow.Paint(CutOff) + "\n")
+		}
+	}
+	b.WriteString("\n" + witnessTable(x))
+	if x.Disagreement != "" {
+		b.WriteString("\n" + Yellow.Paint("They disagree: "+x.Disagreement+".") + "\n")
+	}
+	if rows := quoted(x.Rows); rows != "" {
+		b.WriteString("\nRows by which the rule knows it:\n" + rows)
+	}
+	return b.String()
+}
+
+func witnessTable(x coleo.Explanation) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITNESS\tCLAIMS\tBY\tAGE\tCOUNTS")
+	for _, v := range x.Witnesses {
+		word := v.Rule
+		if v.Detail != "" {
+			word += " (" + v.Detail + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, OrDash(string(v.State)), OrDash(clip(word, 40)), ageAt(v.Time, x.Now),
+			counts(v))
+	}
+	_ = w.Flush()
+	return b.String()
+}
+
+// ageAt returns the age of t at now. Below ten seconds it has tenths of a second.
+func ageAt(t, now time.Time) string {
+	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return Since(t, now)
+}
+
+// counts returns whether a witness counts, and why not.
+func counts(v coleo.Witness) string {
+	switch {
+	case v.Lapsed:
+		return "no, it has lapsed"
+	case v.State == "":
+		return "it claims nothing"
+	}
+	return "yes"
+}
+
+// clip cuts a text to the given number of characters.
+func clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// quoted returns the rows with a bar before each. It leaves out blank rows.
+func quoted(rows []string) string {
+	var b strings.Builder
+	for _, row := range rows {
+		if strings.TrimSpace(row) != "" {
+			b.WriteString("  | " + row + "\n")
+		}
+	}
+	return b.String()
+}

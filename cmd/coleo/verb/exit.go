@@ -1,0 +1,89 @@
+package verb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// exitCodes maps error codes to exit codes. docs/cli.md lists them for users. Any other
+// failure exits with 1.
+var exitCodes = map[coleo.Code]int{
+	coleo.EInvalid:      2,
+	coleo.EUnsupported:  2,
+	coleo.ENotInstalled: 3,
+	coleo.ENotFound:     4,
+	coleo.EConflict:     5,
+	coleo.EBlocked:      6,
+	coleo.EPromptLost:   7,
+	coleo.EUnavailable:  8,
+	coleo.ETimeout:      9,
+	coleo.EUnrecognised: 10,
+	coleo.EBusy:         11,
+	coleo.EStale:        12,
+	coleo.EExited:       13,
+	coleo.EUnproven:     14,
+	coleo.EUnauthorized: 15,
+	coleo.EForbidden:    15,
+
+	coleo.ETurnAsks:        16,
+	coleo.ETurnFailed:      17,
+	coleo.ETurnInterrupted: 18,
+}
+
+// Exit is an error without a message. The verb has already printed its result.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// Execute carries out one command line. It prints the error, if there is one, and returns
+// the exit code.
+func Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var quiet Exit
+	if errors.As(err, &quiet) {
+		return int(quiet)
+	}
+	asJSON, _ := root.PersistentFlags().GetBool("json")
+	printError(root.ErrOrStderr(), err, asJSON)
+	return ExitCode(coleo.ErrorCode(err))
+}
+
+// ExitCode returns the exit code for an error with the given code. It is 1 for a code that
+// has none of its own.
+func ExitCode(code coleo.Code) int {
+	if known, ok := exitCodes[code]; ok {
+		return known
+	}
+	return 1
+}
+
+// printError writes one line for users, or the error as JSON for programs.
+func printError(w io.Writer, err error, asJSON bool) {
+	var e *coleo.Error
+	if !errors.As(err, &e) {
+		e = coleo.Errorf(coleo.EInternal, "%v", err)
+	}
+	if asJSON {
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": e})
+		return
+	}
+	fmt.Fprintln(w, "coleo:", e.Message)
+	if e.Screen != nil {
+		for _, line := range e.Screen.Lines {
+			if line != "" {
+				fmt.Fprintln(w, "  |", line)
+			}
+		}
+	}
+}

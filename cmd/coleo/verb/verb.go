@@ -1,0 +1,76 @@
+// Package verb has what all verbs of the command line share: groups of verbs, the checks
+// of arguments, output as text or JSON, and exit codes.
+package verb
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+)
+
+// Say prints a line for users, or the result as JSON for programs.
+func Say(c *cobra.Command, line string, result any) error {
+	if WantsJSON(c) {
+		return PrintJSON(c, result)
+	}
+	_, err := fmt.Fprintln(c.OutOrStdout(), line)
+	return err
+}
+
+// WantsJSON reports whether --json was given.
+func WantsJSON(c *cobra.Command) bool {
+	on, _ := c.Flags().GetBool("json")
+	return on
+}
+
+// PrintJSON prints a value as indented JSON.
+func PrintJSON(c *cobra.Command, v any) error {
+	e := json.NewEncoder(c.OutOrStdout())
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// Group returns a verb that only has other verbs below it.
+func Group(use, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
+
+		SuggestionsMinimumDistance: 2, // cobra's own value, which cobra sets too late here
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			hint := ""
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "; did you mean " + near[0] + "?"
+			}
+			return coleo.Errorf(coleo.EInvalid, "%s has no verb %q%s (see %s --help)",
+				c.CommandPath(), args[0], hint, c.CommandPath())
+		},
+	}
+}
+
+// Exactly returns a usage error for a wrong number of arguments.
+func Exactly(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return coleo.Errorf(coleo.EInvalid, "%s takes %s (see %s --help)", c.CommandPath(), what, c.CommandPath())
+	}
+}
+
+// AtMost returns a usage error for too many arguments.
+func AtMost(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return coleo.Errorf(coleo.EInvalid, "%s takes %s (see %s --help)", c.CommandPath(), what, c.CommandPath())
+	}
+}

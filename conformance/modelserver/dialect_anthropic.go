@@ -1,0 +1,173 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// anthropic is the Anthropic Messages API, version 2023-06-01.
+type anthropic struct{}
+
+func (anthropic) name() string { return anthropicDialect }
+
+func (anthropic) serves(path string) bool { return path == "/v1/messages" }
+
+func (anthropic) fixed(method, path string, body []byte) any {
+	if method == http.MethodPost && path == "/v1/messages/count_tokens" {
+		return map[string]int{"input_tokens": Turn{size: len(body)}.inputTokens()}
+	}
+	return nil
+}
+
+type anthropicRequest struct {
+	Model     string             `json:"model"`
+	Stream    bool               `json:"stream"`
+	MaxTokens int                `json:"max_tokens"`
+	System    anthropicContent   `json:"system"`
+	Messages  []anthropicMessage `json:"messages"`
+	Tools     []struct {
+		Name   string `json:"name"`
+		Schema schema `json:"input_schema"`
+	} `json:"tools"`
+}
+
+type anthropicMessage struct {
+	Role    string           `json:"role"`
+	Content anthropicContent `json:"content"`
+}
+
+// anthropicContent is a list of blocks; in JSON it may be a bare string.
+type anthropicContent []anthropicBlock
+
+type anthropicBlock struct {
+	Type    string           `json:"type"`
+	Text    string           `json:"text"`
+	Content anthropicContent `json:"content"` // of a tool_result
+}
+
+func (c *anthropicContent) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		var s string
+		if err := json.Unmarshal(data, &s); err != nil {
+			return err
+		}
+		*c = anthropicContent{{Type: "text", Text: s}}
+		return nil
+	}
+	if len(data) > 0 && data[0] == '{' {
+		*c = nil // results of server tools: not a text
+		return nil
+	}
+	return json.Unmarshal(data, (*[]anthropicBlock)(c))
+}
+
+func (c anthropicContent) text() string {
+	var parts []string
+	for _, b := range c {
+		if b.Type == "text" {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (anthropic) addressed(t Turn, _ string) Turn { return t }
+
+func (anthropic) decode(body []byte) (Turn, error) {
+	var q anthropicRequest
+	if err := json.Unmarshal(body, &q); err != nil {
+		return Turn{}, fmt.Errorf("decode %s request: %w", anthropicDialect, err)
+	}
+	if len(q.Messages) == 0 {
+		return Turn{}, errors.New("messages: at least one message is required")
+	}
+	r := turnReader{turn: Turn{
+		Dialect: anthropicDialect, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens, size: len(body),
+	}}
+	for _, t := range q.Tools {
+		r.turn.Tools = append(r.turn.Tools, Tool{Name: t.Name, schema: t.Schema})
+	}
+	if text := q.System.text(); text != "" {
+		r.system(text)
+	}
+	for _, m := range q.Messages {
+		m.read(&r)
+	}
+	return r.finish(), nil
+}
+
+// read adds a message. Some agent CLIs put system entries after the user's.
+func (m anthropicMessage) read(r *turnReader) {
+	if m.Role == "system" {
+		r.system(m.Content.text())
+	}
+	if m.Role != "user" {
+		return
+	}
+	r.beginMessage()
+	for _, b := range m.Content {
+		switch b.Type {
+		case "text":
+			r.user(b.Text)
+		case "tool_result":
+			r.result(b.Content.text())
+		}
+	}
+}
+
+func (anthropic) failure(f Failure) any {
+	kind := "api_error"
+	switch f.Status {
+	case 400:
+		kind = "invalid_request_error"
+	case 401:
+		kind = "authentication_error"
+	case 403:
+		kind = "permission_error"
+	case 404:
+		kind = "not_found_error"
+	case 413:
+		kind = "request_too_large"
+	case 429:
+		kind = "rate_limit_error"
+	case 529:
+		kind = "overloaded_error"
+	}
+	return map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": f.Message}}
+}
+
+func anthropicUsage(u usage) map[string]int {
+	return map[string]int{
+		"input_tokens": u.input, "output_tokens": u.output,
+		"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+	}
+}
+
+func anthropicReply(t Turn, content []any, stop any, u usage) map[string]any {
+	return map[string]any{
+		"id": newID("msg_"), "type": "message", "role": "assistant", "model": t.Model,
+		"content": content, "stop_reason": stop, "stop_sequence": nil, "usage": anthropicUsage(u),
+	}
+}
+
+func (anthropic) whole(t Turn, c collected, u usage) any {
+	content, stop := []any{}, "end_turn"
+	if c.thinking != "" {
+		content = append(content, map[string]any{"type": "thinking", "thinking": c.thinking, "signature": thinkingSignature})
+	}
+	if c.text != "" {
+		content = append(content, map[string]any{"type": "text", "text": c.text})
+	}
+	for _, call := range c.calls {
+		stop = "tool_use"
+		input := json.RawMessage(call.args)
+		if !json.Valid(input) {
+			input = json.RawMessage(mustJSON(call.args))
+		}
+		content = append(content, map[string]any{"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+	}
+	return anthropicReply(t, content, stop, u)
+}

@@ -1,0 +1,99 @@
+package modelserver
+
+// thinkingSignature takes the place of the real API's signature of thinking blocks.
+const thinkingSignature = "c2NyaXB0ZWQ="
+
+// anthropicStream writes a message as events: content blocks one after the other, each
+// opened, filled by deltas and closed.
+type anthropicStream struct {
+	out     *httpWriter
+	turn    Turn
+	begun   bool
+	index   int
+	open    string // the type of the open block, or ""
+	stopped string // why the message ended
+}
+
+func (anthropic) stream(o *httpWriter, t Turn) encoder {
+	return &anthropicStream{out: o, turn: t, stopped: "end_turn"}
+}
+
+func (s *anthropicStream) send(kind string, f fields) {
+	f["type"] = kind
+	s.out.event(kind, f)
+}
+
+func (s *anthropicStream) begin() {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	u := usage{input: s.turn.inputTokens(), output: 1}
+	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, u)})
+}
+
+// block opens a block of a type, unless one is open already.
+func (s *anthropicStream) block(kind string, start fields) {
+	s.begin()
+	if s.open == kind {
+		return
+	}
+	s.close()
+	start["type"] = kind
+	s.send("content_block_start", fields{"index": s.index, "content_block": start})
+	s.open = kind
+}
+
+func (s *anthropicStream) delta(kind, name, value string) {
+	s.send("content_block_delta", fields{"index": s.index, "delta": fields{"type": kind, name: value}})
+}
+
+func (s *anthropicStream) close() {
+	if s.open == "" {
+		return
+	}
+	if s.open == "thinking" {
+		s.delta("signature_delta", "signature", thinkingSignature)
+	}
+	s.send("content_block_stop", fields{"index": s.index})
+	s.open = ""
+	s.index++
+}
+
+func (s *anthropicStream) text(text string) {
+	s.block("text", fields{"text": ""})
+	s.delta("text_delta", "text", text)
+}
+
+func (s *anthropicStream) thinking(text string) {
+	s.block("thinking", fields{"thinking": "", "signature": ""})
+	s.delta("thinking_delta", "thinking", text)
+}
+
+func (s *anthropicStream) call(c toolCall) {
+	s.close()
+	s.block("tool_use", fields{"id": c.id, "name": c.name, "input": fields{}})
+	half := len(c.args) / 2
+	s.delta("input_json_delta", "partial_json", c.args[:half])
+	s.delta("input_json_delta", "partial_json", c.args[half:])
+	s.close()
+	s.stopped = "tool_use"
+}
+
+func (s *anthropicStream) fail(f Failure) {
+	if !s.begun {
+		s.out.fail(f, anthropic{}.failure(f))
+		return
+	}
+	s.out.event("error", anthropic{}.failure(f))
+}
+
+func (s *anthropicStream) end(u usage) {
+	s.begin()
+	s.close()
+	s.send("message_delta", fields{
+		"delta": fields{"stop_reason": s.stopped, "stop_sequence": nil},
+		"usage": fields{"output_tokens": u.output},
+	})
+	s.send("message_stop", fields{})
+}

@@ -1,0 +1,184 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// chat is the OpenAI Chat Completions API.
+type chat struct{}
+
+func (chat) name() string { return chatDialect }
+
+func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
+
+// modelListed is the one model in the list of models. Requests may name any model.
+const modelListed = "mock-model"
+
+func (chat) fixed(method, path string, _ []byte) any {
+	model := map[string]any{"id": modelListed, "object": "model", "created": 1, "owned_by": "coleo"}
+	switch {
+	case method == http.MethodGet && path == "/v1/models":
+		return map[string]any{"object": "list", "data": []any{model}}
+	case method == http.MethodGet && strings.HasPrefix(path, "/v1/models/"):
+		model["id"] = strings.TrimPrefix(path, "/v1/models/")
+		return model
+	}
+	return nil
+}
+
+type chatRequest struct {
+	Model         string        `json:"model"`
+	Stream        bool          `json:"stream"`
+	MaxTokens     int           `json:"max_tokens"`
+	Messages      []chatMessage `json:"messages"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Tools []struct {
+		Function struct {
+			Name       string `json:"name"`
+			Parameters schema `json:"parameters"`
+		} `json:"function"`
+	} `json:"tools"`
+}
+
+type chatMessage struct {
+	Role    string      `json:"role"`
+	Content chatContent `json:"content"`
+}
+
+// chatContent are the texts of a message; in JSON a string, null, or a list of parts.
+type chatContent []string
+
+func (c *chatContent) UnmarshalJSON(data []byte) error {
+	switch {
+	case len(data) > 0 && data[0] == '"':
+		*c = chatContent{""}
+		return json.Unmarshal(data, &(*c)[0])
+	case len(data) > 0 && data[0] != '[':
+		return nil
+	}
+	var parts []struct{ Text string }
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	*c = nil
+	for _, p := range parts {
+		if p.Text != "" {
+			*c = append(*c, p.Text)
+		}
+	}
+	return nil
+}
+
+func (chat) addressed(t Turn, _ string) Turn { return t }
+
+func (chat) decode(body []byte) (Turn, error) {
+	var q chatRequest
+	if err := json.Unmarshal(body, &q); err != nil {
+		return Turn{}, fmt.Errorf("decode %s request: %w", chatDialect, err)
+	}
+	if len(q.Messages) == 0 {
+		return Turn{}, errors.New("messages: at least one message is required")
+	}
+	r := turnReader{turn: Turn{
+		Dialect: chatDialect, Model: q.Model, Stream: q.Stream, maxTokens: q.MaxTokens,
+		wantsUsage: q.StreamOptions.IncludeUsage, size: len(body),
+	}}
+	for _, t := range q.Tools {
+		r.turn.Tools = append(r.turn.Tools, Tool{Name: t.Function.Name, schema: t.Function.Parameters})
+	}
+	for _, m := range q.Messages {
+		m.read(&r)
+	}
+	t := r.finish()
+	t.Prompt = withoutRepeat(t.Prompt, t.System)
+	return t, nil
+}
+
+func (m chatMessage) read(r *turnReader) {
+	switch m.Role {
+	case "system", "developer":
+		r.system(strings.Join(m.Content, "\n"))
+	case "user":
+		r.beginMessage()
+		for _, text := range m.Content {
+			r.user(text)
+		}
+	case "tool":
+		r.result(strings.Join(m.Content, "\n"))
+	}
+}
+
+// repeatedAtLeast is the smallest length, in bytes, of a repeat that is cut off. It is
+// longer than a user would quote, and shorter than any agent CLI's reminder.
+const repeatedAtLeast = 200
+
+// withoutRepeat cuts off an end of the prompt that repeats a part of the system text.
+// Some agent CLIs add their rules to each prompt, after an empty line.
+func withoutRepeat(prompt, system string) string {
+	for at := 0; ; {
+		i := strings.Index(prompt[at:], "\n\n")
+		if i < 0 {
+			return prompt
+		}
+		at += i + 2
+		tail := strings.TrimSpace(prompt[at:])
+		if len(tail) < repeatedAtLeast {
+			return prompt
+		}
+		if strings.Contains(system, tail) {
+			return prompt[:at-2]
+		}
+	}
+}
+
+func (chat) failure(f Failure) any {
+	kind := "server_error"
+	switch f.Status {
+	case 400, 404:
+		kind = "invalid_request_error"
+	case 401:
+		kind = "authentication_error"
+	case 429:
+		kind = "rate_limit_error"
+	}
+	return map[string]any{"error": map[string]any{
+		"message": f.Message, "type": kind, "param": nil, "code": strconv.Itoa(f.Status),
+	}}
+}
+
+func chatUsage(u usage) map[string]int {
+	return map[string]int{
+		"prompt_tokens": u.input, "completion_tokens": u.output, "total_tokens": u.input + u.output,
+	}
+}
+
+func chatCall(c toolCall, index int) fields {
+	return fields{"index": index, "id": c.id, "type": "function", "function": fields{"name": c.name, "arguments": c.args}}
+}
+
+func (chat) whole(t Turn, c collected, u usage) any {
+	message, stop := fields{"role": "assistant", "content": c.text}, "stop"
+	if c.thinking != "" {
+		message["reasoning_content"] = c.thinking
+	}
+	var calls []fields
+	for i, call := range c.calls {
+		calls = append(calls, chatCall(call, i))
+	}
+	if calls != nil {
+		message["tool_calls"], stop = calls, "tool_calls"
+	}
+	return fields{
+		"id": newID("chatcmpl-"), "object": "chat.completion", "created": time.Now().Unix(), "model": t.Model,
+		"choices": []fields{{"index": 0, "message": message, "finish_reason": stop}},
+		"usage":   chatUsage(u),
+	}
+}

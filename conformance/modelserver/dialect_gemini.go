@@ -1,0 +1,208 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// gemini is the Gemini API: generateContent and streamGenerateContent.
+type gemini struct{}
+
+func (gemini) name() string { return geminiDialect }
+
+var geminiPath = regexp.MustCompile(`^/v1(?:beta)?/models/([^/:]+):(generateContent|streamGenerateContent)$`)
+
+func (gemini) serves(path string) bool { return geminiPath.MatchString(path) }
+
+var geminiCount = regexp.MustCompile(`^/v1(?:beta)?/models/[^/:]+:countTokens$`)
+
+func (gemini) fixed(method, path string, body []byte) any {
+	if method == http.MethodPost && geminiCount.MatchString(path) {
+		return fields{"totalTokens": len(body)/4 + 1}
+	}
+	return nil
+}
+
+// addressed adds the data that this dialect has only in the address.
+func (gemini) addressed(t Turn, path string) Turn {
+	if m := geminiPath.FindStringSubmatch(path); m != nil {
+		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
+	}
+	return t
+}
+
+type geminiRequest struct {
+	Contents          []geminiContent `json:"contents"`
+	SystemInstruction geminiContent   `json:"systemInstruction"`
+	Tools             []struct {
+		FunctionDeclarations []struct {
+			Name       string `json:"name"`
+			Parameters schema `json:"parameters"`
+			JSONSchema schema `json:"parametersJsonSchema"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
+	GenerationConfig struct {
+		MaxOutputTokens  int    `json:"maxOutputTokens"`
+		ResponseMimeType string `json:"responseMimeType"`
+		ResponseSchema   schema `json:"responseSchema"`
+		JSONSchema       schema `json:"responseJsonSchema"`
+	} `json:"generationConfig"`
+}
+
+type geminiContent struct {
+	Role  string       `json:"role"`
+	Parts []geminiPart `json:"parts"`
+}
+
+type geminiPart struct {
+	Text             string `json:"text"`
+	FunctionResponse *struct {
+		Response json.RawMessage `json:"response"`
+	} `json:"functionResponse"`
+}
+
+// UnmarshalJSON reads a content with its parts, or a bare text.
+func (c *geminiContent) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		c.Parts = []geminiPart{{}}
+		return json.Unmarshal(data, &c.Parts[0].Text)
+	}
+	type plain geminiContent
+	return json.Unmarshal(data, (*plain)(c))
+}
+
+func (gemini) decode(body []byte) (Turn, error) {
+	var q geminiRequest
+	if err := json.Unmarshal(body, &q); err != nil {
+		return Turn{}, fmt.Errorf("decode %s request: %w", geminiDialect, err)
+	}
+	if len(q.Contents) == 0 {
+		return Turn{}, errors.New("contents: at least one is required")
+	}
+	r := turnReader{turn: Turn{Dialect: geminiDialect, maxTokens: q.GenerationConfig.MaxOutputTokens, size: len(body)}}
+	for _, p := range q.SystemInstruction.Parts {
+		r.system(p.Text)
+	}
+	for _, group := range q.Tools {
+		for _, f := range group.FunctionDeclarations {
+			s := f.JSONSchema
+			if s.Properties == nil {
+				s = f.Parameters
+			}
+			r.turn.Tools = append(r.turn.Tools, Tool{Name: f.Name, schema: s})
+		}
+	}
+	for _, c := range q.Contents {
+		c.read(&r)
+	}
+	t := r.finish()
+	if g := q.GenerationConfig; g.ResponseMimeType == "application/json" && t.Side == "" {
+		t.Side, t.form = SideForm, g.JSONSchema
+		if t.form.Properties == nil {
+			t.form = g.ResponseSchema
+		}
+	}
+	return t, nil
+}
+
+func (c geminiContent) read(r *turnReader) {
+	if c.Role == "model" {
+		return
+	}
+	r.beginMessage()
+	for _, p := range c.Parts {
+		switch {
+		case p.FunctionResponse != nil:
+			r.result(string(p.FunctionResponse.Response))
+		case strings.TrimSpace(p.Text) != "":
+			r.user(p.Text)
+		}
+	}
+}
+
+func (gemini) failure(f Failure) any {
+	status := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND",
+		429: "RESOURCE_EXHAUSTED"}[f.Status]
+	if status == "" {
+		status = "INTERNAL"
+	}
+	return fields{"error": fields{"code": f.Status, "message": f.Message, "status": status}}
+}
+
+func geminiUsage(u usage) fields {
+	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
+}
+
+// geminiChunk returns a document, or a piece of a stream. finish is "" except at the end.
+func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
+	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
+	if finish != "" {
+		c["finishReason"] = finish
+	}
+	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
+}
+
+// geminiCall returns a call as a part. Arguments are an object in this dialect. Arguments
+// that are not JSON are sent as one argument.
+func geminiCall(c toolCall) fields {
+	args := json.RawMessage(c.args)
+	if !json.Valid(args) {
+		args = json.RawMessage(mustJSON(fields{"raw": c.args}))
+	}
+	return fields{"functionCall": fields{"id": c.id, "name": c.name, "args": args}}
+}
+
+func (gemini) whole(t Turn, c collected, u usage) any {
+	var parts []fields
+	if c.thinking != "" {
+		parts = append(parts, fields{"text": c.thinking, "thought": true})
+	}
+	if c.text != "" || len(c.calls) == 0 {
+		parts = append(parts, fields{"text": c.text})
+	}
+	for _, call := range c.calls {
+		parts = append(parts, geminiCall(call))
+	}
+	doc := geminiChunk(t, newID("g_"), parts, "STOP")
+	doc["usageMetadata"] = geminiUsage(u)
+	return doc
+}
+
+// geminiStream writes a reply as unnamed events, each a document of its own.
+type geminiStream struct {
+	out   *httpWriter
+	turn  Turn
+	id    string
+	begun bool
+}
+
+func (gemini) stream(o *httpWriter, t Turn) encoder {
+	return &geminiStream{out: o, turn: t, id: newID("g_")}
+}
+
+func (s *geminiStream) part(p fields) {
+	s.begun = true
+	s.out.event("", geminiChunk(s.turn, s.id, []fields{p}, ""))
+}
+
+func (s *geminiStream) text(text string)     { s.part(fields{"text": text}) }
+func (s *geminiStream) thinking(text string) { s.part(fields{"text": text, "thought": true}) }
+func (s *geminiStream) call(c toolCall)      { s.part(geminiCall(c)) }
+
+func (s *geminiStream) fail(f Failure) {
+	if !s.begun {
+		s.out.fail(f, gemini{}.failure(f))
+		return
+	}
+	s.out.event("", gemini{}.failure(f))
+}
+
+func (s *geminiStream) end(u usage) {
+	doc := geminiChunk(s.turn, s.id, []fields{{"text": ""}}, "STOP")
+	doc["usageMetadata"] = geminiUsage(u)
+	s.out.event("", doc)
+}

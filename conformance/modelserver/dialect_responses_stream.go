@@ -1,0 +1,107 @@
+package modelserver
+
+// responsesStream writes a response as named events. Items come one after the other. An
+// item stays open while words of its kind come.
+type responsesStream struct {
+	out   *httpWriter
+	turn  Turn
+	id    string
+	begun bool
+	index int      // of the open item, or of the next one
+	items []fields // finished items
+
+	open   string // kind of the open item: "message", "reasoning", or ""
+	itemID string
+	words  string
+}
+
+func (responses) stream(o *httpWriter, t Turn) encoder {
+	return &responsesStream{out: o, turn: t, id: newID("resp_")}
+}
+
+func (s *responsesStream) event(kind string, more fields) {
+	if !s.begun {
+		s.begun = true
+		s.event("response.created", fields{"response": s.response("in_progress")})
+	}
+	more["type"] = kind
+	s.out.event(kind, more)
+}
+
+func (s *responsesStream) response(status string) fields {
+	return fields{"id": s.id, "object": "response", "status": status, "model": s.turn.Model,
+		"output": append([]fields{}, s.items...)}
+}
+
+// within opens an item of a kind, unless one is open.
+func (s *responsesStream) within(kind string, item fields) {
+	if s.open == kind {
+		return
+	}
+	s.shut()
+	s.open, s.words, s.itemID = kind, "", newID(kind[:3]+"_")
+	item["id"], item["type"] = s.itemID, kind
+	s.event("response.output_item.added", fields{"output_index": s.index, "item": item})
+}
+
+// shut ends the open item.
+func (s *responsesStream) shut() {
+	switch s.open {
+	case "":
+		return
+	case "message":
+		s.done(responsesText(s.itemID, s.words))
+	case "reasoning":
+		s.done(responsesThought(s.itemID, s.words))
+	}
+	s.open = ""
+}
+
+func (s *responsesStream) done(item fields) {
+	s.event("response.output_item.done", fields{"output_index": s.index, "item": item})
+	s.items = append(s.items, item)
+	s.index++
+}
+
+func (s *responsesStream) text(text string) {
+	s.within("message", fields{"role": "assistant", "content": []any{}})
+	s.words += text
+	s.event("response.output_text.delta", fields{"item_id": s.itemID, "output_index": s.index, "content_index": 0,
+		"delta": text})
+}
+
+func (s *responsesStream) thinking(text string) {
+	if s.open != "reasoning" {
+		s.within("reasoning", fields{"summary": []any{}})
+		s.event("response.reasoning_summary_part.added", fields{
+			"item_id": s.itemID, "output_index": s.index, "summary_index": 0, "part": fields{"type": "summary_text", "text": ""},
+		})
+	}
+	s.words += text
+	s.event("response.reasoning_summary_text.delta",
+		fields{"item_id": s.itemID, "output_index": s.index, "summary_index": 0, "delta": text})
+}
+
+func (s *responsesStream) call(c toolCall) {
+	s.shut()
+	item := responsesCall(c)
+	s.event("response.output_item.added", fields{"output_index": s.index, "item": item})
+	s.done(item)
+}
+
+func (s *responsesStream) fail(f Failure) {
+	if !s.begun {
+		s.out.fail(f, responses{}.failure(f))
+		return
+	}
+	failed := s.response("failed")
+	failed["error"] = fields{"code": "server_error", "message": f.Message}
+	s.event("response.failed", fields{"response": failed})
+}
+
+func (s *responsesStream) end(u usage) {
+	s.shut()
+	full := s.response("completed")
+	full["usage"] = responsesUsage(u)
+	s.event("response.completed", fields{"response": full})
+}

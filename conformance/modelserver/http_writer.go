@@ -1,0 +1,101 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// httpWriter writes the reply to the client. After the first error it does nothing.
+type httpWriter struct {
+	w           http.ResponseWriter
+	now         func() time.Time
+	status      int // 0 until something was sent
+	first, last time.Time
+	began       func() // called once, after the first byte was written; may be nil
+	err         error
+}
+
+func (o *httpWriter) header(status int, contentType string) {
+	o.w.Header().Set("Content-Type", contentType)
+	o.w.Header().Set("Request-Id", newID("req_"))
+	o.w.WriteHeader(status)
+	o.status = status
+}
+
+func (o *httpWriter) write(b []byte) {
+	if o.err != nil {
+		return
+	}
+	if _, o.err = o.w.Write(b); o.err != nil {
+		return
+	}
+	o.last = o.now()
+	if !o.first.IsZero() {
+		return
+	}
+	o.first = o.last
+	if o.began != nil {
+		o.began()
+	}
+}
+
+func (o *httpWriter) flush() {
+	if o.err == nil && o.status != 0 {
+		o.err = http.NewResponseController(o.w).Flush()
+	}
+}
+
+// json sends one document; v always comes from this package.
+func (o *httpWriter) json(status int, v any) {
+	if o.status != 0 {
+		return
+	}
+	o.header(status, "application/json")
+	o.write([]byte(mustJSON(v)))
+	o.flush()
+}
+
+// fail sends a document with the status of f.
+func (o *httpWriter) fail(f Failure, v any) {
+	if f.RetryAfter > 0 {
+		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+	}
+	o.json(f.Status, v)
+}
+
+// event sends one server-sent event; name may be "".
+func (o *httpWriter) event(name string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		o.err = err
+		return
+	}
+	o.line(name, string(data))
+}
+
+func (o *httpWriter) line(name, data string) {
+	if o.status == 0 {
+		o.w.Header().Set("Cache-Control", "no-cache")
+		o.header(http.StatusOK, "text/event-stream")
+	}
+	head := ""
+	if name != "" {
+		head = "event: " + name + "\n"
+	}
+	o.write([]byte(head + "data: " + data + "\n\n"))
+}
+
+// cut closes the connection in the middle of the reply.
+func (o *httpWriter) cut() {
+	o.flush()
+	conn, _, err := http.NewResponseController(o.w).Hijack()
+	if err != nil {
+		o.err = err
+		return
+	}
+	o.err = conn.Close()
+}
+
+type fields map[string]any

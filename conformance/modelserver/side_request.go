@@ -1,0 +1,96 @@
+package modelserver
+
+import "strings"
+
+// SideRequest is the kind of a request that an agent CLI makes for itself, not for the
+// user's prompt.
+type SideRequest string
+
+// The kinds of side requests.
+const (
+	SideTitle   SideRequest = "title"   // a name for the conversation
+	SideSummary SideRequest = "summary" // a shorter form of the conversation: compaction
+	SideCommit  SideRequest = "commit"  // a commit message for a diff
+	SideProbe   SideRequest = "probe"   // one token, to see whether the endpoint answers
+	SideForm    SideRequest = "form"    // an answer in a given JSON form: a classifier
+	SideOther   SideRequest = "other"   // none of these, and without the tools that a main request has
+)
+
+// A sign identifies a side request by words in its system text, or at the beginning of
+// its user text.
+type sideMark struct {
+	kind     SideRequest
+	inSystem bool
+	words    string // lower case
+}
+
+// markHead is how far into the user's text a sign may begin, in bytes. A text that quotes
+// a sign further on is the user's own.
+const markHead = 200
+
+func sideMarks() []sideMark {
+	return []sideMark{
+		{SideTitle, true, "you are a title generator"},
+		{SideTitle, true, "sentence-case title"},
+		{SideTitle, true, "generate a concise, single-line task title"},
+		{SideTitle, false, "generate a concise, single-line task title"},
+		{SideTitle, false, "please reply with a title for the chat"},
+		{SideSummary, true, "context summarization"},
+		{SideSummary, true, "tasked with summarizing conversations"},
+		{SideSummary, true, "*briefly* summarize this partial conversation"},
+		{SideSummary, false, "your task is to create a detailed summary of the conversation"},
+		{SideSummary, false, "please create a detailed summary of the conversation"},
+		{SideSummary, false, "please provide a concise summary of our conversation so far"},
+		{SideSummary, false, "context checkpoint"},
+		{SideSummary, false, "generate a new <state_snapshot>"},
+		{SideSummary, false, "critically evaluate the <state_snapshot>"},
+		{SideSummary, false, "you are the component that summarizes a conversation"},
+		{SideSummary, false, "produce the <state_snapshot> xml"},
+		{SideSummary, true, "compress the"},
+		{SideSummary, true, "summarizes internal chat history"},
+		{SideSummary, false, "critical: respond with text only. do not call any tools."},
+		{SideCommit, true, "one-line git commit messages"},
+	}
+}
+
+// sideRequestOf returns the kind of side request, or "" for a main request.
+func sideRequestOf(t Turn) SideRequest {
+	if t.maxTokens == 1 {
+		return SideProbe
+	}
+	system := strings.ToLower(t.System)
+	head := strings.ToLower(t.Prompt[:min(len(t.Prompt), markHead)])
+	for _, s := range sideMarks() {
+		if s.inSystem && len(t.Tools) == 0 && strings.Contains(system, s.words) ||
+			!s.inSystem && strings.Contains(head, s.words) {
+			return s.kind
+		}
+	}
+	if t.Dialect == anthropicDialect && len(t.Tools) == 0 {
+		return SideOther
+	}
+	return ""
+}
+
+// replyToSideRequest answers a side request that no rule matches.
+func replyToSideRequest(t Turn) Reply {
+	switch t.Side {
+	case SideTitle:
+		if strings.Contains(t.System+t.Prompt, `"title"`) {
+			return textReply(`{"title": "Scripted title"}`)
+		}
+		return textReply("Scripted title")
+	case SideSummary:
+		return textReply("<analysis>Scripted analysis.</analysis>\n<summary>\nScripted summary of the conversation.\n</summary>")
+	case SideCommit:
+		return textReply("chore: apply the scripted change")
+	case SideProbe:
+		return textReply("#")
+	case SideForm:
+		return textReply(mustJSON(t.form.sample()))
+	case SideOther, SideAny:
+	}
+	return textReply("ok")
+}
+
+func textReply(text string) Reply { return Reply{Steps: []Step{{Text: text}}} }

@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
+)
+
+// resizeMidstream changes the size of the terminal while an answer streams.
+func resizeMidstream(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	term, ok := t.Session.(coleo.Terminal)
+	if !ok {
+		return skip("it has no terminal")
+	}
+	view := term.Screen()
+	prompt := "count to 40 every 50ms"
+	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	if err != nil {
+		return err
+	}
+	if err := t.streams(ctx, prompt); err != nil {
+		return err
+	}
+	for _, size := range [][2]int{{80, 24}, {200, 60}, {view.Cols, view.Rows}} {
+		if err := term.Resize(ctx, size[0], size[1]); err != nil {
+			return err
+		}
+	}
+	if err := t.answersAfter(ctx, receipt); err != nil {
+		return fmt.Errorf("after three other sizes: %w", err)
+	}
+	if receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt}); err != nil {
+		return err
+	}
+	if err := t.streams(ctx, prompt); err != nil {
+		return err
+	}
+	if err := t.resizeFrozen(ctx, term); err != nil {
+		return err
+	}
+	if err := t.answersAfter(ctx, receipt); err != nil {
+		return fmt.Errorf("after another size and back while it was frozen: %w", err)
+	}
+	t.details = "three sizes in one answer, two while it was frozen, and the next prompts were taken"
+	return nil
+}
+
+// answersAfter waits for the end of a turn, and then has a prompt answered.
+func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
+	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+	if err != nil {
+		return err
+	}
+	if reading.State != coleo.Idle {
+		return fmt.Errorf("after the turn it reads %s", reading.State)
+	}
+	nonce := Nonce()
+	return t.exchange(ctx, "say "+nonce, nonce)
+}
+
+const (
+	// frozenSize bounds how long a frozen agent CLI is left with a size that it cannot take.
+	frozenSize = time.Second
+	// frozenLook is the time between two looks at the size of its terminal.
+	frozenLook = 10 * time.Millisecond
+)
+
+// resizeFrozen freezes the agent CLI, gives its terminal a smaller size and the former one
+// again, and lets the agent CLI go on. So slow is an agent CLI on a loaded machine.
+func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
+	view, process := term.Screen(), t.Session.Handle().Process
+	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	var errs []error
+	for _, size := range [][2]int{{view.Cols * 2 / 3, view.Rows * 2 / 3}, {view.Cols, view.Rows}} {
+		errs = append(errs, term.Resize(ctx, size[0], size[1]))
+	}
+	limit, cancel := context.WithTimeout(ctx, frozenSize)
+	defer cancel()
+	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo may wait for the agent CLI
+		elapse(limit, frozenLook)
+	}
+	errs = append(errs, signalGroup(process, syscall.SIGCONT))
+	return errors.Join(errs...)
+}
+
+// signalGroup sends a signal to the agent CLI and to the processes of its group.
+func signalGroup(id coleo.Identity, signal syscall.Signal) error {
+	if !process.Same(id) {
+		return fmt.Errorf("process %d is not the agent CLI any more", id.PID)
+	}
+	if err := syscall.Kill(-id.PID, signal); err != nil {
+		return fmt.Errorf("signal the agent CLI, process %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+// elapse returns after d, or when ctx ends.
+func elapse(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

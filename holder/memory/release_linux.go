@@ -1,0 +1,116 @@
+// Package memory keeps the memory of a process small that mostly waits.
+package memory
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// releaseDelay is the time between an activity and the release after it. The pages come
+// back in some 60 µs altogether, so releases may be frequent.
+const releaseDelay = 500 * time.Millisecond
+
+// mappedAround is how many bytes of the program's file are mapped around a touched page,
+// instead of 64 KiB. Smaller values save little more and make many mappings.
+const mappedAround = 16 << 10
+
+// Releaser returns the pages of this program's own file to the kernel after each spell of
+// activity. The zero value is ready to use. The kernel maps 16 pages around each touched
+// page. A holder would soon have its whole program mapped, of which it uses little. The
+// pages stay in the page cache, where they cost nothing extra.
+type Releaser struct {
+	pending atomic.Bool
+	once    sync.Once
+	timer   *time.Timer
+	mapped  []pages // mapped pages of the program's file; nil: not yet determined
+}
+
+type pages struct{ start, size uintptr }
+
+// ReleaseSoon releases the pages after releaseDelay, unless a release is already due.
+func (r *Releaser) ReleaseSoon() {
+	if !r.pending.CompareAndSwap(false, true) {
+		return
+	}
+	first := false
+	r.once.Do(func() { r.timer, first = time.AfterFunc(releaseDelay, r.releaseNow), true })
+	if !first {
+		r.timer.Reset(releaseDelay)
+	}
+}
+
+func (r *Releaser) releaseNow() {
+	if r.mapped == nil {
+		r.mapped = programPages()
+		mapLessAround(r.mapped)
+	}
+	r.pending.Store(false)
+	for _, p := range r.mapped {
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, p.start, p.size, unix.MADV_DONTNEED)
+	}
+}
+
+// mapLessAround makes the kernel map less around each touched page. The kernel maps
+// around a page only within one mapping, and areas with different read advice are
+// different mappings.
+func mapLessAround(all []pages) {
+	for _, p := range all {
+		for at := uintptr(0); at < p.size; at += 2 * mappedAround {
+			_, _, _ = unix.Syscall(unix.SYS_MADVISE, p.start+at, min(mappedAround, p.size-at), unix.MADV_RANDOM)
+		}
+	}
+}
+
+// programPages returns the pages that are mapped of this program's file unchanged. It
+// returns none when they cannot be determined: only memory is at stake. Pages that the
+// loader wrote to before they became read-only differ from the file and stay.
+func programPages() []pages {
+	out := []pages{}
+	self, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return out
+	}
+	maps, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		return out
+	}
+	defer maps.Close()
+	var at pages
+	lines := bufio.NewReader(maps)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return out
+		}
+		fields := bytes.Fields(line)
+		switch {
+		case bytes.Equal(fields[0], []byte("Anonymous:")):
+			if at.size > 0 && bytes.Equal(fields[1], []byte("0")) {
+				out = append(out, at)
+			}
+		case len(fields) >= 5 && bytes.IndexByte(fields[0], '-') > 0:
+			at = pages{}
+			if bytes.HasSuffix(bytes.TrimSpace(line), []byte(self)) && bytes.IndexByte(fields[1], 'w') < 0 {
+				at = parsePages(fields[0])
+			}
+		}
+	}
+}
+
+// parsePages reads a range as /proc writes it, from-to in hex.
+func parsePages(text []byte) pages {
+	from, to, _ := bytes.Cut(text, []byte("-"))
+	start, err1 := strconv.ParseUint(string(from), 16, 64)
+	end, err2 := strconv.ParseUint(string(to), 16, 64)
+	if err1 != nil || err2 != nil {
+		return pages{}
+	}
+	return pages{uintptr(start), uintptr(end - start)}
+}

@@ -1,0 +1,211 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A control group of its own ends an arm in one step. It also reaches processes that left
+// both the process tree and the mark in the environment. Coleo uses one where it is
+// allowed. That is in a group that was delegated to this process, or where systemd does
+// not manage the groups and the folder can be written. Elsewhere there is silently no
+// group: the tree and the mark in the environment must do.
+
+// Group is an arm's own control group; the zero Group stands for none.
+type Group struct{ dir string }
+
+// groupFile returns the file that keeps the path of the group, for the guard and the next
+// holder.
+func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
+
+// MakeGroup makes a group below this process's own for a start of an arm, and writes its
+// path to groupFile. start is a word that no other start of the arm has. alone says that
+// the group is of a program that a person runs under a holder.
+func MakeGroup(dir, arm, start string, alone bool) Group {
+	own := delegated()
+	if own == "" {
+		return Group{}
+	}
+	g := Group{filepath.Join(own, groupName(arm, start, alone))}
+	if os.Mkdir(g.dir, 0o755) != nil {
+		return Group{}
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil ||
+		os.WriteFile(groupFile(dir), []byte(g.dir), 0o600) != nil {
+		_ = os.Remove(g.dir) // before Linux 5.14
+		return Group{}
+	}
+	return g
+}
+
+// Prefixes of the names of control groups: of arms, and of programs that a person runs
+// under a holder.
+const (
+	armGroup   = "coleo-arm-"
+	aloneGroup = "coleo-hold-"
+)
+
+// groupName returns a valid folder name that differs for each start. The arm's id is in
+// front of the first dot.
+func groupName(arm, start string, alone bool) string {
+	clean := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '_'
+	}, arm)
+	begin := armGroup
+	if alone {
+		begin = aloneGroup
+	}
+	return begin + clean[:min(len(clean), 150)] + "." + start
+}
+
+// OpenGroup returns the group that a holder made in that folder.
+func OpenGroup(dir string) Group {
+	raw, err := os.ReadFile(groupFile(dir))
+	path := string(raw)
+	base := filepath.Base(path)
+	if err != nil || !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, aloneGroup) {
+		return Group{}
+	}
+	return Group{path}
+}
+
+// delegated returns the folder of this process's own group in the unified hierarchy, if
+// groups may be made below it, else "".
+func delegated() string {
+	mount := unifiedMount()
+	raw, err := os.ReadFile("/proc/self/cgroup")
+	if mount == "" || err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(raw) {
+		path, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0::"))
+		if !ok {
+			continue
+		}
+		dir := filepath.Join(mount, string(path))
+		if unix.Access(dir, unix.W_OK) != nil || systemdRuns() && !markedDelegated(dir) {
+			return ""
+		}
+		return dir
+	}
+	return ""
+}
+
+func systemdRuns() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return err == nil
+}
+
+// markedDelegated reports whether systemd has delegated a group.
+func markedDelegated(dir string) bool {
+	var value [4]byte
+	for _, name := range []string{"user.delegate", "trusted.delegate"} {
+		if n, err := unix.Getxattr(dir, name, value[:]); err == nil && string(value[:n]) == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// unifiedMount returns the mount point of the version 2 hierarchy.
+func unifiedMount() string {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		before, after, _ := strings.Cut(lines.Text(), " - ")
+		if fields := strings.Fields(before); strings.HasPrefix(after, "cgroup2 ") && len(fields) > 4 {
+			return fields[4]
+		}
+	}
+	return ""
+}
+
+// Fd returns a descriptor of the group's folder, to start a program in, or -1 without a
+// group.
+func (g Group) Fd() int {
+	if g.dir == "" {
+		return -1
+	}
+	fd, err := unix.Open(g.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// kill ends everything in the group, however it was started.
+func (g Group) kill() {
+	if g.dir != "" {
+		_ = os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+// pids returns the processes in the group itself. populated also counts those in groups
+// below it.
+func (g Group) pids() map[int]bool {
+	out := map[int]bool{}
+	if g.dir == "" {
+		return out
+	}
+	raw, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
+	if err != nil {
+		return out
+	}
+	for field := range bytes.FieldsSeq(raw) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			out[pid] = true
+		}
+	}
+	return out
+}
+
+// populated reports whether a process lives in the group or below it.
+func (g Group) populated() bool {
+	if g.dir == "" {
+		return false
+	}
+	raw, err := os.ReadFile(filepath.Join(g.dir, "cgroup.events"))
+	return err == nil && bytes.Contains(raw, []byte("populated 1"))
+}
+
+// End kills the processes in the group, waits until none is left, and removes the group.
+func (g Group) End(dir string) error {
+	if g.dir == "" {
+		return nil
+	}
+	for deadline := time.Now().Add(KillTimeout); g.populated(); time.Sleep(PollEvery) {
+		g.kill()
+		if time.Now().After(deadline) {
+			return fmt.Errorf("end the control group %s: processes %v are left", g.dir, g.pids())
+		}
+	}
+	var below []string
+	_ = filepath.WalkDir(g.dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != g.dir {
+			below = append(below, path)
+		}
+		return nil
+	})
+	for _, path := range slices.Backward(below) {
+		_ = os.Remove(path)
+	}
+	if err := os.Remove(g.dir); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove the control group: %w", err)
+	}
+	return os.Remove(groupFile(dir))
+}

@@ -1,0 +1,52 @@
+package process
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTheListsOfChildrenNameTheWholeTree includes a process that left the session, and one
+// that became a child of this process when its parent ended. It is not parallel, because
+// other tests start children of this process too.
+func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
+	if !listsChildren() {
+		t.Skip("this kernel does not list children")
+	}
+	if err := BecomeReaper(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", "(setsid sh -c 'sleep 1000 & echo up; sleep 1000' &); sleep 1000")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tree := &Tree{Program: func() int { return cmd.Process.Pid }, Guard: func() int { return 0 }}
+	t.Cleanup(func() {
+		go func() { _ = cmd.Wait() }() // as the holder does, which collects its program itself
+		if left := tree.End(0); len(left) > 0 {
+			t.Errorf("processes %v are left", left)
+		}
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); strings.TrimSpace(line) != "up" {
+		t.Fatalf("the tree says %q, %v", line, err)
+	}
+	self := os.Getpid()
+	want := treeOf(allProcesses(), Group{}, func(p procEntry) bool { return p.parent == self })
+	got := pidsOf(readProcesses(withAllBelow(childrenOf(self), Group{})))
+	for _, p := range want {
+		if !slices.Contains(got, p.pid) {
+			t.Errorf("process %d is in the tree %v, and not in %v", p.pid, pidsOf(want), got)
+		}
+	}
+	const least = 4 // the program and its sleep, the shell with a session of its own, its sleep
+	if len(want) < least {
+		t.Errorf("the tree has only %v", pidsOf(want))
+	}
+}

@@ -1,0 +1,114 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// procEntry is an entry of /proc.
+type procEntry struct {
+	pid, parent int
+	zombie      bool
+	own         func() bool // checks again that the process with this pid belongs to the arm
+}
+
+// allProcesses returns the processes of the machine.
+func allProcesses() []procEntry {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return readProcesses(pids)
+}
+
+// readProcesses looks at processes. It leaves out those that are gone.
+func readProcesses(pids []int) []procEntry {
+	out := make([]procEntry, 0, len(pids))
+	var buf [statRoom]byte
+	for _, pid := range pids {
+		if p, err := readProcessInto(pid, buf[:]); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func readProcess(pid int) (procEntry, error) {
+	var buf [statRoom]byte
+	return readProcessInto(pid, buf[:])
+}
+
+// statRoom is how much of /proc/PID/stat is read, in bytes. The name has at most 64, and
+// state and parent follow it.
+const statRoom = 256
+
+// readProcessInto reads a process's state and parent with a buffer of the caller's. A
+// machine with 500 arms has thousands of processes. Where the kernel lists no children,
+// each end of an arm looks at all of them.
+func readProcessInto(pid int, buf []byte) (procEntry, error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return procEntry{}, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	n, err := unix.Read(fd, buf)
+	_ = unix.Close(fd)
+	behindName := bytes.LastIndexByte(buf[:max(n, 0)], ')')
+	if err != nil || behindName < 0 || n < behindName+5 {
+		return procEntry{}, fmt.Errorf("look at process %d: %w", pid, errors.Join(err, unix.ESRCH))
+	}
+	state := buf[behindName+2]
+	digits, _, _ := bytes.Cut(buf[behindName+4:n], []byte(" "))
+	parent, err := strconv.Atoi(string(digits))
+	return procEntry{pid: pid, parent: parent, zombie: state == 'Z'}, err
+}
+
+// withDescendants returns the live processes for which root returns true and all below
+// them, parents first. still takes the place of root when a process is checked again
+// before a signal.
+func withDescendants(all []procEntry, root, still func(procEntry) bool) []procEntry {
+	in := map[int]bool{}
+	var out []procEntry
+	add := func(p procEntry, own func() bool) {
+		in[p.pid] = true
+		if p.own = own; !p.zombie {
+			out = append(out, p)
+		}
+	}
+	for _, p := range all {
+		if root(p) {
+			pid := p.pid
+			add(p, func() bool { now, err := readProcess(pid); return err == nil && still(now) })
+		}
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, p := range all {
+			if in[p.parent] && !in[p.pid] {
+				pid := p.pid
+				add(p, func() bool { now, err := readProcess(pid); return err == nil && (in[now.parent] || still(now)) })
+				grew = true
+			}
+		}
+	}
+	return out
+}
+
+// pidsOf returns the pids of processes.
+func pidsOf(list []procEntry) []int {
+	var out []int
+	for _, p := range list {
+		out = append(out, p.pid)
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev"
+)
+
+// pidfsMagic is the file system of pidfds since Linux 6.9. The inode number of a pidfd
+// there is unique per process until the next boot.
+const pidfsMagic = 0x50494446
+
+// Positions in /proc/PID/stat, counted from the field after the name.
+const (
+	statState     = 0
+	statParent    = 1
+	statStartTime = 19
+)
+
+// bootID is read once: it cannot change while this process lives.
+var bootID = sync.OnceValues(func() (string, error) {
+	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(raw)), err
+})
+
+func identify(pid int) (coleo.Identity, error) {
+	boot, err := bootID()
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	fields, err := statFields(pid)
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	if len(fields) <= statStartTime || fields[statState] == "Z" {
+		return coleo.Identity{}, unix.ESRCH
+	}
+	start, err := strconv.ParseUint(fields[statStartTime], 10, 64)
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	return coleo.Identity{
+		PID: pid, BootID: boot, StartTime: start, PidfdInode: pidfdInode(pid),
+	}, nil
+}
+
+// pidfdInode returns 0 where the kernel has no unique inode.
+func pidfdInode(pid int) uint64 {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var fs unix.Statfs_t
+	if unix.Fstatfs(fd, &fs) != nil || fs.Type != pidfsMagic {
+		return 0
+	}
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return 0
+	}
+	return st.Ino
+}
+
+// statFields returns the fields of /proc/PID/stat after the command's name, which may
+// itself hold blanks and brackets.
+func statFields(pid int) ([]string, error) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	end := strings.LastIndexByte(string(raw), ')')
+	if end < 0 {
+		return nil, fmt.Errorf("unreadable stat %q", raw)
+	}
+	return strings.Fields(string(raw[end+1:])), nil
+}
+
+// stopped reports whether a process is stopped by a signal or a tracer.
+func stopped(pid int) bool {
+	fields, err := statFields(pid)
+	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
+}
+
+func lookQuickly(id coleo.Identity) Liveness {
+	boot, err := bootID()
+	if err != nil || id.PID <= 0 || boot != id.BootID {
+		return Dead
+	}
+	fields, err := statFields(id.PID)
+	if err != nil || len(fields) <= statStartTime || fields[statStartTime] != strconv.FormatUint(id.StartTime, 10) {
+		return Dead
+	}
+	return livenessOf(fields[statState][0])
+}
+
+// livenessOf returns the Liveness of a state in /proc/PID/stat.
+func livenessOf(state byte) Liveness {
+	switch state {
+	case 'Z', 'X':
+		return Dead
+	case 'T', 't':
+		return Stopped
+	}
+	return Alive
+}

@@ -1,0 +1,67 @@
+//go:build !linux
+
+package process
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// Without a subreaper a child that made a session of its own leaves the tree and cannot
+// be found again. This fallback reaches only the program's own session.
+
+// BecomeReaper does nothing on this system.
+func BecomeReaper() error { return nil }
+
+// KeepDescriptors does nothing on this system.
+func KeepDescriptors() {}
+
+// Tree is the processes of an arm.
+type Tree struct {
+	Group   Group           // the arm's control group
+	Program func() int      // pid of the arm's program
+	Guard   func() int      // not used on this system
+	Exited  <-chan struct{} // closed when the program has ended
+}
+
+// ReapOrphans does nothing on this system.
+func (*Tree) ReapOrphans(context.Context) {}
+
+// End ends the program's own session: with HUP and TERM first, with KILL after grace.
+func (t *Tree) End(grace time.Duration) []int {
+	group := -t.Program()
+	if grace > 0 {
+		_ = syscall.Kill(group, syscall.SIGHUP)
+		_ = syscall.Kill(group, syscall.SIGTERM)
+		select {
+		case <-t.Exited:
+		case <-time.After(grace):
+		}
+	}
+	_ = syscall.Kill(group, syscall.SIGKILL)
+	return nil
+}
+
+// SweepStarts returns nil on this system: another process's environment cannot be read.
+func SweepStarts(string, func(int, string) bool) []int { return nil }
+
+// EndMarked returns nil on this system: another process's environment cannot be read.
+func EndMarked(Group, string, func(int, string) bool, time.Duration, func()) []int { return nil }
+
+// Marked returns nil on this system: another process's environment cannot be read.
+func Marked(string) []int { return nil }
+
+// MarkedFrom returns nil on this system.
+func MarkedFrom(string, int) []int { return nil }
+
+// Signal sends signals to the process that id names.
+func Signal(id coleo.Identity, signals ...syscall.Signal) {
+	for _, sig := range signals {
+		if Same(id) {
+			_ = syscall.Kill(id.PID, sig)
+		}
+	}
+}

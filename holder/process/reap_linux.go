@@ -1,0 +1,45 @@
+package process
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// childInfo is the beginning of siginfo_t for a child that has ended. The kernel aligns
+// the fields after the code like a pointer.
+type childInfo struct {
+	signo, errno, code int32
+	_                  [0]uintptr
+	pid                int32
+}
+
+// childOf returns the pid that waitid has written.
+func childOf(info *unix.Siginfo) int { return int((*childInfo)(unsafe.Pointer(info)).pid) }
+
+// endedChild returns the pid of a child that has ended and was not collected, 0 when
+// there is none.
+func endedChild() (int, error) {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil || info.Signo == 0 {
+		return 0, err
+	}
+	return childOf(&info), nil
+}
+
+// BecomeReaper makes this process the parent of every orphan below it, so that no child
+// can leave the tree with setsid or a double fork.
+func BecomeReaper() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of the arm's processes: %w", err)
+	}
+	return nil
+}
+
+// KeepDescriptors keeps children from inheriting descriptors that this process inherited
+// by somebody's mistake. Before Linux 5.11 no single call can do that, and
+// KeepDescriptors does nothing.
+func KeepDescriptors() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }

@@ -1,0 +1,69 @@
+package process
+
+import (
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev"
+)
+
+// awaitEnd returns when all these processes have ended, or after limit.
+func awaitEnd(list []procEntry, limit time.Duration) {
+	deadline := time.Now().Add(limit)
+	var set []unix.PollFd
+	for _, p := range list {
+		fd, err := unix.PidfdOpen(p.pid, 0)
+		if err == unix.ENOSYS { // before Linux 5.3
+			time.Sleep(PollEvery)
+			return
+		}
+		if err == nil {
+			defer unix.Close(fd)
+			set = append(set, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		}
+	}
+	for len(set) > 0 {
+		n, err := unix.Poll(set, int(time.Until(deadline).Milliseconds())+1)
+		if n == 0 || err != nil && err != unix.EINTR || time.Now().After(deadline) {
+			return
+		}
+		set = slices.DeleteFunc(set, func(p unix.PollFd) bool { return p.Revents != 0 })
+	}
+}
+
+// signalAll sends signals to processes of an arm, and never to another process that got
+// one of their pids since. It first opens a descriptor for each process and checks again
+// that the process is the arm's. It signals only after all checks: a process whose parent
+// has ended may not be recognised any more.
+func signalAll(list []procEntry, signals ...syscall.Signal) {
+	var fds []int
+	for _, p := range list {
+		fd, err := unix.PidfdOpen(p.pid, 0)
+		switch {
+		case err == unix.ENOSYS && p.own(): // before Linux 5.3
+			defer sendAll(signals, func(sig syscall.Signal) { _ = unix.Kill(p.pid, sig) })
+		case err == nil && p.own():
+			fds = append(fds, fd)
+		case err == nil:
+			_ = unix.Close(fd)
+		}
+	}
+	for _, fd := range fds {
+		sendAll(signals, func(sig syscall.Signal) { _ = unix.PidfdSendSignal(fd, sig, nil, 0) })
+		_ = unix.Close(fd)
+	}
+}
+
+func sendAll(signals []syscall.Signal, send func(syscall.Signal)) {
+	for _, sig := range signals {
+		send(sig)
+	}
+}
+
+// Signal sends signals to the process that id names, and to no other.
+func Signal(id coleo.Identity, signals ...syscall.Signal) {
+	signalAll([]procEntry{{pid: id.PID, own: func() bool { return Same(id) }}}, signals...)
+}

@@ -1,0 +1,62 @@
+package process
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+const patience = 20 * time.Second
+
+func TestAWatchSeesHowAProcessIs(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	id, err := Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWatch(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	sees := func(want Liveness) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); w.Look() != want; time.Sleep(PollEvery) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the watch says %s, want %s", w.Look(), want)
+			}
+		}
+	}
+	sees(Alive)
+	_ = cmd.Process.Signal(unix.SIGSTOP)
+	sees(Stopped)
+	_ = cmd.Process.Signal(unix.SIGCONT)
+	sees(Alive)
+	_ = cmd.Process.Kill()
+	sees(Dead) // not collected yet
+	_ = cmd.Wait()
+	sees(Dead)
+	if again, err := NewWatch(id); err == nil {
+		t.Errorf("a process that has ended is watched: %s", again.Look())
+	}
+}
+
+func TestAWatchIsOfTheProcessThatWasNamed(t *testing.T) {
+	t.Parallel()
+	id, err := Identify(unix.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.StartTime++ // as of a process that had this pid before
+	if w, err := NewWatch(id); err == nil {
+		t.Errorf("another process than the one that was named is watched: %s", w.Look())
+	}
+}

@@ -1,0 +1,41 @@
+//go:build !linux
+
+package socket
+
+import (
+	"io"
+	"net"
+	"os"
+
+	"coleo.dev/localsocket"
+)
+
+// On this system the whole path must fit into a socket's address (104 bytes on macOS).
+
+// Listener is a socket that accepts connections.
+type Listener struct{ net.Listener }
+
+// Listen makes a socket that only its owner may open, and listens on it.
+func Listen(path string) (*Listener, error) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	return &Listener{l}, os.Chmod(path, 0o600)
+}
+
+// Accept waits for the next connection.
+func (l *Listener) Accept() (io.ReadWriteCloser, error) { return l.Listener.Accept() }
+
+// Answers reports whether a process listens on a socket.
+func Answers(path string) bool {
+	conn, err := localsocket.Dial(path)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// Admit admits every process that can open the socket (mode 0600).
+func Admit(io.ReadWriteCloser) error { return nil }

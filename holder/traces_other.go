@@ -1,6 +1,0 @@
-//go:build !linux
-
-package holder
-
-// Traces returns nil on this system: another process's environment cannot be read.
-func Traces() map[string][]int { return nil }

@@ -1,0 +1,98 @@
+package tty
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A program can type into its own terminal with the ioctl TIOCSTI. An agent CLI could
+// answer its own dialogs that way. A seccomp filter refuses that one request to the
+// program and all its children.
+
+// ioctls are the numbers of the system call ioctl, for each architecture and its older
+// 32-bit modes. On other architectures nothing is filtered.
+var ioctls = []struct{ arch, number uint32 }{
+	{unix.AUDIT_ARCH_X86_64, 16},
+	{unix.AUDIT_ARCH_X86_64, 0x40000000 + 514}, // x32
+	{unix.AUDIT_ARCH_I386, 54},
+	{unix.AUDIT_ARCH_AARCH64, 29},
+	{unix.AUDIT_ARCH_ARM, 54},
+}
+
+// Where the filter finds a system call's number, architecture and the low half of its
+// second argument, in bytes. From linux/seccomp.h, little-endian.
+const (
+	callNumber = 0
+	callArch   = 4
+	callArg1   = 16 + 8
+)
+
+// injectionFilter returns a filter that answers TIOCSTI with EPERM and allows everything
+// else.
+func injectionFilter() []unix.SockFilter {
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	unlessEqual := func(value uint32, skip uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: skip}
+	}
+	answer := func(value uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: value}
+	}
+	var out []unix.SockFilter
+	for _, call := range ioctls {
+		out = append(out,
+			load(callArch), unlessEqual(call.arch, 5),
+			load(callNumber), unlessEqual(call.number, 3),
+			load(callArg1), unlessEqual(unix.TIOCSTI, 1),
+			answer(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)))
+	}
+	return append(out, answer(unix.SECCOMP_RET_ALLOW))
+}
+
+// WithoutInjection calls start on a thread whose children cannot use TIOCSTI. The
+// thread ends afterwards, so the holder itself is not filtered.
+//
+// A filter needs root or no_new_privs. With no_new_privs the program cannot use sudo and
+// the like. So no_new_privs is not set with allowSudo, nor where the kernel refuses
+// TIOCSTI by itself (dev.tty.legacy_tiocsti=0). Only root then sets a filter.
+func WithoutInjection(allowSudo bool, start func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		forbidInjection(!allowSudo && !injectionRefused())
+		done <- start()
+	}()
+	return <-done
+}
+
+// forbidInjection sets the filter for this thread and its children. It does nothing on a
+// kernel without seccomp.
+func forbidInjection(giveUpPrivileges bool) {
+	filter := injectionFilter()
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	set := func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	}
+	if err := set(); errors.Is(err, unix.EACCES) && giveUpPrivileges {
+		if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == nil {
+			_ = set()
+		}
+	}
+	runtime.KeepAlive(filter)
+}
+
+// injectionRefused reports whether the kernel refuses TIOCSTI to all but root.
+func injectionRefused() bool {
+	raw, err := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
+	return err == nil && string(bytes.TrimSpace(raw)) == "0"
+}

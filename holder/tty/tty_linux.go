@@ -1,0 +1,167 @@
+package tty
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/process"
+)
+
+// A holder opens its pseudo-terminal itself. Package pty/device would add the emulator to
+// each arm's holder, which must be a small process. A test checks that the program sees
+// the same terminal either way.
+
+// Bounds of sizes in cells, and the size of one cell in pixels, the same as in package
+// pty.
+const (
+	minCols, minRows      = 2, 1
+	maxSize               = 1000
+	cellWidth, cellHeight = 10, 20
+)
+
+// Terminal is the master of a pseudo-terminal and the program on it.
+type Terminal struct {
+	master  *os.File
+	slave   *os.File // open until the program has been started
+	process *os.Process
+}
+
+// Open makes a pseudo-terminal of cols by rows cells without a program. No child
+// inherits its master.
+func Open(cols, rows int) (*Terminal, error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	t := &Terminal{master: os.NewFile(uintptr(fd), "/dev/ptmx")}
+	t.slave, err = openSlave(fd)
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(cols, rows))
+	}
+	if err != nil {
+		t.Close()
+		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	return t, nil
+}
+
+func openSlave(master int) (*os.File, error) {
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, err
+	}
+	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		return nil, err
+	}
+	path := fmt.Sprintf("/dev/pts/%d", n)
+	// Through the master first, because another mount of /dev/pts may hide the path.
+	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	if fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags)); errno == 0 {
+		return os.NewFile(fd, path), nil
+	}
+	return os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0)
+}
+
+func winsize(cols, rows int) *unix.Winsize {
+	if cols <= 0 {
+		cols = DefaultCols
+	}
+	if rows <= 0 {
+		rows = DefaultRows
+	}
+	cols, rows = min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
+	return &unix.Winsize{
+		Col: uint16(cols), Row: uint16(rows), Xpixel: uint16(cols * cellWidth), Ypixel: uint16(rows * cellHeight),
+	}
+}
+
+// Start runs a program as leader of its own session, with the terminal as its controlling
+// one, in a control group if there is one.
+func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error {
+	defer func() { t.slave.Close(); t.slave = nil }()
+	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
+		env = append(env, "TERM=xterm-256color")
+	}
+	attr := &os.ProcAttr{
+		Dir: dir, Env: env, Files: []*os.File{t.slave, t.slave, t.slave},
+		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+	}
+	var err error
+	if fd := in.Fd(); fd >= 0 {
+		defer unix.Close(fd)
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
+			return nil
+		}
+		attr.Sys.UseCgroupFD = false // try without the group
+	}
+	t.process, err = os.StartProcess(argv[0], argv, attr)
+	return err
+}
+
+// Resize sets the size of the terminal in cells.
+func (t *Terminal) Resize(cols, rows int) error {
+	var failed error
+	err := t.Control(func(fd int) { failed = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(cols, rows)) })
+	return errors.Join(err, failed)
+}
+
+// Readable reports whether the program has written output that has not been read yet. It
+// does not wait.
+func (t *Terminal) Readable() bool {
+	ready := false
+	err := t.Control(func(fd int) { ready = Readable(fd, 0) })
+	return err == nil && ready
+}
+
+// Readable waits for output, at most limit, and reports whether there is any.
+func Readable(fd int, limit time.Duration) bool {
+	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(set, int(limit.Milliseconds()))
+	return err == nil && n > 0 && set[0].Revents&unix.POLLIN != 0
+}
+
+// Control calls f with the master's descriptor.
+func (t *Terminal) Control(f func(fd int)) error {
+	raw, err := t.master.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) { f(int(fd)) })
+}
+
+// Write types p into the terminal.
+func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
+
+// SyscallConn gives access to the master's descriptor while it is open.
+func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
+
+// SetReadDeadline ends a pending read and all later ones at a time.
+func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
+
+// SetWriteDeadline ends a Write that waits for a program which does not read.
+func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
+
+// Pid returns the program's process id.
+func (t *Terminal) Pid() int { return t.process.Pid }
+
+// Signal sends a signal to the program alone.
+func (t *Terminal) Signal(sig os.Signal) error { return t.process.Signal(sig) }
+
+// Wait waits until the program ends.
+func (t *Terminal) Wait() (*os.ProcessState, error) { return t.process.Wait() }
+
+// Close closes the master. When no other process holds it, the program receives HUP.
+func (t *Terminal) Close() error {
+	if t.slave != nil {
+		t.slave.Close()
+	}
+	return t.master.Close()
+}

@@ -1,0 +1,65 @@
+package tty
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"coleo.dev/holder/process"
+	"coleo.dev/pty/device"
+)
+
+// TestTheProgramSeesWhatPackagePTYWouldShow compares the holder's own terminal with that
+// of package pty, which the holder does not use.
+func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
+	t.Parallel()
+	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | sort -u | wc -l; python3 -c 'import fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
+	for _, size := range [][2]int{{0, 0}, {100, 30}, {1, 5000}} {
+		ours := saidBy(t, script, size)
+		theirs, err := device.Start(device.Command{Path: "/bin/sh", Args: []string{"-c", script},
+			Env: []string{"PATH=" + os.Getenv("PATH")}, Cols: size[0], Rows: size[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = theirs.Wait()
+		theirs.Close()
+		if got, want := withoutTTY(ours), withoutTTY(string(raw)); got != want {
+			t.Errorf("at size %v the program sees\n%s\nwant\n%s", size, got, want)
+		}
+	}
+}
+
+func saidBy(t *testing.T, script string, size [2]int) string {
+	t.Helper()
+	term, err := Open(size[0], size[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer term.Close()
+	if err := term.Start([]string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}, "",
+		process.Group{}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(term.master) // EIO at the end
+	if len(raw) == 0 {
+		t.Fatal("nothing came: ", err)
+	}
+	_, _ = term.Wait()
+	return string(raw)
+}
+
+// withoutTTY removes the terminal's own name.
+func withoutTTY(s string) string {
+	var out []string
+	for line := range strings.Lines(s) {
+		if !strings.HasPrefix(line, "/dev/pts/") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}

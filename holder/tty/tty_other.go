@@ -1,0 +1,57 @@
+//go:build !linux
+
+package tty
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/process"
+	"coleo.dev/pty/device"
+)
+
+// Terminal is a pseudo-terminal of package pty/device, which opens one and starts the
+// program in one step.
+type Terminal struct {
+	*device.Terminal
+	cols, rows int
+}
+
+// Open returns a terminal that Start opens.
+func Open(cols, rows int) (*Terminal, error) { return &Terminal{cols: cols, rows: rows}, nil }
+
+// Start runs a program on the terminal. There are no control groups on this system.
+func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error {
+	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols, Rows: t.rows})
+	t.Terminal = term
+	return err
+}
+
+// Close closes the master, if there is one yet.
+func (t *Terminal) Close() error {
+	if t.Terminal == nil {
+		return nil
+	}
+	return t.Terminal.Close()
+}
+
+// Control calls f with the master's descriptor.
+func (t *Terminal) Control(f func(fd int)) error {
+	if t.Terminal == nil {
+		return errors.New("there is no terminal yet")
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) { f(int(fd)) })
+}
+
+// Readable waits for output, at most limit, and reports whether there is any.
+func Readable(fd int, limit time.Duration) bool {
+	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(set, int(limit.Milliseconds()))
+	return err == nil && n > 0 && set[0].Revents&unix.POLLIN != 0
+}

@@ -1,0 +1,254 @@
+package pty
+
+// A buffer is the normal or the alternate screen.
+type buffer struct {
+	rows        []*row
+	x, y        int // x is the number of columns while a wrap is pending
+	top, bottom int // scroll region, both inclusive
+	saved       saved
+	keyboard    []uint8 // kitty keyboard flags; the last ones are in force
+
+	// Rows that a smaller size hides, to come back with a larger one. On the normal
+	// screen the rows above go to the history instead.
+	above, below []*row
+
+	moved [2]int // rows [from, to) that the next Changed compares besides those written to
+	turn  []*row // room for the rows that move to the other end in a shift
+}
+
+// saved is what DECSC saves.
+type saved struct {
+	x, y    int
+	pen     style
+	charset byte
+	origin  bool
+}
+
+func newBuffer(cols, rows int) buffer {
+	b := buffer{rows: make([]*row, rows)}
+	all := make([]row, rows) // one piece of memory
+	for y := range b.rows {
+		b.rows[y] = &all[y]
+		b.rows[y].cols = cols
+	}
+	b.reset()
+	return b
+}
+
+// reset resets b to its first state, except for its rows, which are blanked.
+func (b *buffer) reset() {
+	for _, r := range b.rows {
+		r.clear(cell{})
+	}
+	*b = buffer{rows: b.rows, bottom: len(b.rows) - 1, saved: saved{charset: 'B'}, moved: [2]int{0, len(b.rows)},
+		turn: b.turn}
+}
+
+// markChanged marks the rows [y, end) for the next Changed.
+func (b *buffer) markChanged(y, end int) {
+	if b.moved[0] == b.moved[1] {
+		b.moved = [2]int{y, end}
+	}
+	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
+}
+
+// shiftUp moves the rows of top..bottom up by n and blanks the rows below them.
+func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
+	n = min(n, bottom-top+1)
+	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
+	copy(b.rows[top:], b.rows[top+n:bottom+1])
+	for i, r := range b.turn {
+		r.clear(blank)
+		b.rows[bottom-n+1+i] = r
+	}
+	b.markChanged(top, bottom+1)
+}
+
+// shiftDown moves the rows of top..bottom down by n and blanks the rows above them.
+func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
+	n = min(n, bottom-top+1)
+	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
+	copy(b.rows[top+n:bottom+1], b.rows[top:])
+	for i, r := range b.turn {
+		r.clear(blank)
+		b.rows[top+i] = r
+	}
+	b.markChanged(top, bottom+1)
+}
+
+// scrollUp moves the scroll region up by n. Rows that leave the top of the normal screen
+// become history.
+func (c *Core) scrollUp(n int) {
+	b := c.buf
+	n = min(n, b.bottom-b.top+1)
+	if c.keepsHistory() {
+		c.appendHistory(b.rows[:n])
+	}
+	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
+}
+
+// keepsHistory reports whether rows that scroll off the region become history.
+func (c *Core) keepsHistory() bool {
+	return c.buf.top == 0 && c.buf == &c.main
+}
+
+// appendHistory appends rows to the history.
+func (c *Core) appendHistory(rows []*row) {
+	for i := 0; i < len(rows); {
+		first, times := rows[i], 1
+		for i+times < len(rows) && rows[i+times].looksLike(first) {
+			times++
+		}
+		c.line = c.appendRow(c.line[:0], first)
+		c.history.push(c.line, times)
+		i += times
+	}
+	if cap(c.line) > maxNoticeText {
+		c.line = nil
+	}
+}
+
+// index moves the cursor down a row, and scrolls at the bottom of the region.
+func (c *Core) index() {
+	b := c.buf
+	switch {
+	case b.y == b.bottom:
+		c.scrollUp(1)
+	case b.y < c.rows-1:
+		b.y++
+	}
+}
+
+// reverseIndex moves the cursor up a row, and scrolls at the top of the region.
+func (c *Core) reverseIndex() {
+	b := c.buf
+	c.endPendingWrap()
+	switch {
+	case b.y == b.top:
+		b.shiftDown(b.top, b.bottom, 1, blankIn(c.pen))
+	case b.y > 0:
+		b.y--
+	}
+}
+
+func (c *Core) lineFeed() {
+	if c.modes&modeNewline != 0 {
+		c.buf.x = 0
+	}
+	moved := c.buf.y != c.buf.bottom && c.buf.y < c.rows-1
+	c.index()
+	if moved {
+		c.buf.rows[c.buf.y].wrapped = false
+	}
+	c.endPendingWrap()
+}
+
+// endPendingWrap ends a pending wrap: it puts the cursor into the last column.
+func (c *Core) endPendingWrap() {
+	c.buf.x = min(c.buf.x, c.cols-1)
+}
+
+// moveTo puts the cursor at x, y, counted from the region in origin mode.
+func (c *Core) moveTo(x, y int) {
+	if c.modes&modeOrigin != 0 {
+		c.buf.x = min(max(x, 0), c.cols-1)
+		c.buf.y = min(max(y+c.buf.top, c.buf.top), c.buf.bottom)
+		return
+	}
+	c.putCursor(x, y)
+}
+
+// putCursor puts the cursor at x, y of the screen.
+func (c *Core) putCursor(x, y int) {
+	c.buf.x = min(max(x, 0), c.cols-1)
+	c.buf.y = min(max(y, 0), c.rows-1)
+}
+
+// moveUp and moveDown stop at the region's edge if they start inside it.
+func (c *Core) moveUp(n int) {
+	limit := 0
+	if c.buf.y >= c.buf.top {
+		limit = c.buf.top
+	}
+	c.putCursor(c.buf.x, max(c.buf.y-n, limit))
+}
+
+func (c *Core) moveDown(n int) {
+	limit := c.rows - 1
+	if c.buf.y <= c.buf.bottom {
+		limit = c.buf.bottom
+	}
+	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
+}
+
+// backspace moves left. With reverse wrap it also moves onto the row that this one
+// continues.
+func (c *Core) backspace() {
+	b := c.buf
+	if c.modes&modeReverseWrap == 0 {
+		c.endPendingWrap()
+		b.x = max(b.x-1, 0)
+		return
+	}
+	if b.x > 0 {
+		b.x = min(b.x, c.cols) - 1
+		return
+	}
+	if b.y > b.top && b.y <= b.bottom && b.rows[b.y].wrapped {
+		b.rows[b.y].wrapped = false
+		b.y--
+		b.x = c.cols - 1
+		if b.rows[b.y].at(b.x).ch == 0 { // left free by a wide character
+			b.x--
+		}
+	}
+}
+
+// saveCursor is DECSC.
+func (c *Core) saveCursor() {
+	c.buf.saved = saved{c.buf.x, c.buf.y, c.pen, c.charsets[c.gl], c.modes&modeOrigin != 0}
+}
+
+// restoreCursor is DECRC.
+func (c *Core) restoreCursor() {
+	s := c.buf.saved
+	c.pen = s.pen
+	c.charsets[c.gl] = s.charset
+	c.modes.set(modeOrigin, s.origin)
+	c.putCursor(s.x, s.y)
+	if s.origin {
+		c.buf.y = min(max(c.buf.y, c.buf.top), c.buf.bottom)
+	}
+}
+
+// showAlt switches to the alternate screen, which is blank at first.
+func (c *Core) showAlt() {
+	if c.buf == &c.alt {
+		return
+	}
+	if len(c.alt.rows) == c.rows && c.alt.rows[0].cols == c.cols {
+		c.alt.reset()
+	} else {
+		c.alt = newBuffer(c.cols, c.rows)
+	}
+	if b := blankIn(c.pen); b != (cell{}) {
+		for _, r := range c.alt.rows {
+			r.clear(b)
+		}
+	}
+	c.alt.x, c.alt.y = c.main.x, c.main.y
+	c.buf = &c.alt
+	c.modes |= modeAltScreen
+}
+
+// showMain switches back to the normal screen and forgets the alternate one.
+func (c *Core) showMain() {
+	if c.buf == &c.main {
+		return
+	}
+	c.main.x, c.main.y = c.alt.x, c.alt.y
+	c.alt.reset()
+	c.buf = &c.main
+	c.modes &^= modeAltScreen
+	c.main.markChanged(0, c.rows)
+}

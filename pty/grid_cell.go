@@ -1,0 +1,165 @@
+package pty
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A cell is 16 bytes: its content and its style.
+type cell struct {
+	ch uint32 // a character, or the index of a cluster, and the bits below; 0: blank
+	style
+}
+
+const (
+	cluster  = 1 << 31 // ch is an index into Core.clusters
+	wide     = 1 << 30 // takes this cell and the next
+	filler   = 1 << 29 // right half of a wide character
+	charMask = 1<<21 - 1
+)
+
+// A style is how a cell looks. A colour is 0 for the default; otherwise it has a kind in
+// the top byte and an index or RGB value below.
+type style struct {
+	fg, bg uint32
+	attr   uint16
+	link   uint16 // index into Core.links plus 1; 0: none
+}
+
+const (
+	colourIndex = 1 << 24
+	colourRGB   = 2 << 24
+)
+
+const (
+	attrBold = 1 << iota
+	attrFaint
+	attrItalic
+	attrUnderline
+	attrBlink
+	attrInverse
+	attrHidden
+	attrStruck
+	attrOverline
+	attrProtected // DECSCA
+)
+
+// blankIn returns a blank cell with the background of s, as erasing leaves it.
+func blankIn(s style) cell {
+	return cell{style: style{bg: s.bg}}
+}
+
+// appendRow appends the text of r without trailing blanks.
+func (c *Core) appendRow(dst []byte, r *row) []byte {
+	start := len(dst)
+	end := len(r.cells)
+	if isBlank(r.rest.ch) {
+		for end > 0 && isBlank(r.cells[end-1].ch) {
+			end--
+		}
+	}
+	for i := range r.cells[:end] {
+		if ch := r.cells[i].ch; ch-1 < utf8.RuneSelf-1 {
+			dst = append(dst, byte(ch))
+		} else {
+			dst = c.appendCell(dst, ch)
+		}
+	}
+	switch ch := r.rest.ch; {
+	case isBlank(ch):
+	case ch < utf8.RuneSelf:
+		n := len(dst)
+		dst = slices.Grow(dst, r.cols-end)[:n+r.cols-end]
+		for i := range dst[n:] {
+			dst[n+i] = byte(ch)
+		}
+	default:
+		for range r.cols - end {
+			dst = c.appendCell(dst, ch)
+		}
+	}
+	for len(dst) > start && dst[len(dst)-1] == ' ' { // some clusters end with a space
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+func isBlank(ch uint32) bool {
+	return ch == 0 || ch == ' '
+}
+
+func (c *Core) appendCell(dst []byte, ch uint32) []byte {
+	switch {
+	case ch&cluster != 0:
+		return append(dst, c.clusters.at(ch&charMask)...)
+	case ch&filler != 0:
+		return dst
+	case ch == 0:
+		return append(dst, ' ')
+	case ch&charMask < utf8.RuneSelf:
+		return append(dst, byte(ch))
+	}
+	return utf8.AppendRune(dst, rune(ch&charMask))
+}
+
+// hash returns a hash of everything that Changed compares: characters, and attributes
+// other than colours. So a row whose colours shimmer stays the same row.
+func (c *Core) hash(r *row) uint64 {
+	h, blanks := uint64(0), uint64(0)
+	for x := range r.cols {
+		in := r.at(x)
+		ch := in.ch
+		if ch == ' ' {
+			ch = 0
+		}
+		if ch == 0 && in.attr == 0 {
+			if blanks++; x >= len(r.cells) {
+				break // all cells after are blank too
+			}
+			continue
+		}
+		h, blanks = mix(h, blanks), 0
+		if ch&cluster != 0 { // its index may have stood for another cluster before
+			for _, b := range []byte(c.clusters.at(ch & charMask)) {
+				h = mix(h, uint64(b))
+			}
+		}
+		h = mix(h, uint64(ch)|uint64(in.attr)<<32)
+	}
+	return mix(h, uint64(r.cols))
+}
+
+func mix(h, v uint64) uint64 {
+	h = (h ^ v) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
+
+// Cells returns how many cells a line of text takes on a screen.
+func Cells(line string) int {
+	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return len(line)
+	}
+	c := New(utf8.RuneCountInString(line)*2+1, 1)
+	_, _ = c.Write([]byte(line))
+	x, _ := c.Cursor()
+	return x
+}
+
+// Cut returns the text in the first cells of a line, without trailing blanks. It leaves
+// out a wide character that would be cut in half.
+func Cut(line string, cells int) string {
+	c := New(utf8.RuneCountInString(line)*2+1, 1)
+	_, _ = c.Write([]byte(line))
+	var out strings.Builder
+	for x := range cells {
+		switch cell := c.Cell(x, 0); {
+		case cell.Width == 0 || cell.Width > cells-x:
+		case cell.Text == "":
+			out.WriteByte(' ')
+		default:
+			out.WriteString(cell.Text)
+		}
+	}
+	return strings.TrimRight(out.String(), " ")
+}

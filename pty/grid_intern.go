@@ -1,0 +1,110 @@
+package pty
+
+// An internTable stores each string once, so that a cell can refer to it by number.
+type internTable struct {
+	ids  map[string]uint32
+	list []string
+}
+
+func (t *internTable) at(i uint32) string {
+	if int(i) >= len(t.list) {
+		return ""
+	}
+	return t.list[i]
+}
+
+func (t *internTable) id(s string) uint32 {
+	if id, ok := t.ids[s]; ok {
+		return id
+	}
+	if t.ids == nil {
+		t.ids = make(map[string]uint32)
+	}
+	id := uint32(len(t.list))
+	t.ids[s], t.list = id, append(t.list, s)
+	return id
+}
+
+// clusterID returns the number of text, a character with its combining marks.
+func (c *Core) clusterID(text string) uint32 {
+	if len(c.clusters.list) >= max(c.clusterLimit, minClusters) {
+		c.collectClusters()
+		c.clusterLimit = 2 * len(c.clusters.list)
+	}
+	return c.clusters.id(text)
+}
+
+// minClusters is how many clusters are kept before any are collected.
+const minClusters = 4096
+
+// collectClusters drops the clusters that no cell holds any more.
+func (c *Core) collectClusters() {
+	old := c.clusters
+	c.clusters = internTable{}
+	c.eachCell(func(x *cell) {
+		if x.ch&cluster != 0 {
+			x.ch = x.ch&^charMask | c.clusters.id(old.at(x.ch&charMask))
+		}
+	})
+}
+
+// Bounds of OSC 8 targets: their number, and the bytes of each.
+const (
+	maxLinks      = 4096
+	maxLinkTarget = 2048
+)
+
+// linkID returns the style.link of target; 0 when too many links are on the screen.
+func (c *Core) linkID(target string) uint16 {
+	if target == "" {
+		return 0
+	}
+	if len(c.links.list) >= maxLinks {
+		if c.linkPatience > 0 { // searching all cells for each link would be slow
+			c.linkPatience--
+			return 0
+		}
+		c.collectLinks()
+		if len(c.links.list) > maxLinks/2 {
+			c.linkPatience = maxLinks
+		}
+	}
+	if len(c.links.list) >= maxLinks {
+		return 0
+	}
+	return uint16(c.links.id(target)) + 1
+}
+
+func (c *Core) collectLinks() {
+	old := c.links
+	c.links = internTable{}
+	move := func(s *style) {
+		if s.link != 0 {
+			s.link = uint16(c.links.id(old.at(uint32(s.link-1)))) + 1
+		}
+	}
+	c.eachCell(func(x *cell) { move(&x.style) })
+	move(&c.main.saved.pen)
+	move(&c.alt.saved.pen)
+}
+
+// eachCell calls f with every stored cell, hidden ones included.
+func (c *Core) eachCell(f func(*cell)) {
+	for _, b := range []*buffer{&c.main, &c.alt} {
+		for _, rows := range [][]*row{b.rows, b.above, b.below} {
+			for _, r := range rows {
+				r.each(f)
+			}
+		}
+	}
+}
+
+func (r *row) each(f func(*cell)) {
+	for x := range r.cells {
+		f(&r.cells[x])
+	}
+	for x := range r.beforeNarrowing {
+		f(&r.beforeNarrowing[x])
+	}
+	f(&r.rest)
+}

@@ -1,0 +1,234 @@
+package pty
+
+// Resize changes the size in cells. It wraps the lines of the normal screen anew, as
+// xterm.js does. Rows that do not fit go into the history and come back from it. The
+// alternate screen is cut. If it grows before the program has erased it, the part that
+// was cut off comes back.
+func (c *Core) Resize(cols, rows int) {
+	cols, rows = ClampSize(cols, rows)
+	if cols == c.cols && rows == c.rows {
+		return
+	}
+	for _, b := range []*buffer{&c.main, &c.alt} {
+		for _, r := range b.rows {
+			r.allCells()
+		}
+	}
+	if c.buf == &c.main {
+		c.alt = buffer{}
+	}
+	if cols != c.cols {
+		c.reflow(cols)
+		c.alt.setColumns(cols)
+	}
+	c.cols, c.rows = cols, rows
+	c.fitRows(&c.main)
+	if c.buf == &c.alt {
+		c.fitRows(&c.alt)
+	}
+	c.growTabs()
+	c.last.rows = nil
+}
+
+// fitRows gives b as many rows as the screen has, and keeps the cursor on it.
+func (c *Core) fitRows(b *buffer) {
+	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
+		b.rows = b.rows[:len(b.rows)-1]
+	}
+	for len(b.rows) > c.rows && b.y > 0 {
+		c.removeTopRow(b)
+	}
+	if extra := len(b.rows) - c.rows; extra > 0 {
+		hidden := append([]*row(nil), b.rows[c.rows:]...)
+		b.below = bounded(append(hidden, b.below...))
+		b.rows = b.rows[:c.rows]
+	}
+	for len(b.rows) < c.rows && len(b.below) > 0 {
+		b.rows = append(b.rows, b.below[0].resized(c.cols))
+		b.below = b.below[1:]
+	}
+	for shown := true; shown && len(b.rows) < c.rows; {
+		shown = c.restoreTopRow(b)
+	}
+	for len(b.rows) < c.rows {
+		b.rows = append(b.rows, newRow(c.cols))
+	}
+	b.rows = append([]*row(nil), b.rows...) // frees the memory of dropped rows
+	b.x, b.y = min(b.x, c.cols), min(max(b.y, 0), c.rows-1)
+	b.saved.x, b.saved.y = min(b.saved.x, c.cols-1), min(b.saved.y, c.rows-1)
+	b.top, b.bottom = 0, c.rows-1
+	b.markChanged(0, c.rows)
+}
+
+// bounded limits the rows that a smaller screen hides to the most a screen can show.
+func bounded(rows []*row) []*row {
+	return rows[:min(len(rows), maxSize)]
+}
+
+// removeTopRow removes the top row.
+func (c *Core) removeTopRow(b *buffer) {
+	if b == &c.main {
+		c.appendHistory(b.rows[:1])
+	} else {
+		b.above = append(b.above, b.rows[0])
+		b.above = b.above[max(len(b.above)-maxSize, 0):]
+	}
+	b.rows = b.rows[1:]
+	b.y--
+	b.saved.y = max(b.saved.y-1, 0)
+}
+
+// restoreTopRow brings a row back above the top one. On the normal screen it does so only
+// while nothing is below the cursor, as in xterm. Programs that draw there expect new
+// rows at the bottom.
+func (c *Core) restoreTopRow(b *buffer) bool {
+	var top *row
+	if b != &c.main {
+		if len(b.above) == 0 {
+			return false
+		}
+		last := len(b.above) - 1
+		top, b.above = b.above[last].resized(c.cols), b.above[:last]
+	} else {
+		if b.y < len(b.rows)-1 {
+			return false
+		}
+		text, ok := c.history.pop()
+		if !ok {
+			return false
+		}
+		if top, ok = c.rowOf(text); !ok {
+			c.history.push([]byte(text), 1)
+			return false
+		}
+	}
+	b.rows = append([]*row{top}, b.rows...)
+	b.y++
+	b.saved.y++
+	return true
+}
+
+// rowOf returns text in a row as wide as the screen; false if it is too long.
+func (c *Core) rowOf(text string) (*row, bool) {
+	line := New(c.cols, 1) // has its own clusters, which are copied over below
+	_, _ = line.Write([]byte(text))
+	if line.history.lines > 0 {
+		return nil, false
+	}
+	r := line.buf.rows[0]
+	cells := r.allCells()
+	for i := range cells {
+		if ch := cells[i].ch; ch&cluster != 0 {
+			cells[i].ch = ch&wide | cluster | c.clusterID(line.clusters.at(ch&charMask))
+		}
+	}
+	return r, true
+}
+
+// resized returns r with cols cells: cut, or extended with the cells that were cut off.
+func (r *row) resized(cols int) *row {
+	all := r.allCells()
+	if r.beforeNarrowing != nil {
+		r.mergeHiddenCells()
+		all = r.beforeNarrowing
+	}
+	out := &row{cols: cols, cells: make([]cell, cols), wrapped: r.wrapped}
+	copy(out.cells, all)
+	if len(all) > cols {
+		out.beforeNarrowing = all
+		if last := &out.cells[cols-1]; last.ch&wide != 0 {
+			*last = cell{}
+		}
+	}
+	return out
+}
+
+// mergeHiddenCells writes the visible cells over those from before r was cut.
+func (r *row) mergeHiddenCells() {
+	shown := len(r.cells)
+	edge := r.beforeNarrowing[shown-1]
+	copy(r.beforeNarrowing, r.cells)
+	if last := &r.beforeNarrowing[shown-1]; shown < len(r.beforeNarrowing) && r.beforeNarrowing[shown].ch&filler != 0 {
+		if last.ch == 0 { // cut through a wide character, and untouched since
+			*last = edge
+		} else {
+			r.beforeNarrowing[shown] = cell{}
+		}
+	}
+}
+
+// setColumns gives the alternate screen's rows cols cells.
+func (b *buffer) setColumns(cols int) {
+	for y := range b.rows {
+		b.rows[y] = b.rows[y].resized(cols)
+	}
+	b.x = min(b.x, cols-1)
+}
+
+// A span is a line that a program wrote, in one row or in several that wrap.
+type textLine struct {
+	cells  []cell
+	cursor int // place of the cursor in it; -1 if it is not there
+}
+
+// reflow wraps the lines of the normal screen for a width of cols.
+func (c *Core) reflow(cols int) {
+	b := &c.main
+	spans := c.textLines(b)
+	b.rows = b.rows[:0:0]
+	for _, s := range spans {
+		first := true
+		for at := 0; first || at < len(s.cells); first = false {
+			n := cut(s.cells[at:], cols)
+			r := newRow(cols)
+			r.wrapped = !first
+			copy(r.allCells(), s.cells[at:at+n])
+			last := at+n >= len(s.cells)
+			if s.cursor >= at && (s.cursor < at+n || last) {
+				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
+				if b.x == cols && r.cells[cols-1].ch == 0 {
+					b.x-- // a wrap is only pending after text
+				}
+				s.cursor = -1
+			}
+			b.rows = append(b.rows, r)
+			at += n
+		}
+	}
+	for i := range b.below {
+		b.below[i] = b.below[i].resized(cols)
+	}
+}
+
+// textLines joins the rows of b into lines.
+func (c *Core) textLines(b *buffer) []textLine {
+	var out []textLine
+	for y := range b.rows {
+		r := b.rows[y]
+		if y == 0 || !r.wrapped {
+			out = append(out, textLine{cursor: -1})
+		}
+		s := &out[len(out)-1]
+		if y == b.y {
+			s.cursor = len(s.cells) + b.x
+		}
+		n := r.used()
+		if y+1 < len(b.rows) && b.rows[y+1].wrapped {
+			n = len(r.cells)
+			if r.cells[n-1].ch == 0 && b.rows[y+1].cells[0].ch&wide != 0 {
+				n-- // left free because the wide character did not fit
+			}
+		}
+		s.cells = append(s.cells, r.cells[:n]...)
+	}
+	return out
+}
+
+// cut returns how many of cells fit into a row without halving a wide character.
+func cut(cells []cell, cols int) int {
+	n := min(len(cells), cols)
+	if n < len(cells) && cells[n].ch&filler != 0 {
+		n--
+	}
+	return n
+}

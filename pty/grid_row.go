@@ -1,0 +1,213 @@
+package pty
+
+// A row is one line of the grid. Only its first cells are in memory. The cells right of
+// them all equal rest. So erasing a row or a screen costs the same whatever its size.
+type row struct {
+	cells           []cell // at most cols
+	rest            cell   // a narrow character, or blank
+	beforeNarrowing []cell // on the alternate screen: the cells before it was made narrower
+	cols            int
+	wrapped         bool      // continues the row above
+	readBy          rowReader // who has seen its present content; a write sets it to 0
+	text            string    // its text, for readByText
+}
+
+// A knower is a reader that can skip a row until it is written to.
+type rowReader uint8
+
+// The knowers.
+const (
+	readByChanged rowReader = 1 << iota
+	readByText
+)
+
+func newRow(cols int) *row {
+	return &row{cols: cols}
+}
+
+// at returns cell x, which must exist.
+func (r *row) at(x int) cell {
+	if x < len(r.cells) {
+		return r.cells[x]
+	}
+	return r.rest
+}
+
+// cellsTo returns the first n cells or more, for changes.
+func (r *row) cellsTo(n int) []cell {
+	old := len(r.cells)
+	r.allocate(n)
+	for i := old; i < n; i++ {
+		r.cells[i] = r.rest
+	}
+	return r.cells
+}
+
+// allocate brings at least n cells into memory. The content of new ones is undefined.
+func (r *row) allocate(n int) {
+	switch {
+	case n <= len(r.cells):
+	case n <= cap(r.cells):
+		r.cells = r.cells[:n]
+	default:
+		all := make([]cell, n, r.cols)
+		copy(all, r.cells)
+		r.cells = all
+	}
+}
+
+// cellsToOverwrite returns n cells from x, all of which the caller must overwrite.
+func (r *row) cellsToOverwrite(x, n int) []cell {
+	if x > len(r.cells) {
+		r.cellsTo(x)
+	}
+	r.allocate(x + n)
+	return r.cells[x : x+n]
+}
+
+// clear sets all cells to b.
+func (r *row) clear(b cell) {
+	if len(r.cells) == 0 && r.rest == b && !r.wrapped && r.beforeNarrowing == nil {
+		return
+	}
+	r.cells, r.rest, r.wrapped, r.readBy = r.cells[:0], b, false, 0
+	if r.beforeNarrowing != nil {
+		r.beforeNarrowing = nil
+	}
+}
+
+// cut sets the cells from x on to b. The cells before x must be in memory.
+func (r *row) cut(x int, b cell) {
+	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
+}
+
+// used returns the number of cells up to the last one written to.
+func (r *row) used() int {
+	if len(r.cells) < r.cols && r.rest.ch != 0 {
+		return r.cols
+	}
+	for i := len(r.cells) - 1; i >= 0; i-- {
+		if r.cells[i].ch != 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// fill sets the cells from x to end to b, and also the other half of a wide character
+// that is cut at either side.
+func (r *row) fill(x, end int, b cell) {
+	end = min(end, r.cols)
+	if x >= end {
+		return
+	}
+	r.readBy = 0
+	r.split(x, b)
+	if end < r.cols {
+		r.split(end, b)
+	}
+	switch {
+	case end == r.cols || end >= len(r.cells) && r.rest == b:
+		full := r.beforeNarrowing
+		if x > len(r.cells) && r.rest != b {
+			r.cellsTo(x)
+		}
+		r.cut(min(x, len(r.cells)), b)
+		if end < r.cols {
+			r.beforeNarrowing = full
+		}
+	case b == cell{}:
+		clear(r.cellsToOverwrite(x, end-x))
+	default:
+		cells := r.cellsToOverwrite(x, end-x)
+		for i := range cells {
+			cells[i] = b
+		}
+	}
+}
+
+// fillUnprotected is fill without the cells that DECSCA protects.
+func (r *row) fillUnprotected(x, end int, b cell) {
+	end = min(end, r.cols)
+	known := min(end, len(r.cells))
+	if end > known && r.rest.attr&attrProtected == 0 {
+		r.fill(max(x, known), end, b)
+	}
+	for x < known {
+		to := x
+		for to < known && r.cells[to].attr&attrProtected == 0 {
+			to++
+		}
+		r.fill(x, to, b)
+		x = to + 1
+	}
+}
+
+// split sets both halves of a wide character that x would cut in two to b.
+func (r *row) split(x int, b cell) {
+	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
+		r.cells[x-1] = b
+		r.cells[x] = b
+	}
+}
+
+// insert shifts the cells from x to the right by n and fills the gap with b.
+func (r *row) insert(x, n int, b cell) {
+	n = min(n, r.cols-x)
+	if n <= 0 {
+		return
+	}
+	r.readBy = 0
+	r.split(x, b)
+	old := len(r.cells)
+	if x >= old && r.rest == b {
+		return
+	}
+	if x < old {
+		r.allocate(min(old+n, r.cols))
+		copy(r.cells[x+n:], r.cells[x:old])
+		if last := len(r.cells) - 1; last == r.cols-1 && r.cells[last].ch&wide != 0 {
+			r.cells[last] = b
+		}
+	}
+	gap := r.cellsToOverwrite(x, n)
+	for i := range gap {
+		gap[i] = b
+	}
+}
+
+// remove shifts the cells right of x to the left by n and fills the end with b.
+func (r *row) remove(x, n int, b cell) {
+	n = min(n, r.cols-x)
+	if n <= 0 {
+		return
+	}
+	r.readBy = 0
+	r.split(x, b)
+	r.split(x+n, b)
+	if r.rest != b {
+		r.cellsTo(r.cols)
+		r.rest = b
+	}
+	switch old := len(r.cells); {
+	case x >= old:
+	case x+n >= old:
+		r.cells = r.cells[:x]
+	case x == 0:
+		r.cells = r.cells[n:]
+	default:
+		copy(r.cells[x:], r.cells[x+n:])
+		r.cells = r.cells[:old-n]
+	}
+}
+
+// allCells brings all cells into memory and returns them.
+func (r *row) allCells() []cell {
+	return r.cellsTo(r.cols)
+}
+
+// looksLike reports whether r and other show the same text. It only checks rows without
+// cells in memory, and returns false for others.
+func (r *row) looksLike(other *row) bool {
+	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
+}

@@ -1,0 +1,136 @@
+package pty
+
+import "coleo.dev/pty/width"
+
+// repeat is REP: it prints the character just printed n more times.
+func (c *Core) repeat(n int) {
+	b := c.buf
+	width := int(c.joining.Cells)
+	at := b.x - width
+	if width == 0 || at < 0 {
+		return
+	}
+	ch := b.rows[b.y].at(at).ch
+	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
+		return // after a resize it is another character
+	}
+	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
+		n = most + (n-most)%(c.cols/width)
+	}
+	alone := c.staysSeparate(ch)
+	if alone && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by the first part of a cluster
+		if cost := n*width + n*width/c.cols*scrollCost; cost <= freeRepeats || c.spendAllowance(cost) {
+			c.printCells(cell{ch, c.pen}, width, n)
+		}
+		return
+	}
+	text := string(c.appendCell(nil, ch))
+	if !alone {
+		n = min(n, maxCluster/len(text)+1) // they join, and no cluster gets longer
+	}
+	if !c.spendAllowance(n * maxCluster) {
+		return
+	}
+	for range n {
+		for _, r := range text {
+			c.print(r)
+		}
+	}
+}
+
+// staysSeparate reports whether two of ch in a row stay separate.
+func (c *Core) staysSeparate(ch uint32) bool {
+	if ch&cluster == 0 && ch&charMask < 0x80 {
+		return true
+	}
+	text := string(c.appendCell(nil, ch))
+	state := width.State{}
+	for range 2 {
+		for i, r := range text {
+			next, joined := c.widths.Next(state, r)
+			if joined && i == 0 {
+				return false
+			}
+			state = next
+		}
+	}
+	return true
+}
+
+// printCells prints a cell n times, with a filler after it if it is wide. The result is
+// the same as that of printing one after the other.
+func (c *Core) printCells(lead cell, width, n int) {
+	b := c.buf
+	for n > 0 {
+		if b.x+width > c.cols {
+			if c.modes&modeWrap == 0 {
+				c.overwriteLast(lead, width)
+				return
+			}
+			c.wrap(0)
+		}
+		k := min(n, (c.cols-b.x)/width)
+		b.rows[b.y].write(b.x, lead, width, k, c.modes&modeInsert != 0)
+		b.x += k * width
+		c.frameCells += k * width
+		n -= k
+	}
+}
+
+// overwriteLast prints a character at the right edge without DECAWM.
+func (c *Core) overwriteLast(lead cell, width int) {
+	b := c.buf
+	b.x = c.cols - 1
+	if width == 1 {
+		b.rows[b.y].write(b.x, lead, 1, 1, c.modes&modeInsert != 0)
+		b.x = c.cols
+	}
+}
+
+// write puts n of lead at x, with fillers if it is wide.
+func (r *row) write(x int, lead cell, width, n int, insert bool) {
+	pen := cell{style: lead.style}
+	if insert {
+		r.insert(x, n*width, pen)
+	}
+	r.split(x, pen)
+	r.split(x+n*width, pen)
+	cells := r.cellsToOverwrite(x, n*width)
+	for i := 0; i < len(cells); i += width {
+		cells[i] = lead
+		if width == 2 {
+			cells[i+1] = cell{filler, lead.style}
+		}
+	}
+	r.readBy = 0
+}
+
+// Sequences that touch every cell of many rows take a thousand times as long as others of
+// their length. They are SL, SR, DECIC, DECDC, DECSED on a full screen, and REP of more
+// than freeRepeats cells. So they have an allowance of cells, which every byte of output
+// adds to. A sequence beyond the allowance is ignored. No program seen comes near it: on
+// 120x40 it is enough for 430 such sequences at once, and then for one every 300 bytes.
+const (
+	maxAllowance     = 2 << 20 // cells: moving them takes some 10 ms
+	allowancePerByte = 16
+	freeRepeats      = 128 // cells that one REP may take without an allowance
+	scrollCost       = 32  // cells that a scroll counts as
+	protectionCost   = 8   // cells that one check for protection counts as
+)
+
+// spendAllowance reports whether so many cells may be touched, and deducts them from the
+// allowance.
+func (c *Core) spendAllowance(cells int) bool {
+	c.growAllowance()
+	if cells > c.allowance {
+		return false
+	}
+	c.allowance -= cells
+	return true
+}
+
+// growAllowance adds to the allowance for the bytes since the last call.
+func (c *Core) growAllowance() {
+	c.allowance = min(c.allowance+min(c.bytesTaken-c.allowanceGrownAt, maxAllowance)*allowancePerByte, maxAllowance)
+	c.allowanceGrownAt = c.bytesTaken
+}

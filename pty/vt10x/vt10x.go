@@ -1,0 +1,115 @@
+// Package vt10x is a second emulator, with which package pty's own one is compared.
+package vt10x
+
+import (
+	"strings"
+
+	hinshun "github.com/hinshun/vt10x"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// Screen is a second opinion on the grid: that of hinshun/vt10x for the same output. A
+// filter removes from the output what vt10x misreads. Everything beside the grid (title,
+// modes, replies, notices, history) is a Core's.
+//
+// It exists for comparisons. It knows no wide and no combining characters, and loses text
+// when it is resized. It implements Screen.
+type Screen struct {
+	*pty.Core
+	term   hinshun.Terminal
+	filter filter
+	rows   []string // as the last Changed saw them
+	x, y   int
+}
+
+var _ pty.Screen = (*Screen)(nil)
+
+// New returns an empty screen of the given size in cells, clamped as in New.
+func New(cols, rows int) *Screen {
+	v := &Screen{Core: pty.New(cols, rows)}
+	cols, rows = v.Size()
+	v.term = hinshun.New(hinshun.WithSize(cols, rows))
+	v.filter.cells = cols * rows
+	return v
+}
+
+// Write takes a program's output. It takes all of it and returns no error.
+func (v *Screen) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		rest = rest[v.Feed(rest):]
+	}
+	return len(p), nil
+}
+
+// Feed is Write up to the end of a frame. It returns the number of bytes taken.
+func (v *Screen) Feed(p []byte) int {
+	n := v.Core.Feed(p)
+	_, _ = v.term.Write(v.filter.pass(p[:n]))
+	return n
+}
+
+// Resize changes the size in cells.
+func (v *Screen) Resize(cols, rows int) {
+	v.Core.Resize(cols, rows)
+	cols, rows = v.Size()
+	v.filter.cells = cols * rows
+	v.term.Resize(cols, rows)
+}
+
+// Row returns the text of row y without trailing blanks, "" if there is no such row.
+func (v *Screen) Row(y int) string {
+	cols, rows := v.term.Size()
+	if y < 0 || y >= rows {
+		return ""
+	}
+	var b strings.Builder
+	for x := range cols {
+		r := v.term.Cell(x, y).Char
+		if r == 0 {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// Cursor returns the position of the next character.
+func (v *Screen) Cursor() (x, y int) {
+	c := v.term.Cursor()
+	return c.X, c.Y
+}
+
+// View returns a copy of the whole screen.
+func (v *Screen) View() coleo.Screen {
+	s := v.Core.View()
+	for y := range s.Lines {
+		s.Lines[y] = v.Row(y)
+	}
+	s.Cursor[0], s.Cursor[1] = v.Cursor()
+	return s
+}
+
+// Changed returns the differences since the last call.
+func (v *Screen) Changed() pty.Change {
+	change := v.Core.Changed()
+	change.Rows = nil
+	_, rows := v.term.Size()
+	for y := range rows {
+		text := v.Row(y)
+		if y >= len(v.rows) || v.rows[y] != text {
+			change.Rows = append(change.Rows, y)
+		}
+		if y < len(v.rows) {
+			v.rows[y] = text
+		} else {
+			v.rows = append(v.rows, text)
+		}
+	}
+	v.rows = v.rows[:rows]
+	x, y := v.Cursor()
+	change.Cursor = x != v.x || y != v.y
+	v.x, v.y = x, y
+	return change
+}
