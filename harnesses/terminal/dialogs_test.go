@@ -77,7 +77,7 @@ func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 			st.say(s, []byte(casttest.Blank))
 			st.await("the blank picture is read", func() bool { return !s.State().Known })
 			st.say(s, []byte(casttest.Asks))
-			_, err := s.view().Still(t.Context(), showing(first))
+			_, err := s.view.Still(t.Context(), showing(first))
 			if same != (err == nil) {
 				t.Errorf("behind the key it is the same appearance: %t, want %t (%v)", err == nil, same, err)
 			}

@@ -30,10 +30,11 @@ type session struct {
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the read loop has ended
 	reread  chan struct{} // wakes the read loop after a new Spec
-	pace    pace          // only the read loop uses it
+	pace    pace          // of the read loop
 
 	log          *Changes
 	live         *live
+	view         view
 	hook         *hookFollower
 	typist       *typing.Typist
 	replies      *pendingReplies
@@ -55,9 +56,9 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// open builds a session on a holder and brings its screen up to date. fresh says that the
-// agent CLI has just been started.
-func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh bool) (*session, error) {
+// open builds a session on a holder and brings its screen up to date. justStarted says
+// that the agent CLI has just been started.
+func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 		conversation: conversation{id: handle.Conversation},
 	}
 	reader, replay := s.rebuild(at)
-	if fresh {
+	if justStarted {
 		reader.FromStart()
 	}
 	stream, err := client.Lead(ctx, reader.End(), floodAhead)
@@ -82,7 +83,8 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh
 	}
 	s.hook = followHook(h.spec, handle.Dir)
 	s.live = newLive(reader, s.hook.lines)
-	s.typist = typing.New(view{live: s.live, log: s.log, client: client}, h.spec)
+	s.view = view{live: s.live, log: s.log, client: client}
+	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)
 	return s, nil
 }
@@ -159,11 +161,9 @@ func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an
 // error when the holder cannot be reached, or when ctx no longer wants the keys.
 func (s *session) Input(ctx context.Context, p []byte) error {
-	_, err := s.view().Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
+	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }
-
-func (s *session) view() view { return view{live: s.live, log: s.log, client: s.client} }
 
 // Kill ends the whole process tree and returns when the read loop has ended. Processes
 // get 2 s between the hang-up signal and KILL. Kill ignores its context. It returns the
