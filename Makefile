@@ -150,8 +150,8 @@ bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Turns|Fleet' -benchtime 1x -timeout 20m ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench Arms -benchtime 1x -timeout 20m ./bench
-	$(GO) test -run '^$$' -bench Streams -benchtime 1x ./harnesses/terminal
-	$(GO) test -run '^$$' -bench Replay ./harnesses/terminal
+	$(GO) test -run '^$$' -bench Streams -benchtime 1x ./harnesses/terminal/reading
+	$(GO) test -run '^$$' -bench Replay ./harnesses/terminal/reading
 	$(GO) test -run '^$$' -bench Rebuild -benchtime 20x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench

@@ -40,10 +40,10 @@ var mayImport = map[string][]string{
 	"holder/tty":              {"holder/process", "pty/device"},
 	"holder/memory":           {},
 	"holder/socket":           {"localsocket", "holder/process"},
-	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "holder/process"},
+	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "holder/process", "harnesses/terminal/"},
 	"harnesses/":              {".", "harnesses/terminal", "holder"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
-	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/opencode", "holder"}, // the same agent CLI
+	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
 	"host":                    {".", "pty", "holder", "holder/process", "store", "registry", "bus", "boottime"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
@@ -58,6 +58,14 @@ var mayImport = map[string][]string{
 	"bench":                   {".", "pty", "pty/device", "holder", "registry", "conformance/"},
 	"bench/peers":             {"pty"},
 
+	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
+	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
+	"harnesses/terminal/reading":  {".", "hook", "pty", "harnesses/terminal/rules"},
+	"harnesses/terminal/typing":   {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
+	"harnesses/terminal/past":     {".", "pty", "holder", "harnesses/terminal/reading"},
+	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
+	"harnesses/terminal/casttest": {"pty"},
+
 	"cmd/coleo-hold":       {".", "holder", "hook"},
 	"cmd/coleo":            {".", "api", "config", "holder", "holder/process", "hook", "modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
@@ -68,7 +76,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
 	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb", "cmd/coleo/executable",
 		"cmd/coleo/setup"},
-	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal", "cmd/coleo/verb",
+	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal", "harnesses/terminal/reading", "cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "holder", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
 		"cmd/coleo/model"},
@@ -85,7 +93,7 @@ const wholeProgram = "cmd/coleo"
 // kernel may import it.
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty/device"},
-	"github.com/tidwall/sjson":               {"harnesses/terminal"},
+	"github.com/tidwall/sjson":               {"harnesses/terminal/launch"},
 	"github.com/hinshun/vt10x":               {"pty/vt10x", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
@@ -102,7 +110,8 @@ var home = map[string][]string{
 
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "hook", "registry", "pty", "pty/device", "holder", "holder/process", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api"}
+	"localsocket", "host", "brain", "api", "harnesses/terminal/casttest",
+	"harnesses/terminal/rules"}
 
 // source is one Go file with its imports.
 type source struct {

@@ -29,6 +29,7 @@ import (
 	"coleo.dev/harnesses/qwen"
 	"coleo.dev/harnesses/roo"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // builtin is a harness that is part of Coleo.
@@ -88,7 +89,7 @@ type file struct {
 func New(dir string, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, hold: hold, floods: terminal.NewFloods(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
-		spec, err := terminal.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
+		spec, err := rules.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +152,7 @@ func (f file) again(path, stamp string, hold []string, floods *terminal.Floods) 
 		return f
 	}
 	f.stamp = stamp
-	var spec *terminal.Spec
+	var spec *rules.Spec
 	if spec, f.wrong = readSpec(path); f.wrong == nil {
 		f.harness = terminal.New(spec, hooksOf(spec), hold, floods)
 	}
@@ -200,17 +201,17 @@ func (r *Registry) Wrong(name string) error {
 	return nil
 }
 
-func readSpec(path string) (*terminal.Spec, error) {
+func readSpec(path string) (*rules.Spec, error) {
 	data, err := config.ReadOwn(path)
 	if err != nil {
 		return nil, fmt.Errorf("read harness: %w", err)
 	}
-	return terminal.ParseSpecOn(path, data, specOf)
+	return rules.ParseSpecOn(path, data, specOf)
 }
 
 // hooksOf returns the code for a user's description. It is the code of the built-in
 // harness with the same name, or else of the base.
-func hooksOf(s *terminal.Spec) terminal.Hooks {
+func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {
 			if b.name == name {

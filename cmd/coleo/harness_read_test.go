@@ -1,9 +1,7 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,26 +9,14 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance"
+	"coleo.dev/harnesses/terminal/casttest"
 )
 
 // recordingFile unpacks a labelled recording of a real agent CLI.
 func recordingFile(t *testing.T, name string) string {
 	t.Helper()
-	in, err := os.Open("../../harnesses/terminal/testdata/recordings/" + name + ".cast.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	r, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "session") // the content shows the format
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
+	if err := os.WriteFile(path, casttest.Bytes(t, name), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -15,6 +15,8 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/opencode"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/launch"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 )
 
@@ -23,7 +25,7 @@ var description []byte
 
 // Harness implements coleo.Harness and coleo.Cataloguer.
 type Harness struct {
-	spec *terminal.Spec
+	spec *rules.Spec
 	hold []string
 }
 
@@ -35,17 +37,17 @@ var (
 // New returns the harness. hold is the command that becomes a holder. New fails only when
 // a built-in harness.toml is invalid.
 func New(hold []string) (*Harness, error) {
-	spec, err := terminal.ParseSpec("opencode-api/harness.toml", description)
+	spec, err := rules.ParseSpec("opencode-api/harness.toml", description)
 	if err != nil {
 		return nil, err
 	}
-	screen, err := terminal.ParseSpec("opencode/harness.toml", opencode.Spec)
+	screen, err := rules.ParseSpec("opencode/harness.toml", opencode.Spec)
 	if err != nil {
 		return nil, err
 	}
 	spec.Launch = screen.Launch
 	// The server takes conversation and model by request, not by flag.
-	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p terminal.Part) bool {
+	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p rules.Part) bool {
 		return len(p.Args) > 0
 	})
 	return &Harness{spec: spec, hold: hold}, nil
@@ -100,12 +102,12 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 			"the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv, h.spec.Name)
 	}
 	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
-	launch, err := h.spec.Plan(c, nil)
+	plan, err := launch.Plan(h.spec, c, nil)
 	if err != nil {
 		return holder.Status{}, err
 	}
-	launch.Env = append(launch.Env, passwordEnv+"="+password)
-	return holder.Start(ctx, h.hold, launch)
+	plan.Env = append(plan.Env, passwordEnv+"="+password)
+	return holder.Start(ctx, h.hold, plan)
 }
 
 // Attach reopens the session of a handle. Its holder must prove that it is the one in the

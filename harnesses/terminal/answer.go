@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 	"coleo.dev/pty"
 )
@@ -17,14 +19,9 @@ import (
 // screen. The text is empty when none of them has the reply. Answer returns an error when
 // the agent CLI's own channel or the journal cannot be read.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
-	s.mu.Lock()
-	s.listen(time.Now())
-	turn := s.reports.turn(r.Text, r.Time)
-	if turn != nil && turn.answer != "" {
-		defer s.mu.Unlock()
-		return coleo.Answer{Text: turn.answer, Source: "hook"}, nil
+	if text := s.hookAnswer(r); text != "" {
+		return coleo.Answer{Text: text, Source: "hook"}, nil
 	}
-	s.mu.Unlock()
 	a, err := s.ownAnswer(ctx, r)
 	if err != nil || a.Text != "" {
 		return a, err
@@ -32,7 +29,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	if s.rules().Answer.Whole {
 		return s.printed(r)
 	}
-	return coleo.Answer{Text: s.rules().Answer.read(s.above(), r.Text), Source: "screen"}, nil
+	return coleo.Answer{Text: s.rules().Answer.Read(s.above(), r.Text), Source: "screen"}, nil
 }
 
 const (
@@ -46,13 +43,10 @@ const (
 
 // printed returns the output of the program since a prompt was submitted, as text. It
 // leaves out the echo of that prompt at the beginning and the program's own prompt at the
-// end. Only the newest maxPrinted bytes and historyRows rows are kept. If anything is
+// end. Only the newest maxPrinted bytes and HistoryRows rows are kept. If anything is
 // missing, the source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
-	s.mu.Lock()
-	end, composer := s.end, &s.rules().Composer
-	_, rows := s.screen.Size()
-	s.mu.Unlock()
+	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
 	reader := holder.NewReader(holder.JournalDir(s.handle.Dir), from)
 	defer reader.Close()
@@ -60,54 +54,23 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	if _, err := io.Copy(screen, io.LimitReader(reader, end-from)); err != nil {
 		return coleo.Answer{}, fmt.Errorf("read what the program has printed: %w", err)
 	}
-	f := newFrame(screen.View(), composer)
-	bottom := len(f.rows)
-	if f.composer != nil {
-		bottom = f.composer.top
-	}
-	history := screen.History(historyRows)
+	f := rules.NewPicture(screen.View(), &s.rules().Composer)
+	history := screen.History(reading.HistoryRows)
 	answer := coleo.Answer{Source: "output"}
-	if from > r.Offset || len(history) >= historyRows {
+	if from > r.Offset || len(history) >= reading.HistoryRows {
 		answer.Source = "screen"
 	}
-	lines := behindTyped(append(history, f.rows[:bottom]...), r.Text)
+	lines := rules.WithoutPrompt(append(history, f.Above()...), r.Text)
 	answer.Text = strings.Trim(strings.Join(lines, "\n"), "\n")
 	return answer, nil
-}
-
-// behindTyped drops the rows at the beginning that show the prompt itself. A line editor
-// draws the prompt once more when it is submitted.
-func behindTyped(rows []string, prompt string) []string {
-	for line := range strings.Lines(prompt) {
-		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
-			rows = rows[1:]
-		}
-		rows = rows[rowsOf(squeeze(line), rows):]
-	}
-	return rows
-}
-
-// rowsOf returns how many of the first rows together show a text. It returns 0 when they
-// show another text.
-func rowsOf(text string, rows []string) int {
-	for n, row := range rows {
-		rest, ok := strings.CutPrefix(text, squeeze(row))
-		if text = rest; !ok || text == "" {
-			if ok && row != "" {
-				return n + 1
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // ownAnswer reads the reply from the agent CLI's own channel: through Hooks.Answer, or
 // from the transcript that the Spec describes. The text is empty where there is neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
-	case s.h.hooks.Answer != nil:
-		return s.h.hooks.Answer(ctx, s.factsNow(), r)
+	case s.harness.hooks.Answer != nil:
+		return s.harness.hooks.Answer(ctx, s.factsNow(), r)
 	case s.rules().Transcript.File != "":
 		return s.transcribed(ctx, r)
 	}
@@ -130,8 +93,8 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	tick := time.NewTicker(transcriptRetry)
 	defer tick.Stop()
 	for {
-		a, err := s.rules().Transcript.answer(s.factsNow(), r)
-		if err != nil || a.Text != "" && endsOn(behindEcho(s.above(), r.Text), a.Text) {
+		a, err := transcriptAnswer(&s.rules().Transcript, s.factsNow(), r)
+		if err != nil || a.Text != "" && rules.ShowsAnswer(s.above(), r.Text, a.Text) {
 			return a, err
 		}
 		select {
@@ -144,62 +107,23 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 
 // above returns the rows above the composer, after the rows that have scrolled away.
 func (s *session) above() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := newFrame(s.screen.View(), &s.rules().Composer)
-	bottom := len(f.rows)
-	if f.composer != nil {
-		bottom = f.composer.top
-	}
-	return append(s.screen.History(historyRows), f.rows[:bottom]...)
+	r, unlock := s.live.lock()
+	defer unlock()
+	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
 }
 
-// behindEcho returns the rows after the last one that shows the beginning of a prompt.
-// It returns all rows where none does.
-func behindEcho(rows []string, prompt string) []string {
-	line, _, _ := strings.Cut(prompt, "\n")
-	echo := firstRunes(squeeze(line), tailRunes)
-	for i := len(rows) - 1; i >= 0 && echo != ""; i-- {
-		if strings.Contains(squeeze(rows[i]), echo) {
-			return rows[i+1:]
-		}
-	}
-	return rows
+// hookAnswer returns the reply that the hook has linked to a prompt, "" for none.
+func (s *session) hookAnswer(r coleo.Receipt) string {
+	w, unlock := s.live.watch()
+	defer unlock()
+	w.takeReports(time.Now())
+	return w.HookAnswer(r.Text, r.Time)
 }
 
-// endsOn reports whether rows show the end of a text.
-func endsOn(rows []string, text string) bool {
-	plain := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if strings.ContainsRune(frames, r) {
-				return -1
-			}
-			return r
-		}, squeeze(s))
-	}
-	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
-}
-
-// read returns the last answer after the last echo of the prompt.
-func (a *AnswerRule) read(rows []string, prompt string) string {
-	if a.begin == nil {
-		return ""
-	}
-	var out []string
-	inside := false
-	for _, row := range behindEcho(rows, prompt) {
-		if a.end != nil && a.end.MatchString(row) {
-			inside = false
-		}
-		m := a.begin.FindStringSubmatch(row)
-		switch {
-		case inside && a.strip != nil:
-			out = append(out, strings.TrimRight(a.strip.ReplaceAllString(row, ""), " "))
-		case inside:
-			out = append(out, row)
-		case m != nil:
-			out, inside = []string{m[len(m)-1]}, true
-		}
-	}
-	return strings.Trim(strings.Join(out, "\n"), "\n ")
+// extent returns the offset of the output's end and the number of rows of the screen.
+func (s *session) extent() (end int64, rows int) {
+	r, unlock := s.live.lock()
+	defer unlock()
+	_, rows = r.Core().Size()
+	return r.End(), rows
 }

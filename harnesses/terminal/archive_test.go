@@ -70,9 +70,9 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.say(s, data[400_000:])
-	s.mu.Lock()
-	want, err := pty.Restore(s.screen.Snapshot())
-	s.mu.Unlock()
+	r, unlock := s.live.lock()
+	want, err := pty.Restore(r.Core().Snapshot())
+	unlock()
 	if err != nil {
 		t.Fatal(err)
 	}

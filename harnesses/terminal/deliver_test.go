@@ -6,10 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"coleo.dev"
-	"coleo.dev/pty"
 )
 
 // deliverSpec is a program whose composer is below what it has printed.
@@ -67,67 +65,4 @@ func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 		}
 		st.await("it is idle again", func() bool { return s.State().State == coleo.Idle })
 	}
-}
-
-// What is left of an old prompt proves nothing about a new one with the same text.
-func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
-	t.Parallel()
-	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
-	st.say(s, []byte("you: fail at once"+strings.Repeat("\r\nand so on", 12)+"\r\n"+composing("type")))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	r, err := st.deliver(ctx, s, "fail at once", redrawn("", "fail at once"), redrawn("", "type"))
-	if err == nil || !strings.Contains(st.typedSoFar(), "\r") {
-		t.Fatalf("a prompt that was thrown away: proof %q, %v", r.Proof, err)
-	}
-}
-
-// A half-drawn picture may show no composer. The text in the composer is then no echo.
-func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
-	t.Parallel()
-	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
-	st.say(s, []byte(composing("type")))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	r, err := st.deliver(ctx, s, "fail at once", redrawn("", "fail at once"), "\r\x1b[A\x1b[J> fail at once")
-	if err == nil || !strings.Contains(st.typedSoFar(), "\r") {
-		t.Fatalf("a prompt that is still in its composer: proof %q, %v", r.Proof, err)
-	}
-}
-
-// Gemini CLI 0.61.0 at 60x20, refused at once by its model server. The session reads all
-// output from submit to the error in one piece. So does a machine that stalls for
-// half a second.
-func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
-	t.Parallel()
-	described, err := os.ReadFile("../gemini/harness.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cast := castFrom(t, "testdata/recordings/gemini-sizes/0.61.0-60x20-refusal.cast.gz")
-	screen := pty.New(cast.Cols, cast.Rows)
-	has := func(text string) bool { return strings.Contains(strings.Join(screen.View().Lines, "\n"), text) }
-	var begin, typed, then string
-	for _, e := range cast.Events {
-		if e.Kind != pty.CastOutput || has("[API Error") {
-			continue
-		}
-		switch _, _ = screen.Write([]byte(e.Data)); {
-		case has("[API Error") || then != "" || typed != "" && has("Type your message"):
-			then += e.Data
-		case typed != "" || has(" > fail 400"):
-			typed += e.Data
-		default:
-			begin += e.Data
-		}
-	}
-	st, s := setStageOf(t, string(described), cast.Cols, cast.Rows, 0)
-	st.say(s, []byte(begin))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	if r, err := st.deliver(t.Context(), s, "fail 400", typed, then); err != nil || r.Proof != coleo.ProofStarted {
-		t.Fatalf("the prompt: proof %q, %v", r.Proof, err)
-	}
-	st.await("it reads error", func() bool { return s.State().State == coleo.Failed })
 }

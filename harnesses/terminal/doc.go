@@ -1,28 +1,24 @@
 // Package terminal drives agent CLIs that have a screen. All harnesses of such agent CLIs
-// share it. It starts an agent CLI, reads its screen as a state, and types text into its
-// composer and nowhere else. It answers dialogs, interrupts turns, and finds a session
-// again after a restart.
+// share it. A Harness starts an agent CLI under a holder, and finds it again after a
+// restart. Each time it returns a session.
 //
-// Agent CLIs differ in data and in a little code. The data is a Spec, read from
+// Agent CLIs differ in data and in a little code. The data is a rules.Spec, read from
 // harness.toml. The code is the few answers in Hooks that data cannot give. No rule in
-// this package is for one agent CLI. A comment that names an agent CLI says where a
+// these packages is for one agent CLI. A comment that names an agent CLI says where a
 // figure was measured.
 //
-// The files by subject:
+// A session composes the packages below this one, which know nothing of each other's
+// work:
 //
-//   - the description of an agent CLI: spec, compile, base, reload
-//   - its launch: launch, join, hookspec, trust
-//   - a live session: harness, session, resize, changes, pace
-//   - reading the screen: reader, look, frame, verdict, appear, title, wrapped, side,
-//     mark, hue, memo, needs, subject
-//   - evidence other than the screen: voice, inband, listen, reports
-//   - typing: astext, deliver, keys
-//   - submitting a prompt: holds reads what the composer shows; submit presses the key
-//     and collects the proof that the prompt was taken; again presses the key once more;
-//     overtake, echo and prove look for evidence that was missed
-//   - dialogs and turns: respond answers dialogs, interrupt stops a turn
-//   - answers and usage: answer, transcript, transcript_rule, usage
-//   - restarts: keeper, snapshots, rebuild, owed
-//   - the past: archive
-//   - recordings without a process: recording, replay
+//   - rules: what a description says, and what it says of one picture
+//   - reading: pictures and witnesses over time become a state
+//   - typing: prompts, answers and interrupts, typed only where they are meant
+//   - launch: the command line, environment and files of a start
+//   - past: snapshots on disk, and recordings of what was shown
+//   - casttest: recordings for tests
+//
+// The files here by subject: harness; session and changes; live and view (the Reader
+// behind its lock, as the read loop and as the Typist see it); output, rebuild, replies,
+// hook, resize and pace (between session and holder); typing; answer, transcript and
+// usage.
 package terminal

@@ -7,19 +7,26 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/launch"
+	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 )
 
 // Harness drives one agent CLI by its Spec. It implements coleo.Harness.
 type Harness struct {
-	spec   *Spec
+	spec   *rules.Spec
 	hooks  Hooks
-	hold   []string
+	holder []string // the command that becomes a holder
 	floods *Floods
 }
 
-var _ coleo.Harness = (*Harness)(nil)
+var (
+	_ coleo.Harness  = (*Harness)(nil)
+	_ coleo.Recorder = (*Harness)(nil)
+)
 
 // Facts is what Hooks may know of a session.
 type Facts struct {
@@ -45,37 +52,23 @@ type Hooks struct {
 
 // New returns a harness. hold is the command that becomes a holder: `coleo hold --stdin`,
 // with the program's own path. All harnesses of a host agent share floods.
-func New(spec *Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
-	return &Harness{spec: spec, hooks: hooks, hold: hold, floods: floods}
+func New(spec *rules.Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
+	return &Harness{spec: spec, hooks: hooks, holder: hold, floods: floods}
 }
 
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// Info describes the harness of a Spec.
-func (s *Spec) Info() coleo.Info {
-	transport := coleo.TransportPTY
-	if s.Transport != "" {
-		transport = coleo.Transport(s.Transport)
-	}
-	return coleo.Info{
-		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
-		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
-		Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package,
-		Trust: s.Launch.Trust.File,
-	}
-}
-
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
 // errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
-	launch, err := h.spec.Plan(&c, hookCommand(h.hold))
+	plan, err := launch.Plan(h.spec, &c, launch.HookCommand(h.holder))
 	if err != nil {
 		return nil, err
 	}
-	facts := Facts{Home: home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
-		Account: accountPath(c.Dir)}
-	status, err := holder.Start(ctx, h.hold, launch)
+	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
+		Account: launch.AccountPath(c.Dir)}
+	status, err := holder.Start(ctx, h.holder, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -136,18 +129,35 @@ func compare(h coleo.Handle, s holder.Status) error {
 }
 
 // Read classifies one picture by the screen rules alone, as a session does when it first
-// sees it. Tests and recordings use it.
+// sees it.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
 // Explain is Read with the evidence: the witnesses and the rows that matched.
-func (h *Harness) Explain(s coleo.Screen) coleo.Explanation {
-	v := h.spec.read(newFrame(s, &h.spec.Composer))
-	now := RecordingStart()
-	return coleo.Explanation{
-		Reading: coleo.Reading{State: v.state, Rule: v.rule, Since: now, Known: v.state != "", Detail: v.detail,
-			Dialog: v.dialog},
-		Now:       now,
-		Witnesses: []coleo.Witness{{Name: "screen", State: v.state, Rule: v.rule, Detail: v.detail, Time: now}},
-		Rows:      v.rows, Screen: s,
+func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
+
+// Replay reads a recording and calls tell with each change, as a session would. See
+// reading.Replay.
+func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
+	return reading.Replay(h.spec, rec, tell)
+}
+
+// Label returns a recording's states over time in one line. See reading.Label.
+func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }
+
+// ScreenAt returns the screen as it was at a time, to 50 ms. The error is EInvalid for a
+// time in the future and for one before the oldest screen that is kept.
+func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
+	screen, err := past.ScreenAt(handle, at)
+	if err != nil {
+		return coleo.Screen{}, err
 	}
+	view := screen.View()
+	view.History = screen.History(coleo.MostHistory)
+	return view, nil
+}
+
+// Record returns the piece of a recording that begins at offset from, in bytes. See
+// past.Record.
+func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
+	return past.Record(handle, from)
 }

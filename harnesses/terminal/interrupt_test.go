@@ -1,69 +1,19 @@
 package terminal
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 )
-
-const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
-
-// interruptSpec describes a program that is interrupted by keys.
-func interruptSpec(keys, first string) string {
-	return first + strings.Replace(benchSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
-		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
-}
-
-// The key that stops a turn might answer a question on an unknown screen, or end the
-// agent CLI. So it is not pressed there, and the error says so.
-func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
-	t.Parallel()
-	const unknown = "\x1b[2J\x1b[HReally leave? esc: yes"
-	twice := "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n"
-	for name, tt := range map[string]struct{ spec, shows, typed, then string }{
-		"one key":              {interruptSpec("a", ""), unknown, "", ""},
-		"two keys":             {interruptSpec("a b", twice), unknown, "", ""},
-		"nothing ran":          {interruptSpec("a", ""), calm, "", unknown},
-		"behind the first key": {interruptSpec("a b", twice), busy, "a", unknown},
-		"behind the last key": {strings.Replace(interruptSpec("a", ""), "[timing]\n",
-			"[timing]\ninterrupted_ms = 3000\n", 1), busy, "a", unknown},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st, s := setStageOf(t, tt.spec, 60, 12, 0)
-			st.say(s, []byte(calm))
-			st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-			if tt.shows != calm {
-				st.say(s, []byte(busy))
-				st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
-			}
-			if st.say(s, []byte(tt.shows)); tt.typed == "" && tt.then != "" {
-				st.say(s, []byte(tt.then))
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- s.Interrupt(t.Context()) }()
-			if tt.typed != "" {
-				st.await("it types "+tt.typed, func() bool { return st.typedSoFar() != "" || len(ended) > 0 })
-				st.say(s, []byte(tt.then))
-			}
-			var e *coleo.Error
-			if err := <-ended; !errors.As(err, &e) || e.Code != coleo.EUnrecognised || e.Screen == nil {
-				t.Errorf("the interrupt: %v; want %s with the screen", err, coleo.EUnrecognised)
-			}
-			if got := st.typedSoFar(); got != tt.typed {
-				t.Errorf("typed was %q, want %q", got, tt.typed)
-			}
-		})
-	}
-}
 
 // An agent CLI that ends on an interrupt has stopped, but not as the interrupt intended.
 func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	t.Parallel()
-	st, s := setStageOf(t, interruptSpec("a", ""), 60, 12, 0)
-	st.say(s, []byte(busy))
+	st, s := setStageOf(t, strings.Replace(casttest.PlainSpec, "[keys]\n", "[keys]\ninterrupt = \"a\"\n", 1)+
+		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n", 60, 12, 0)
+	st.say(s, []byte(casttest.Busy))
 	st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
 	ended := make(chan error, 1)
 	go func() { ended <- s.Interrupt(t.Context()) }()
@@ -73,45 +23,5 @@ func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	}
 	if err := <-ended; coleo.ErrorCode(err) != coleo.EExited {
 		t.Errorf("the interrupt: %v; want %s", err, coleo.EExited)
-	}
-}
-
-// An interrupt of two keys, a and b. The first may be lost, or be read as both, and so
-// may the second.
-func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
-	t.Parallel()
-	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
-	type step struct{ typed, shows string }
-	for name, steps := range map[string][]step{
-		"a dialog is denied first":             {{"", asks}, {"2", busy}, {"2a", armed}, {"2ab", calm}},
-		"a dialog comes on the way":            {{"a", asks}, {"a2", calm}},
-		"each is read":                         {{"a", armed}, {"ab", busy}, {"ab", calm}},
-		"the first ends it":                    {{"a", calm}},
-		"the first is lost":                    {{"a", ""}, {"aa", armed}, {"aab", calm}},
-		"it ends between the keys":             {{"a", armed + calm}},
-		"the mark of the first goes too early": {{"a", armed}, {"ab", busy}, {"aba", armed}, {"abab", calm}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st, s := setStageOf(t, spec, 60, 12, 0)
-			st.say(s, []byte(busy))
-			st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
-			if steps[0].typed == "" {
-				st.say(s, []byte(steps[0].shows))
-				st.await("it asks", func() bool { return s.State().State == coleo.WaitingApproval })
-				steps = steps[1:]
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- s.Interrupt(t.Context()) }()
-			typed := st.typedSoFar
-			for _, next := range steps {
-				st.await("it types "+next.typed, func() bool { return len(typed()) >= len(next.typed) || len(ended) > 0 })
-				st.say(s, []byte(next.shows))
-			}
-			want := steps[len(steps)-1].typed
-			if err := <-ended; err != nil || typed() != want {
-				t.Errorf("the interrupt: %v; typed was %q, want %q", err, typed(), want)
-			}
-		})
 	}
 }

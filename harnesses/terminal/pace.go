@@ -59,8 +59,8 @@ func (b *bucket) take(n int, rate int64, now time.Time) {
 // pace is what one session has written recently.
 type pace struct {
 	bucket
-	told int64 // rate in bytes per second that the holder was given; 0: none
-	busy atomic.Bool
+	given int64 // rate in bytes per second that the holder was given; 0: none
+	busy  atomic.Bool
 }
 
 // take counts output of a session and returns the rate that it must keep to from now on,
@@ -110,11 +110,11 @@ func (f *Floods) leave(p *pace) {
 // keepPace gives the holder a new rate when a flood begins, when its share changes and
 // when it ends. A holder too old for the request reads all output, up to its own bound.
 func (s *session) keepPace(n int, now time.Time) {
-	rate := s.h.floods.take(&s.pace, n, now)
-	if rate == s.pace.told || !s.pace.busy.CompareAndSwap(false, true) {
+	rate := s.harness.floods.take(&s.pace, n, now)
+	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {
 		return
 	}
-	s.pace.told = rate
+	s.pace.given = rate
 	go func() { // the holder may be busy with another request
 		defer s.pace.busy.Store(false)
 		_ = s.client.Pace(rate)

@@ -1,102 +1,91 @@
 package terminal
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
 )
 
-// journalChunk is how much of a journal is read at once, in bytes.
-const journalChunk = 64 << 10
-
-// rebuild makes the reader with the screen at the journal's end, from the newest readable
+// rebuild makes the Reader with the screen at the journal's end, from the newest readable
 // snapshot and the output since. It reads the journal's files itself, which is several
 // times as fast as a stream.
-func (s *session) rebuild(at holder.Status) replay {
-	now := time.Now()
-	dir := holder.JournalDir(s.handle.Dir)
-	s.keeper.tidy(at.End)
-	r := replay{until: at.End, answered: at.Answered}
-	shot := s.keeper.newest(at.Start, at.End)
-	if shot == nil {
-		s.begin(at, at.Start, &r)
+func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
+	now, folder, dir := time.Now(), past.FolderOf(s.handle), holder.JournalDir(s.handle.Dir)
+	folder.Tidy(at.End)
+	replay := &past.Replay{Until: at.End, Answered: at.Answered}
+	var r *reading.Reader
+	if snapshot := folder.Newest(at.Start, at.End); snapshot == nil {
+		r = s.beginAt(at, at.Start, replay)
 	} else {
-		cols, rows, here, rest := sizes(resizesFrom(dir, shot.Offset), shot.Offset, at.End)
-		s.reader = newReader(s.rules(), at.Cols, at.Rows, now, s.changed)
-		if s.resume(shot, now); here {
-			s.screen.Resize(cols, rows)
+		size, exact := replay.From(dir, snapshot.Offset, snapshot.Offset)
+		r = reading.New(s.harness.spec, at.Cols, at.Rows, now, s.changed)
+		if r.Resume(snapshot, now); exact {
+			r.Core().Resize(size.Cols, size.Rows)
 		}
-		r.resizes, s.keeper.last = rest, shot.Offset
-		s.oweAgain(shot.Owed, at.Answered)
+		s.snapshots.StartFrom(snapshot.Offset)
+		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
 	// The journal may have been trimmed meanwhile, or a file may be unreadable.
-	if err := s.catchUp(dir, &r); err != nil {
-		if start, _, err := holder.Span(dir); err == nil && start > s.end {
-			s.begin(at, start, &r)
-			_ = s.catchUp(dir, &r) // the rest comes over the stream
+	if err := s.catchUp(r, dir, replay); err != nil {
+		if start, _, err := holder.Span(dir); err == nil && start > r.End() {
+			r = s.beginAt(at, start, replay)
+			_ = s.catchUp(r, dir, replay) // the rest comes over the stream
 		}
+	}
+	return r, replay
+}
+
+// beginAt starts with an empty screen at an offset. If output before that offset is lost,
+// beginAt logs so.
+func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
+	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
+	if size.Cols == 0 {
+		size = past.Size{Cols: at.Cols, Rows: at.Rows}
+	}
+	r := reading.New(s.harness.spec, size.Cols, size.Rows, time.Now(), s.changed)
+	r.StartAt(from)
+	s.snapshots.StartFrom(from)
+	if from > 0 {
+		s.log.Add(coleo.Change{
+			Time: time.Now(), Kind: coleo.ChangeLapse, Reading: r.Reading(),
+			Note: fmt.Sprintf("no snapshot of the screen can be read, and the output before offset %d is deleted: the screen shows what was drawn since", from),
+		})
 	}
 	return r
 }
 
-// begin starts with an empty screen at an offset. If output before that offset is lost,
-// begin logs so.
-func (s *session) begin(at holder.Status, from int64, r *replay) {
-	cols, rows, _, rest := sizes(resizesFrom(holder.JournalDir(s.handle.Dir), 0), from, at.End)
-	if cols == 0 {
-		cols, rows = at.Cols, at.Rows
-	}
-	s.reader = newReader(s.rules(), cols, rows, time.Now(), s.changed)
-	s.end, r.resizes, s.keeper.last = from, rest, from
-	if from > 0 {
-		s.log.Add(coleo.Change{
-			Time: time.Now(), Kind: coleo.ChangeLapse, Reading: s.reading,
-			Note: fmt.Sprintf("no snapshot of the screen can be read, and the output before offset %d is deleted: the screen shows what was drawn since", from),
-		})
-	}
-}
-
 // catchUp feeds the journal on disk, up to its end at the time when the session was
 // opened.
-func (s *session) catchUp(dir string, r *replay) error {
-	journal := holder.NewReader(dir, s.end)
-	defer journal.Close()
-	buf := make([]byte, journalChunk)
-	for s.end < r.until {
-		n, err := journal.Read(buf[:min(int64(len(buf)), r.until-s.end)])
-		if errors.Is(err, io.EOF) {
-			return nil
+func (s *session) catchUp(r *reading.Reader, dir string, replay *past.Replay) error {
+	return replay.Read(dir, r.End(), func(p []byte) {
+		now := time.Now()
+		for len(p) > 0 {
+			n, _ := r.Feed(p[:replay.Next(r.End(), len(p))], now)
+			p = p[n:]
+			s.fed(r, replay, now)
 		}
-		if err != nil {
-			return err
-		}
-		s.feed(buf[:n], r)
-	}
-	return nil
+	})
 }
 
-// oweAgain queues the answers that an earlier host agent had pending and the holder never
-// got.
-func (s *session) oweAgain(list []owed, answered int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range list {
-		if o.Offset > answered {
-			s.owe(o)
-		}
+// lastSnapshot takes a snapshot when a session is closed, so that the next host agent has
+// little to replay.
+func (s *session) lastSnapshot() {
+	s.snapshots.Stop()
+	if write := s.takeLast(); write != nil {
+		write()
 	}
 }
 
-// firstLook returns when to look at the screen if no output comes.
-func (s *session) firstLook() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.end == 0 {
-		return idleLook // nothing has been drawn yet
+// takeLast returns what writes the last snapshot, nil if none is needed.
+func (s *session) takeLast() (write func()) {
+	r, unlock := s.live.lock()
+	defer unlock()
+	if r.Reading().State == coleo.Dead {
+		return nil
 	}
-	return 0
+	return s.snapshots.Last(r.End(), func() *reading.Snapshot { return s.snapshot(r, time.Now()) })
 }

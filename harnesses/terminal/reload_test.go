@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // TestNewRulesHoldAtOnce checks that new rules apply to a screen that does not change.
@@ -18,18 +19,18 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 	st.await("it is idle", reads(coleo.Idle))
 	described := func(old, replacement string) *Harness {
 		t.Helper()
-		spec, err := ParseSpec("stage.toml", []byte(strings.Replace(stageSpec, old, replacement, 1)))
+		spec, err := rules.ParseSpec("stage.toml", []byte(strings.Replace(stageSpec, old, replacement, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return New(spec, Hooks{}, nil, NewFloods())
 	}
 	working := described(`state = "idle"`, `state = "processing"`)
-	s.typing.Lock()
+	resume := s.typist.Pause()
 	if err := s.Reload(working); coleo.ErrorCode(err) != coleo.EBusy {
 		t.Errorf("while something is typed: %v, want EBusy", err)
 	}
-	s.typing.Unlock()
+	resume()
 	if err := s.Reload(described(`name = "stage"`, `name = "other"`)); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("the rules of another harness: %v, want EInvalid", err)
 	}

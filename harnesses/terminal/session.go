@@ -5,48 +5,42 @@ import (
 	"io"
 	"iter"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/harnesses/terminal/typing"
 	"coleo.dev/holder"
 )
 
-const (
-	// stopGrace is the time between the hang-up signal and KILL. Agent CLIs save their
-	// state within a second.
-	stopGrace = 2 * time.Second
-	// historyRows is how many rows that scrolled off are searched for an answer.
-	historyRows = 2000
-)
+// stopGrace is the time between the hang-up signal and KILL. Agent CLIs save their state
+// within a second.
+const stopGrace = 2 * time.Second
 
-// session is one live agent CLI on a terminal.
+// session is one live agent CLI on a terminal. It connects the parts that do the work:
+// what a holder prints goes to a Reader, and what a Typist types goes to the holder. What
+// may change is inside a part with a lock of its own.
 type session struct {
-	h      *Harness
-	facts  Facts
-	client *holder.Client
-	ctx    context.Context // cancelled by Close
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the read loop has ended
-	log    *Changes
-	keeper keeper
-	pace   pace
+	harness *Harness
+	handle  coleo.Handle // as it was at the start: see Handle
+	facts   Facts        // as they were at the start: see factsNow
+	client  *holder.Client
+	ctx     context.Context // cancelled by Close
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the read loop has ended
+	reread  chan struct{} // wakes the read loop after a new Spec
+	pace    pace          // of the read loop
 
-	described atomic.Pointer[Spec] // the Spec by which the screen is read and typed into
-	reread    chan struct{}        // wakes the read loop after a new Spec
-
-	typing sync.Mutex // one writer at a time
-	unseen string     // last typed text that was not seen to arrive, "" for none; guarded by typing
-	torn   bool       // only the beginning of unseen was typed; guarded by typing
-
-	mu     sync.Mutex
-	handle coleo.Handle
-	*reader
-	ear    *listener
-	output time.Time // when the agent CLI last wrote while the session was open
-	sizes  resizing
-	owed   []owed        // answers to queries that the holder has not confirmed
-	looked chan struct{} // closed and replaced at each look
+	log          *Changes
+	live         *live
+	view         view
+	hook         *hookFollower
+	typist       *typing.Typist
+	replies      *pendingReplies
+	snapshots    *past.Writer
+	sizes        sizes
+	conversation conversation
 }
 
 var (
@@ -57,37 +51,49 @@ var (
 	_ coleo.Held      = (*session)(nil)
 	_ coleo.Compactor = (*session)(nil)
 	_ coleo.Reloader  = (*session)(nil)
+	_ coleo.Prover    = (*session)(nil)
 
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// open builds a session on a holder and brings its screen up to date.
-func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, fresh bool) (*session, error) {
+// open builds a session on a holder and brings its screen up to date. justStarted says
+// that the agent CLI has just been started.
+func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
-		h: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), reread: make(chan struct{}, 1), log: NewChanges(), looked: make(chan struct{}),
-		keeper: keeper{snapshots: snapshotsOf(handle)},
+		harness: h, facts: facts, handle: handle, client: client, ctx: ctx, cancel: cancel,
+		done: make(chan struct{}), reread: make(chan struct{}, 1), log: NewChanges(),
+		replies:      &pendingReplies{client: client},
+		snapshots:    past.NewWriter(handle, func(offset int64) { _ = client.Covered(offset) }),
+		conversation: conversation{id: handle.Conversation},
 	}
-	s.described.Store(h.spec)
-	replay := s.rebuild(at)
-	s.fresh = fresh
-	stream, err := client.Lead(ctx, s.end, floodAhead)
+	reader, replay := s.rebuild(at)
+	if justStarted {
+		reader.FromStart()
+	}
+	stream, err := client.Lead(ctx, reader.End(), floodAhead)
 	if err != nil {
 		cancel()
 		client.Close()
 		return nil, err
 	}
-	s.ear = newListener(h.spec, handle.Dir)
+	s.hook = followHook(h.spec, handle.Dir)
+	s.live = newLive(reader, s.hook.lines)
+	s.view = view{live: s.live, log: s.log, client: client}
+	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)
 	return s, nil
 }
 
-// changed records a change that the reader reports.
+// rules returns the Spec by which the session reads and types. It is the harness's Spec
+// at the session's start, or the one that Reload set since.
+func (s *session) rules() *rules.Spec { return s.typist.Spec() }
+
+// changed records a change that the Reader reports.
 func (s *session) changed(c coleo.Change) {
 	s.log.Add(c)
 	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
@@ -97,16 +103,16 @@ func (s *session) changed(c coleo.Change) {
 
 // Handle returns the data by which Attach finds this session again.
 func (s *session) Handle() coleo.Handle {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.handle
+	h := s.handle
+	h.Conversation = s.conversation.get()
+	return h
 }
 
 // State returns the last reading.
 func (s *session) State() coleo.Reading {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reading
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.Reading()
 }
 
 // Changes yields the changes after a cursor, and then each new one. It ends when ctx is
@@ -117,24 +123,24 @@ func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[cole
 
 // Screen returns what the terminal shows.
 func (s *session) Screen() coleo.Screen {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.screen.View()
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.Core().View()
 }
 
 // LastOutput returns when the agent CLI last wrote something while the session was open,
 // the zero time if it has not.
 func (s *session) LastOutput() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.output
+	w, unlock := s.live.watch()
+	defer unlock()
+	return w.live.lastOutput
 }
 
 // Explain returns the evidence behind the reading.
 func (s *session) Explain() coleo.Explanation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.explain(time.Now())
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.Explain(time.Now())
 }
 
 // Output returns a reader of the terminal's output from an offset on, in bytes. It
@@ -155,7 +161,7 @@ func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an
 // error when the holder cannot be reached, or when ctx no longer wants the keys.
 func (s *session) Input(ctx context.Context, p []byte) error {
-	_, err := s.write(ctx, holder.Write{ID: newUUID(), Kind: holder.WriteKeys, Data: p})
+	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }
 
@@ -174,11 +180,10 @@ func (s *session) Kill(context.Context) error {
 // Close first waits for a call that is typing. It writes a last snapshot and returns the
 // error of closing the connection to the holder.
 func (s *session) Close() error {
-	s.settleSize()
+	s.resizeNow()
 	s.cancel()
 	if s.State().State == coleo.Dead {
-		s.typing.Lock()
-		defer s.typing.Unlock()
+		defer s.typist.Pause()()
 	}
 	s.lastSnapshot()
 	err := s.client.Close()
@@ -186,184 +191,63 @@ func (s *session) Close() error {
 	return err
 }
 
-// follow is the read loop. Only this loop writes output to the screen.
-func (s *session) follow(stream *holder.Stream, r replay) {
-	defer close(s.done)
-	defer s.log.End()
-	defer s.ear.close()
-	defer s.h.floods.leave(&s.pace)
-	chunks := make(chan holder.Chunk, 16)
-	go func() {
-		defer close(chunks)
-		for {
-			chunk, err := stream.Next()
-			if err != nil {
-				return
-			}
-			select {
-			case chunks <- chunk:
-			case <-s.ctx.Done():
-				return
-			}
-		}
-	}()
-	s.readChunks(chunks, r)
-}
-
-func (s *session) readChunks(chunks <-chan holder.Chunk, r replay) {
-	timer := time.NewTimer(s.firstLook())
-	defer timer.Stop()
-	for {
+// Reload makes the session read and type by another Spec of the same harness from now on,
+// and judges the screen again at once. The launch of the agent CLI stays as it was, and
+// so does what its hook reports. The error is EInvalid for another harness, and EBusy
+// while keys are typed.
+func (s *session) Reload(h coleo.Harness) error {
+	next, ok := h.(*Harness)
+	if !ok || next.spec.Name != s.rules().Name {
+		return coleo.Errorf(coleo.EInvalid, "the rules of %s are no rules for %s", h.Info().Name, s.rules().Name)
+	}
+	return s.typist.Reload(next.spec, func() {
+		r, unlock := s.live.lock()
+		defer unlock()
+		r.Use(next.spec)
 		select {
-		case chunk, ok := <-chunks:
-			switch {
-			case !ok:
-				s.lostHolder()
-				return
-			case chunk.Exit != nil:
-				s.ended(chunk.Exit.Code, chunk.Exit.String())
-				return
-			}
-			if s.feed(chunk.Data, &r); r.behind(s.end) {
-				continue
-			}
-			s.keepPace(len(chunk.Data), time.Now())
-			timer.Reset(s.look(time.Now()))
-		case <-s.ear.woken:
-			if !r.behind(s.end) {
-				timer.Reset(s.hearHook(time.Now()))
-			}
-		case <-s.reread:
-			if !r.behind(s.end) {
-				timer.Reset(s.look(time.Now()))
-			}
-		case <-timer.C:
-			timer.Reset(s.look(time.Now()))
+		case s.reread <- struct{}{}:
+		default: // another look is already pending
 		}
-	}
+	})
 }
 
-// feed writes output to the screen. It looks at each frame that is completed in the
-// middle of the output, and answers the queries in it.
-func (s *session) feed(p []byte, r *replay) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if !r.behind(s.end) {
-		s.output = now
-	}
-	for len(p) > 0 {
-		p = p[s.reader.feed(p[:r.next(s.end, len(p))], now):]
-		if s.paint.whole && len(p) > 0 && !r.behind(s.end) {
-			s.lookLocked(now)
-		}
-		s.reply(s.screen.Replies(), r)
-		s.sizeTaken()
-		r.resize(s.end, s.screen)
-		s.capture(now)
-	}
+// conversation is the id of the agent CLI's conversation.
+type conversation struct {
+	mu sync.Mutex
+	id string // "" while it is not known
 }
 
-// reply answers the program's queries to its terminal. It skips queries that an earlier
-// host agent has answered.
-func (s *session) reply(p []byte, r *replay) {
-	if len(p) == 0 || s.end <= r.answered {
-		return
-	}
-	s.owe(owed{s.end, p})
+func (c *conversation) get() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.id
 }
 
-// look reads the screen and returns when to look again if nothing comes.
-func (s *session) look(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lookLocked(now)
+func (c *conversation) set(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.id = id
 }
 
-// lookLocked is look for callers that hold mu.
-func (s *session) lookLocked(now time.Time) time.Duration {
-	s.listen(now)
-	next := s.reader.look(now)
-	if s.halfDone(now) == 0 {
-		s.wakeLookers()
-	}
-	return next
-}
-
-// present updates the reading from the newest whole picture.
-func (s *session) present(ctx context.Context) error {
-	return s.still(ctx, func(*frame, verdict) error { return nil })
-}
-
-func (s *session) wakeLookers() {
-	close(s.looked)
-	s.looked = make(chan struct{})
-}
-
-func (s *session) ended(code int, how string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	view := s.screen.View()
-	next := coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}
-	s.become(time.Now(), next, how, &view)
-	s.wakeLookers()
-}
-
-// lostHolder handles the end of the stream without a report of the program's end.
-func (s *session) lostHolder() {
-	if s.ctx.Err() != nil {
-		return // closed by Close
-	}
-	if exit, err := holder.ReadExit(s.Handle().Dir); err == nil && exit != nil {
-		s.ended(exit.Code, exit.String())
-		return
-	}
-	s.ended(-1, "its holder has died")
-}
-
-// outputReader is a stream as an io.Reader.
-type outputReader struct {
-	stream *holder.Stream
-	rest   []byte
-}
-
-func (r *outputReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
-		chunk, err := r.stream.Next()
-		if err != nil {
-			return 0, err
-		}
-		if chunk.Exit != nil {
-			return 0, io.EOF
-		}
-		r.rest = chunk.Data
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
-}
-
-func (r *outputReader) Close() error { return r.stream.Close() }
-
-// findConversation asks the hook for the id of a conversation that the agent CLI began by
-// itself. It runs once the first turn is over.
+// findConversation asks the harness's code for the id of a conversation that the agent CLI
+// began by itself. It runs once the first turn is over.
 func (s *session) findConversation() {
 	f := s.factsNow()
-	if s.h.hooks.Conversation == nil || f.Conversation != "" {
+	if s.harness.hooks.Conversation == nil || f.Conversation != "" {
 		return
 	}
-	id, err := s.h.hooks.Conversation(s.ctx, f)
+	id, err := s.harness.hooks.Conversation(s.ctx, f)
 	if err != nil || id == "" {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handle.Conversation = id
-	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: id})
+	r, unlock := s.live.lock()
+	defer unlock()
+	s.conversation.set(id)
+	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: r.Reading(), Note: id})
 }
 
 func (s *session) factsNow() Facts {
 	f := s.facts
-	f.Conversation = s.Handle().Conversation
+	f.Conversation = s.conversation.get()
 	return f
 }

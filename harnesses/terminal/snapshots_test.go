@@ -3,14 +3,18 @@ package terminal
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
-	"coleo.dev/pty"
 )
 
 // TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a segment. It
@@ -28,8 +32,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			st.say(s, data[:half])
 			crash(s)
 			s = st.attach()
-			if s.keeper.last != holder.SegmentSize {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.keeper.last, holder.SegmentSize)
+			if s.snapshots.Newest() != holder.SegmentSize {
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(), holder.SegmentSize)
 			}
 			st.same(s, "after a crash", st.whole(cols, rows))
 			st.say(s, data[half:])
@@ -38,8 +42,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			s = st.attach()
-			if s.keeper.last != int64(len(data)) {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.keeper.last,
+			if s.snapshots.Newest() != int64(len(data)) {
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.snapshots.Newest(),
 					len(data))
 			}
 			st.same(s, "after a close", st.whole(cols, rows))
@@ -58,7 +62,7 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	st.say(s, data[holder.SegmentSize+1:])
 	crash(s)
 	want := st.whole(cols, rows)
-	shots := snapshotsOf(st.handle)
+	shots := shotsOf(st.handle)
 	if got := shots.offsets(); !slices.Equal(got, []int64{holder.SegmentSize, 2 * holder.SegmentSize}) {
 		t.Fatalf("there are snapshots at %v", got)
 	}
@@ -66,8 +70,9 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign := &snapshot{Nonce: "another", Offset: 2 * holder.SegmentSize, screen: pty.New(cols, rows)}
-	other, err := foreign.encode()
+	foreign := reading.New(s.rules(), cols, rows, time.Now(), func(coleo.Change) {}).Snapshot(time.Now())
+	foreign.Nonce, foreign.Offset = "another", 2*holder.SegmentSize
+	other, err := foreign.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +87,8 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	} {
 		write(t, shots.path(2*holder.SegmentSize), bad)
 		s := st.attach()
-		if s.keeper.last < holder.SegmentSize || s.keeper.last > 2*holder.SegmentSize {
-			t.Errorf("%s: rebuilt from %d", what, s.keeper.last)
+		if s.snapshots.Newest() < holder.SegmentSize || s.snapshots.Newest() > 2*holder.SegmentSize {
+			t.Errorf("%s: rebuilt from %d", what, s.snapshots.Newest())
 		}
 		st.same(s, "a snapshot "+what, want)
 		crash(s)
@@ -119,7 +124,7 @@ func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	if err != nil || end != int64(len(data)) || start == 0 || end-start > keep+2*holder.SegmentSize {
 		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err, keep+2*holder.SegmentSize)
 	}
-	shots := snapshotsOf(st.handle)
+	shots := shotsOf(st.handle)
 	if list := shots.offsets(); list[0] != start || len(list) > 4 {
 		t.Fatalf("snapshots at %v for a journal that begins at %d: want them from there on", list, start)
 	}
@@ -161,22 +166,24 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	crash(s)
 	s = st.attach()
 	say(3)
-	s.mu.Lock() // another query, the answer to which dies with the host agent
-	lost := s.shot(s.fed)
-	lost.Owed = []owed{{Offset: s.end, Data: []byte("again")}, {Offset: s.end + 1, Data: []byte("owed")}}
-	data, err := lost.encode()
-	s.mu.Unlock()
+	r, unlock := s.live.lock() // another query, the answer to which dies with the host agent
+	lost := r.Snapshot(time.Now())
+	lost.Nonce = st.handle.Nonce
+	lost.Replies = []reading.Reply{{Offset: r.End(), Data: []byte("again")}, {Offset: r.End() + 1, Data: []byte("owed")}}
+	data, err := lost.Encode()
+	unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.keeper.write(lost.Offset, data); err != nil {
+	if err := os.MkdirAll(shotsOf(st.handle).dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	write(t, shotsOf(st.handle).path(lost.Offset), data)
 	crash(s)
 	for range 2 { // the second time the holder knows
 		s = st.attach()
 		st.await("what was owed", func() bool { return strings.Contains(typed(), "owed") })
-		st.await("its confirmation", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.owed) == 0 })
+		st.await("its confirmation", func() bool { return len(s.replies.pending()) == 0 })
 		crash(s)
 	}
 	if want := strings.Repeat(answer, 3) + "owed"; typed() != want {
@@ -190,23 +197,47 @@ func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
 	st.say(s, []byte("\x1b]7501;state=working\a\x1b[?2004h"))
-	st.await("the mode has been seen", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.pastes })
+	st.await("the mode has been seen", func() bool { return tookPastes(s) })
 	st.say(s, []byte("\x1b[?2004l"))
-	st.say(s, bytes.Repeat([]byte("some output\r\n"), closingBytes/10))
+	st.say(s, bytes.Repeat([]byte("some output\r\n"), 1<<15))
 	_ = s.Close()
 	s = st.attach()
 	defer s.Close()
-	if s.keeper.last != int64(len(st.said)) {
-		t.Fatalf("rebuilt from %d, want %d: this shows nothing", s.keeper.last, len(st.said))
+	if s.snapshots.Newest() != int64(len(st.said)) {
+		t.Fatalf("rebuilt from %d, want %d: this shows nothing", s.snapshots.Newest(), len(st.said))
 	}
 	if x := s.Explain(); len(x.Witnesses) < 2 || x.Witnesses[1].State != coleo.Processing {
 		t.Errorf("the witnesses are %+v, want the program's own word among them", x.Witnesses)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.pastes {
+	if !tookPastes(s) {
 		t.Error("it is forgotten that the program took pastes once")
 	}
+}
+
+// tookPastes reports whether a session has seen bracketed paste on at least once.
+func tookPastes(s *session) bool {
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.Snapshot(time.Now()).Pastes
+}
+
+// shots are the snapshots of a generation on disk.
+type shots struct{ dir string }
+
+func shotsOf(h coleo.Handle) shots { return shots{filepath.Join(h.Dir, "snapshots")} }
+
+func (s shots) path(offset int64) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%016x.screen", offset))
+}
+
+// offsets returns the offsets of the snapshots, ascending.
+func (s shots) offsets() (out []int64) {
+	files, _ := filepath.Glob(filepath.Join(s.dir, "*.screen"))
+	for _, file := range files {
+		offset, _ := strconv.ParseInt(strings.TrimSuffix(filepath.Base(file), ".screen"), 16, 64)
+		out = append(out, offset)
+	}
+	return out
 }
 
 func flipped(data []byte, at int) []byte {
@@ -225,7 +256,7 @@ func resealed(t *testing.T, data []byte) []byte {
 		t.Fatal("there is no screen in the snapshot")
 	}
 	body[at+len("coleo screen\n")+1]++
-	return sealed(body)
+	return append(fmt.Appendf(nil, "coleo snapshot 1 %08x\n", crc32.ChecksumIEEE(body)), body...)
 }
 
 func write(t *testing.T, path string, data []byte) {

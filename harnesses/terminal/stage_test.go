@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/pty"
@@ -70,7 +73,7 @@ func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 // setStageOf is setStage with a Spec of the test's own.
 func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
-	spec, err := ParseSpec("stage.toml", []byte(described))
+	spec, err := rules.ParseSpec("stage.toml", []byte(described))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,7 @@ func (st *stage) say(s *session, data []byte) {
 	}
 	st.said = append(st.said, data...)
 	st.await("the output has been read", func() bool { return position(s) == int64(len(st.said)) })
-	s.keeper.writing.Wait()
+	s.snapshots.Wait()
 }
 
 func (st *stage) await(what string, there func() bool) {
@@ -135,17 +138,14 @@ func (st *stage) await(what string, there func() bool) {
 }
 
 func position(s *session) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.end
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.End()
 }
 
 // crash ends a session as a kill -9 of its process would.
 func crash(s *session) {
-	s.mu.Lock()
-	s.keeper.closed = true
-	s.mu.Unlock()
-	s.keeper.writing.Wait()
+	s.snapshots.Stop()
 	s.cancel()
 	_ = s.client.Close()
 	<-s.done
@@ -165,12 +165,12 @@ func (st *stage) attach() *session {
 func (st *stage) same(s *session, what string, want *pty.Core) {
 	st.t.Helper()
 	st.await(what, func() bool { return position(s) == int64(len(st.said)) })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if diff := differ(s.screen, want); diff != "" {
+	r, unlock := s.live.lock()
+	defer unlock()
+	if diff := differ(r.Core(), want); diff != "" {
 		st.t.Fatalf("%s: %s", what, diff)
 	}
-	if !bytes.Equal(s.screen.Snapshot(), want.Snapshot()) {
+	if !bytes.Equal(r.Core().Snapshot(), want.Snapshot()) {
 		st.t.Fatalf("%s: the screens show the same, but keep something else behind it", what)
 	}
 }
@@ -197,7 +197,7 @@ func differ(got, want *pty.Core) string {
 			}
 		}
 	}
-	if a, b := strings.Join(got.History(historyRows), "\n"), strings.Join(want.History(historyRows), "\n"); a != b {
+	if a, b := strings.Join(got.History(reading.HistoryRows), "\n"), strings.Join(want.History(reading.HistoryRows), "\n"); a != b {
 		return "what scrolled off differs"
 	}
 	return ""
@@ -211,9 +211,9 @@ const recorded = 500_000
 // repeated and cut anywhere.
 func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
 	t.Helper()
-	cast := castFrom(t, "testdata/recordings/"+name+".cast.gz")
+	cast := casttest.Cast(t, name)
 	unseen := "" // with the race detector a line takes long; text that is not shown takes less
-	if raced {
+	if casttest.Raced {
 		unseen = "\x1b_" + strings.Repeat("x", 1000) + "\x1b\\"
 	}
 	for n := 0; len(data) < most-recorded; n++ {

@@ -5,6 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
 )
 
 // EachEntry reads a transcript of JSON lines and calls take with each entry. It skips
@@ -26,4 +32,32 @@ func EachEntry[T any](path string, take func(T)) error {
 			take(entry)
 		}
 	}
+}
+
+// transcriptAnswer returns the model's last text after a prompt, if that prompt is the
+// last one. The text is empty while the transcript does not hold it.
+func transcriptAnswer(t *rules.Transcript, f Facts, r coleo.Receipt) (coleo.Answer, error) {
+	path, err := transcriptPath(t, f)
+	if err != nil || path == "" {
+		return coleo.Answer{}, err
+	}
+	if info, err := os.Stat(path); err != nil || info.ModTime().Before(r.Time) {
+		return coleo.Answer{}, nil // nothing of this turn
+	}
+	search := t.Search(r.Text)
+	err = EachEntry(path, search.Take)
+	return coleo.Answer{Text: search.Answer(), Source: "transcript"}, err
+}
+
+// transcriptPath returns the path of the conversation's transcript: the last by name if
+// there are several, "" if there is none.
+func transcriptPath(t *rules.Transcript, f Facts) (string, error) {
+	if f.Conversation == "" && strings.Contains(t.File, "{id}") {
+		return "", nil
+	}
+	found, err := filepath.Glob(filepath.Join(f.Home, strings.ReplaceAll(t.File, "{id}", f.Conversation)))
+	if err != nil {
+		return "", fmt.Errorf("find transcript: %w", err)
+	}
+	return slices.Max(append(found, "")), nil
 }

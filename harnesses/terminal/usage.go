@@ -10,11 +10,11 @@ import (
 // the agent CLI keeps no readable account of its tokens. Usage also returns the errors of
 // Hooks.Usage.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
-	if !s.rules().Capabilities.Usage || s.h.hooks.Usage == nil {
+	if !s.rules().Capabilities.Usage || s.harness.hooks.Usage == nil {
 		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read",
 			s.rules().Title)
 	}
-	u, err := s.h.hooks.Usage(ctx, s.factsNow())
+	u, err := s.harness.hooks.Usage(ctx, s.factsNow())
 	if u.Source == "" {
 		u.Source = "transcript"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/reading"
 )
 
 // labelsFile is the file of the labels of a folder's recordings.
@@ -33,7 +34,7 @@ func writeLabels(h coleo.Harness, dir string) error {
 			return err
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".cast")
-		fmt.Fprintf(&b, "%s: %s\n", name, th.Label(terminal.Recording{Cast: in.cast, Until: -1}))
+		fmt.Fprintf(&b, "%s: %s\n", name, th.Label(reading.Recording{Cast: in.cast, Until: -1}))
 	}
 	return os.WriteFile(filepath.Join(dir, labelsFile), []byte(b.String()), 0o600)
 }

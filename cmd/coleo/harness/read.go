@@ -18,6 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/conformance"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/pty"
 )
 
@@ -161,7 +162,7 @@ func (in input) read(h *terminal.Harness, f readFlags, tell func(coleo.Change)) 
 	x := in.replay(h, f, tell)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
 	if in.cast != nil {
-		since := terminal.Since(x.Reading.Since).Seconds()
+		since := reading.Since(x.Reading.Since).Seconds()
 		m.Since = &since
 	}
 	return m
@@ -181,7 +182,7 @@ func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)
 		}
 		return x
 	}
-	rec := terminal.Recording{Cast: in.cast, Until: -1, ScreenOnly: f.witness == "screen"}
+	rec := reading.Recording{Cast: in.cast, Until: -1, ScreenOnly: f.witness == "screen"}
 	if f.at >= 0 {
 		rec.Until = time.Duration(f.at * float64(time.Second))
 	}
@@ -190,7 +191,7 @@ func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)
 }
 
 func momentOf(c coleo.Change) moment {
-	return moment{Moment: conformance.MomentOf(c, terminal.Since(c.Time))}
+	return moment{Moment: conformance.MomentOf(c, reading.Since(c.Time))}
 }
 
 // String returns a moment in one line, followed by the lines of a dialog.

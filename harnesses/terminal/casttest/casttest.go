@@ -1,0 +1,217 @@
+// Package casttest gives tests the recordings of real agent CLIs, and the descriptions by
+// which they are read. Only tests import it.
+package casttest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev/pty"
+)
+
+const (
+	// recordings is the folder of the recordings and their labels, from the module's root.
+	recordings = "harnesses/terminal/testdata/recordings"
+	// shared is the folder of the recordings that the tests of package pty use too.
+	shared = "pty/testdata/casts"
+)
+
+// fewest is how many recordings there are at least.
+const fewest = 196
+
+// How few recordings are replayed with the race detector, and with -short: one in so many.
+// A replay is one goroutine, so the detector finds in a few recordings what it would find
+// in all. The plain run replays all of them to check the readings.
+const (
+	racedOneIn = 8
+	shortOneIn = 64
+)
+
+// day selects those recordings; each recording has its day.
+var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
+
+// sampled reports whether a test replays a recording in this run: all of them, or a sample
+// with the race detector or with -short.
+func sampled(test, recording string) bool {
+	oneIn := 1
+	switch {
+	case testing.Short():
+		oneIn = shortOneIn
+	case Raced:
+		oneIn = racedOneIn
+	}
+	return int(crc32.ChecksumIEEE([]byte(test+recording)))%oneIn == *day%oneIn
+}
+
+// root returns the module's folder, as a path from the folder of the running test.
+func root(t testing.TB) string {
+	t.Helper()
+	dir := "."
+	for range 8 {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		dir = filepath.Join(dir, "..")
+	}
+	t.Fatal("no folder above this one has a go.mod")
+	return ""
+}
+
+// Names returns the names of all recordings that have labels, as FOLDER/NAME. A folder is
+// named for an agent CLI and its version.
+func Names(t testing.TB) []string {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join(root(t), recordings, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, path := range folders {
+		folder := strings.TrimSuffix(filepath.Base(path), ".txt")
+		for name := range Labels(t, folder) {
+			names = append(names, folder+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	files, _ := filepath.Glob(filepath.Join(root(t), recordings, "*", "*.cast.gz"))
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), ".cast.gz")
+		if _, ok := slices.BinarySearch(names, name); !ok {
+			t.Fatalf("%s has no label", name)
+		}
+	}
+	if len(names) < fewest {
+		t.Fatalf("%d recordings have labels; want %d at least", len(names), fewest)
+	}
+	return names
+}
+
+// Each runs a parallel subtest for each recording, or for a sample of them: see sampled.
+func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
+	t.Helper()
+	for _, name := range Names(t) {
+		if !sampled(t.Name(), name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, name, Cast(t, name))
+		})
+	}
+}
+
+// Cast returns a recording by its name, FOLDER/NAME. It is in its folder, or among those
+// that the tests of package pty use too.
+func Cast(t testing.TB, name string) *pty.Cast {
+	t.Helper()
+	return Read(t, pathOf(t, name))
+}
+
+// Bytes returns the file of a recording by its name, unpacked: an asciicast.
+func Bytes(t testing.TB, name string) []byte {
+	t.Helper()
+	return unpack(t, pathOf(t, name))
+}
+
+func pathOf(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(root(t), recordings, name+".cast.gz")
+	if _, err := os.Stat(path); err != nil {
+		return sharedPath(t, name)
+	}
+	return path
+}
+
+// sharedPath returns the path of a recording that the tests of package pty use too. Its
+// name there begins with the agent CLI and leaves out the version:
+// claude-code-2.1.329-osc7501/liar is claude-osc7501-liar.
+func sharedPath(t testing.TB, name string) string {
+	t.Helper()
+	folder, rest, _ := strings.Cut(name, "/")
+	agent, version, _ := strings.Cut(strings.Replace(folder, "claude-code", "claude", 1), "-")
+	if _, variant, ok := strings.Cut(version, "-"); ok {
+		agent += "-" + variant
+	}
+	found, err := filepath.Glob(filepath.Join(root(t), shared, agent+"-"+rest+".cast*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("recordings called %s: %q, %v; want one", name, found, err)
+	}
+	return found[0]
+}
+
+// Read returns the recording in a file. A file whose name ends with .gz is compressed.
+func Read(t testing.TB, path string) *pty.Cast {
+	t.Helper()
+	cast, err := pty.ReadCast(bytes.NewReader(unpack(t, path)))
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return cast
+}
+
+func unpack(t testing.TB, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err == nil && strings.HasSuffix(path, ".gz") {
+		var in *gzip.Reader
+		if in, err = gzip.NewReader(bytes.NewReader(raw)); err == nil {
+			raw, err = io.ReadAll(in)
+		}
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return raw
+}
+
+// Length returns the time of a recording's last event.
+func Length(c *pty.Cast) time.Duration {
+	if len(c.Events) == 0 {
+		return 0
+	}
+	return c.Events[len(c.Events)-1].At
+}
+
+// Labels returns the labels of a folder of recordings: the states over time by name.
+func Labels(t testing.TB, folder string) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(root(t), recordings, folder+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(string(raw)) {
+		if name, list, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && !strings.HasPrefix(name, "#") {
+			out[name] = list
+		}
+	}
+	return out
+}
+
+// Description returns the harness.toml of the agent CLI that a folder of recordings is of,
+// and its path.
+func Description(t testing.TB, folder string) (path string, data []byte) {
+	t.Helper()
+	harness, _, _ := strings.Cut(folder, "-")
+	switch harness { // agent CLIs whose folder has another name
+	case "claude":
+		harness = "claudecode"
+	case "continue":
+		harness = "continuecli"
+	}
+	path = filepath.Join(root(t), "harnesses", harness, "harness.toml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, data
+}

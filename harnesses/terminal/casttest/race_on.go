@@ -1,0 +1,7 @@
+//go:build race
+
+package casttest
+
+// Raced reports whether the race detector is on. The race detector makes regular
+// expressions and the emulator ten times as slow.
+const Raced = true

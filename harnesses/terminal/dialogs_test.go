@@ -1,0 +1,102 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/typing"
+)
+
+// askStage returns a stage whose program shows a dialog, and the session that reads it.
+func askStage(t *testing.T) (*stage, *session, coleo.Fingerprint) {
+	t.Helper()
+	st, s := setStageOf(t, casttest.PlainSpec+"[launch.permission]\nask = \"\"\n", 60, 12, 0)
+	st.say(s, []byte(casttest.Asks))
+	st.await("the dialog is told", func() bool { return s.State().Dialog != nil })
+	return st, s, s.State().Dialog.Fingerprint
+}
+
+func TestAnAnswerWaitsForADialogThatIsRedrawn(t *testing.T) {
+	t.Parallel()
+	st, s, first := askStage(t)
+	st.say(s, []byte(casttest.Blank))
+	st.await("the blank picture is read", func() bool { return !s.State().Known })
+	answered := make(chan error, 1)
+	go func() { answered <- s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.Approve}) }()
+	st.await("it is being answered", func() bool {
+		return !typistIsFree(s) || len(answered) > 0
+	})
+	if st.say(s, []byte(casttest.Asks)); s.State().Dialog.Fingerprint != first {
+		t.Errorf("redrawn, it is another appearance")
+	}
+	st.await("it is typed", func() bool {
+		typed, _ := os.ReadFile(st.typed)
+		return string(typed) == "1" || len(answered) > 0
+	})
+	st.say(s, []byte(casttest.Idle))
+	if err := <-answered; err != nil {
+		t.Errorf("the answer to a dialog that is redrawn: %v", err)
+	}
+}
+
+// An EStale error names the dialog on the screen by its final fingerprint.
+func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
+	t.Parallel()
+	st, s, first := askStage(t)
+	st.say(s, []byte(casttest.Busy))
+	st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
+	st.say(s, []byte(casttest.Asks))
+	err := s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.Approve})
+	var e *coleo.Error
+	if coleo.ErrorCode(err) != coleo.EStale || !errors.As(err, &e) || e.Dialog == nil {
+		t.Fatalf("the answer to the first of two got %v, want a refusal with the second", err)
+	}
+	if now := s.State().Dialog; now == nil || now.Fingerprint != e.Dialog.Fingerprint || now.Fingerprint == first {
+		t.Errorf("the refusal names %+v, on the screen is %+v", e.Dialog, now)
+	}
+	if typed, _ := os.ReadFile(st.typed); len(typed) > 0 {
+		t.Errorf("typed was %q", typed)
+	}
+}
+
+// Typed keys may have answered the first of two dialogs with the same text.
+func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
+	t.Parallel()
+	for key, same := range map[string]bool{"1": false, "\r": false, "\x1b": false, "\x1b[B": true, "\x1b[A": true} {
+		t.Run(fmt.Sprintf("%q", key), func(t *testing.T) {
+			t.Parallel()
+			st, s, first := askStage(t)
+			if err := s.Input(t.Context(), []byte(key)); err != nil {
+				t.Fatal(err)
+			}
+			st.say(s, []byte(casttest.Blank))
+			st.await("the blank picture is read", func() bool { return !s.State().Known })
+			st.say(s, []byte(casttest.Asks))
+			_, err := s.view.Still(t.Context(), showing(first))
+			if same != (err == nil) {
+				t.Errorf("behind the key it is the same appearance: %t, want %t (%v)", err == nil, same, err)
+			}
+		})
+	}
+}
+
+// typistIsFree reports whether nobody types into a session.
+func typistIsFree(s *session) bool { return s.typist.Reload(s.rules(), func() {}) == nil }
+
+// showing returns the check that an appearance of a dialog is on the screen.
+func showing(dialog coleo.Fingerprint) typing.Check {
+	return func(r *reading.Reader) error {
+		switch d := r.Verdict().Dialog; {
+		case d == nil:
+			return typing.Passing{Err: errors.New("no dialog is on the screen")}
+		case d.Fingerprint != dialog:
+			return errors.New("another dialog is on the screen")
+		}
+		return nil
+	}
+}

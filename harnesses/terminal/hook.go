@@ -1,0 +1,52 @@
+package terminal
+
+import (
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
+)
+
+// hookFollower follows the reports of the agent CLI's hook.
+type hookFollower struct {
+	file  *hook.Reader  // nil without a hook
+	woken chan struct{} // a report may have come; nil without a hook
+	done  chan struct{}
+}
+
+// followHook follows the reports of the generation in dir, if the harness has reports. If
+// they cannot be followed, the session works without that witness.
+func followHook(spec *rules.Spec, dir string) *hookFollower {
+	f := &hookFollower{done: make(chan struct{})}
+	if len(spec.Hook.Reports) > 0 {
+		f.file, _ = hook.Open(hook.Path(dir))
+	}
+	if f.file == nil {
+		close(f.done)
+		return f
+	}
+	f.woken = make(chan struct{}, 1)
+	go func() {
+		defer close(f.done)
+		for f.file.Wait() == nil {
+			select {
+			case f.woken <- struct{}{}:
+			default: // a wake-up is already pending
+			}
+		}
+	}()
+	return f
+}
+
+// lines returns what the hook has reported since the last call.
+func (f *hookFollower) lines() []hook.Line {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Lines()
+}
+
+func (f *hookFollower) close() {
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+	<-f.done
+}

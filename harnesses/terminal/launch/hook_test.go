@@ -1,0 +1,91 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
+)
+
+// The launch names the hook where there is one. It leaves the hook out where there is
+// none, or where it would replace a hook of the user's.
+func TestTheHookIsPassedOnByArgv(t *testing.T) {
+	t.Parallel()
+	const parts = casttest.PlainSpec + `
+[launch]
+[launch.permission]
+ask = ""
+[[launch.part]]
+if = "{{if .Hook}}yes{{end}}"
+args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
+`
+	spec, err := rules.ParseSpec("bench", []byte(strings.Replace(parts, `strip = '</?paste>'`,
+		`unless = { folder_env = "OWN", folder = ".own", file = "config", pattern = '(?m)^notify' }`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), `it's "here"`)
+	if err := os.MkdirAll(filepath.Join(dir, ".own"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(program []string, environ ...string) []string {
+		c := coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: dir, Workdir: dir, Binary: self,
+			Environ: append(environ, "HOME="+dir)}
+		launch, err := Plan(spec, &c, program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return launch.Argv[1:]
+	}
+	file := strings.ReplaceAll(hook.Path(dir), `"`, `\"`)
+	want := []string{`["` + self + `","hook","` + file + `"]`, "Prompt Tool Ask Stop Both "}
+	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
+		t.Errorf("argv %q, want %q", got, want)
+	}
+	for what, program := range map[string][]string{"no program": nil,
+		"one that is not there": {filepath.Join(dir, "nope"), "hook"}} {
+		if got := plan(program); len(got) != 0 {
+			t.Errorf("%s: argv %q", what, got)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".own", "config"), []byte("notify = [\"mine\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := plan([]string{self, "hook"}); len(got) != 0 {
+		t.Errorf("the user's own hook would be replaced by %q", got)
+	}
+	spec.Hook.UserHook.Key = "notify"
+	want[0] = `["` + self + `","hook","` + file + `","--then","mine"]`
+	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
+		t.Errorf("argv %q, want %q: ours starts the user's", got, want)
+	}
+	spec.Hook.UserHook.Key = "other" // not to be read there
+	if got := plan([]string{self, "hook"}); len(got) != 0 {
+		t.Errorf("a hook of the user's that cannot be read would be replaced by %q", got)
+	}
+	if got := plan([]string{self, "hook"}, "OWN="+t.TempDir()); len(got) == 0 {
+		t.Error("another folder holds no hook of the user's")
+	}
+}
+
+func TestOnlyAProgramOfOursIsAHook(t *testing.T) {
+	t.Parallel()
+	for _, hold := range [][]string{nil, {"none"}, {"/x/test", "hold-test"}, {"coleo", "hold", "--stdin"}} {
+		if got := HookCommand(hold); got != nil {
+			t.Errorf("%q: %q", hold, got)
+		}
+	}
+	if got := HookCommand([]string{"/x/coleo", "hold", "--stdin"}); !slices.Equal(got, []string{"/x/coleo", hook.Verb}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,63 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/config"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
+)
+
+// hookFacts is the hook as the templates of a Part see it.
+type hookFacts struct {
+	Program string
+	Args    []string
+	Events  []string
+}
+
+// Argv returns the hook's command line.
+func (h *hookFacts) Argv() []string { return append([]string{h.Program}, h.Args...) }
+
+// hookFor returns the hook that the agent CLI is given. It returns nil when the agent CLI
+// takes no hook, or when the hook program is not there. It also returns nil when the user
+// has a hook that Coleo's hook cannot start.
+func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
+	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) {
+		return nil
+	}
+	h := &hookFacts{Program: program[0], Args: append(slices.Clone(program[1:]), hook.Path(c.Dir)),
+		Events: s.Hook.Events()}
+	if text, has := readUserHook(&s.Hook.UserHook, c); has {
+		theirs, err := config.Strings(text, s.Hook.UserHook.Key)
+		if err != nil || len(theirs) == 0 {
+			return nil
+		}
+		h.Args = append(append(h.Args, hook.Then), theirs...)
+	}
+	return h
+}
+
+// readUserHook returns the user's file and reports whether it has a hook of the user's.
+func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has bool) {
+	if u.Pattern == "" {
+		return nil, false
+	}
+	folder := filepath.Join(Home(c), u.Folder)
+	if named := lookupEnv(c.Environ, u.FolderEnv); named != "" && c.Profile != coleo.ProfileHermetic {
+		folder = named
+	}
+	text, err := os.ReadFile(filepath.Join(folder, u.File))
+	return text, err == nil && u.In(text)
+}
+
+// HookCommand returns the command line of the hook program. It returns nil where hold is
+// not a command of Coleo.
+func HookCommand(hold []string) []string {
+	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {
+		return []string{hold[0], hook.Verb}
+	}
+	return nil
+}

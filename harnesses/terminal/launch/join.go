@@ -1,0 +1,96 @@
+package launch
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// joined returns a command line with one occurrence of an option that the agent CLI reads
+// only once. The option's value is a JSON object, or a file that holds one. Tables are
+// joined by key, lists are appended, and of two single values the later one stays. So the
+// user's settings and Coleo's both apply.
+//
+// The error is EInvalid for a value that cannot be joined: the agent CLI would silently
+// ignore one of the two.
+func joined(argv []string, option, workdir string) ([]string, error) {
+	var out, values []string
+	at := 0
+	for i := 0; i < len(argv); i++ {
+		value, here := strings.CutPrefix(argv[i], option+"=")
+		if argv[i] == option && i+1 < len(argv) {
+			i++
+			value, here = argv[i], true
+		}
+		switch {
+		case !here:
+			out = append(out, argv[i])
+			continue
+		case len(values) == 0:
+			at = len(out)
+		}
+		values = append(values, value)
+	}
+	if len(values) < 2 {
+		return argv, nil
+	}
+	whole := map[string]any{}
+	for _, v := range values {
+		table, err := jsonTable(v, workdir)
+		if err != nil {
+			return nil, coleo.Errorf(coleo.EInvalid,
+				"%s is given twice, by Coleo and by you, and yours cannot be joined with it: %v",
+				option, err)
+		}
+		whole, _ = join(whole, table).(map[string]any)
+	}
+	text, err := json.Marshal(whole)
+	return slices.Insert(out, at, option, string(text)), err
+}
+
+// jsonTable reads a JSON object, or the file that holds it.
+func jsonTable(value, workdir string) (map[string]any, error) {
+	text := []byte(value)
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		if !filepath.IsAbs(value) {
+			value = filepath.Join(workdir, value)
+		}
+		var err error
+		if text, err = os.ReadFile(value); err != nil {
+			return nil, err
+		}
+	}
+	var table map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&table); err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "it is no JSON object: %v", err)
+	}
+	return table, nil
+}
+
+// join adds b to a and returns the result.
+func join(a, b any) any {
+	switch b := b.(type) {
+	case map[string]any:
+		if a, ok := a.(map[string]any); ok {
+			for key, value := range b {
+				if old, ok := a[key]; ok {
+					value = join(old, value)
+				}
+				a[key] = value
+			}
+			return a
+		}
+	case []any:
+		if a, ok := a.([]any); ok {
+			return append(a, b...)
+		}
+	}
+	return b
+}

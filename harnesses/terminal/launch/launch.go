@@ -1,0 +1,274 @@
+package launch
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/holder"
+)
+
+// allowedEnv is what every agent CLI gets of the user's environment. Names that end in _
+// are prefixes. The harness's credentials_env are added. Everything else stays out,
+// including Coleo's own variables.
+var allowedEnv = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE",
+	"SSL_CERT_DIR",
+	"SSH_AUTH_SOCK", "COLORTERM",
+}
+
+// hermeticEnv is the part of the user's environment that remains in ProfileHermetic.
+var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
+
+// launchFacts is what the templates of a Part see.
+type launchFacts struct {
+	Workdir, Home, Endpoint, Provider, Model string
+	Permission                               string // the agent CLI's own word for the permission mode
+	Conversation                             string
+	// Account is a file in this start's folder, in which the agent CLI may keep an
+	// account.
+	Account                        string
+	Resume, Hermetic, TrustWorkdir bool
+	MCPServers                     []coleo.MCPServer
+	Hook                           *hookFacts // nil without a hook
+}
+
+// Plan turns a configuration into what the holder runs. It fills in what the
+// configuration leaves out and writes the seed files of a hermetic HOME. hook is the
+// command line of the hook program, or nil.
+//
+// The error is EInvalid for a wrong configuration, EUnsupported for one that the agent
+// CLI cannot carry out, and ENotInstalled when its program is missing.
+func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
+	if err := prepare(s, c); err != nil {
+		return holder.Launch{}, err
+	}
+	binary, err := findBinary(s, c)
+	if err != nil {
+		return holder.Launch{}, err
+	}
+	facts, err := factsOf(s, c)
+	if err != nil {
+		return holder.Launch{}, err
+	}
+	facts.Hook = hookFor(s, c, hook)
+	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
+		return holder.Launch{}, err
+	}
+	env := environment(c, s.Launch.CredentialsEnv)
+	own := map[string]string{}
+	argv := append(slices.Clone(c.Wrap), binary)
+	for _, p := range s.Launch.Parts {
+		if err := apply(p, facts, &argv, own); err != nil {
+			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
+		}
+	}
+	maps.Copy(env, own)
+	argv = append(argv, c.Args...)
+	for _, option := range s.Launch.Join {
+		if argv, err = joined(argv, option, c.Workdir); err != nil {
+			return holder.Launch{}, err
+		}
+	}
+	if err := addVariables(s, env, own, c.Env); err != nil {
+		return holder.Launch{}, err
+	}
+	return holder.Launch{
+		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
+		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep, AllowSudo: c.AllowSudo,
+		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
+	}, nil
+}
+
+// addVariables adds the user's variables to the environment. It refuses a variable in own,
+// which the harness sets itself: the agent CLI would not run as Coleo needs it.
+func addVariables(s *rules.Spec, env, own, given map[string]string) error {
+	for _, name := range coleo.EnvNames(given) {
+		if _, taken := own[name]; taken {
+			return coleo.Errorf(coleo.EInvalid,
+				"the environment variable %s cannot be given to this arm: the harness %s sets it itself", name, s.Name)
+		}
+		env[name] = given[name]
+	}
+	return nil
+}
+
+// prepare fills in defaults and refuses what cannot be carried out.
+func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
+	info, err := os.Stat(c.Workdir)
+	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
+		return coleo.Errorf(coleo.EInvalid, "the work folder %q is not there: make it, or name another one", c.Workdir)
+	}
+	if c.Arm == "" || c.Dir == "" || c.Nonce == "" {
+		return coleo.Errorf(coleo.EInvalid, "a spawn needs an arm, a folder and a nonce")
+	}
+	if c.Profile == "" {
+		c.Profile = coleo.ProfileUser
+	}
+	if c.Profile == coleo.ProfileHermetic && c.Home == "" {
+		return coleo.Errorf(coleo.EInvalid, "a hermetic spawn needs a HOME of its own")
+	}
+	if c.PermissionMode == "" {
+		c.PermissionMode = coleo.PermissionAsk
+	}
+	if len(c.MCPServers) > 0 && !s.Capabilities.MCP {
+		return coleo.Errorf(coleo.EUnsupported, "%s takes no MCP servers", s.Title)
+	}
+	if c.Resume && !s.Capabilities.Resume {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot take up an earlier conversation", s.Title)
+	}
+	if c.Cols == 0 {
+		c.Cols = 120
+	}
+	if c.Rows == 0 {
+		c.Rows = 40
+	}
+	return nil
+}
+
+func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
+	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
+	if !ok {
+		return launchFacts{}, coleo.Errorf(coleo.EUnsupported,
+			"%s has no permission mode %q: its description names none in [launch.permission]", s.Title, c.PermissionMode)
+	}
+	if s.Launch.NewID && c.Conversation == "" {
+		c.Conversation, c.Resume = coleo.NewUUID(), false
+	}
+	return launchFacts{
+		Workdir: c.Workdir, Home: Home(c), Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
+		Provider: c.Provider, Model: c.Model, Permission: permission, Conversation: c.Conversation,
+		Account: AccountPath(c.Dir),
+		Resume:  c.Resume, Hermetic: c.Profile == coleo.ProfileHermetic, TrustWorkdir: c.TrustWorkdir,
+		MCPServers: c.MCPServers,
+	}, nil
+}
+
+// AccountPath returns the path at which an agent CLI may keep an account for Coleo.
+func AccountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
+
+// Home returns the HOME that the agent CLI will see.
+func Home(c *coleo.SpawnConfig) string {
+	if c.Profile == coleo.ProfileHermetic {
+		return c.Home
+	}
+	return lookupEnv(c.Environ, "HOME")
+}
+
+func findBinary(s *rules.Spec, c *coleo.SpawnConfig) (string, error) {
+	if c.Binary != "" {
+		if executable(c.Binary) {
+			return c.Binary, nil
+		}
+		return "", coleo.Errorf(coleo.ENotInstalled, "%s is not at %s", s.Title, c.Binary)
+	}
+	for _, dir := range append(slices.Clone(c.Path), filepath.SplitList(lookupEnv(c.Environ, "PATH"))...) {
+		if path := filepath.Join(dir, s.Command); filepath.IsAbs(path) && executable(path) {
+			return path, nil
+		}
+	}
+	return "", coleo.Errorf(coleo.ENotInstalled, "%s is not installed: no program %q in PATH; install it with: %s",
+		s.Title, s.Command, s.Install)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]string) error {
+	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
+		return err
+	}
+	for _, arg := range p.Args {
+		text, err := rules.Render(arg, facts)
+		if err != nil {
+			return err
+		}
+		*argv = append(*argv, text)
+	}
+	for name, value := range p.Env {
+		text, err := rules.Render(value, facts)
+		if err != nil {
+			return err
+		}
+		env[name] = text
+	}
+	if !facts.Hermetic {
+		return nil // outside a hermetic HOME no file is written
+	}
+	for path, content := range p.Files {
+		text, err := rules.Render(content, facts)
+		if err != nil {
+			return err
+		}
+		if err := seed(filepath.Join(facts.Home, path), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seed writes a file of a hermetic HOME. It leaves a file alone that is already there,
+// because the agent CLI may have changed it since.
+func seed(path, content string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("seed HOME: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if os.IsExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("seed HOME: %w", err)
+	}
+	_, err = f.WriteString(content)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
+	allowed := append(slices.Clone(allowedEnv), credentials...)
+	if c.Profile == coleo.ProfileHermetic {
+		allowed = hermeticEnv
+	}
+	env := map[string]string{"TERM": "xterm-256color"}
+	for _, kv := range c.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if slices.ContainsFunc(allowed, func(a string) bool {
+			return a == name || strings.HasSuffix(a, "_") && strings.HasPrefix(name, a)
+		}) {
+			env[name] = value
+		}
+	}
+	if c.Profile == coleo.ProfileHermetic {
+		env["HOME"] = c.Home
+	}
+	return env
+}
+
+func lookupEnv(environ []string, name string) string {
+	for _, kv := range environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func flatten(env map[string]string) []string {
+	out := make([]string, 0, len(env))
+	for k, v := range env {
+		out = append(out, k+"="+v)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,106 @@
+package launch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tidwall/sjson"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// trustWorkdir writes into the user's file that the work folder is trusted. It replaces
+// the file atomically and leaves its other bytes unchanged.
+func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
+	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
+		return nil
+	}
+	folder := Home(c)
+	if named := lookupEnv(c.Environ, t.FolderEnv); named != "" && t.FolderEnv != "" {
+		folder = named
+	}
+	if real, err := filepath.EvalSymlinks(facts.Workdir); err == nil {
+		facts.Workdir = real // what the agent CLI sees
+	}
+	keys := make([]string, len(t.Path))
+	for i, key := range t.Path {
+		text, err := rules.Render(key, facts)
+		if err != nil {
+			return err
+		}
+		keys[i] = text
+	}
+	return trusted(filepath.Join(folder, t.File), keys)
+}
+
+// trusted sets the value at those keys of a JSON file to true.
+func trusted(path string, keys []string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // a link stays a link
+	}
+	mode := fs.FileMode(0o600)
+	raw, err := os.ReadFile(path)
+	switch info, statErr := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		raw = []byte("{}\n")
+	case err != nil:
+		return fmt.Errorf("trust the work folder: %w", err)
+	case statErr == nil:
+		mode = info.Mode().Perm()
+	}
+	var object map[string]any
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return coleo.Errorf(coleo.EInvalid, "trust the work folder: %s is not what it should be and is left alone (%v)",
+			path, err)
+	}
+	changed, err := sjson.SetBytes(raw, jsonPath(keys), true)
+	if err != nil {
+		return fmt.Errorf("trust the work folder in %s: %w", path, err)
+	}
+	if bytes.Equal(raw, changed) {
+		return nil
+	}
+	return replace(path, changed, mode)
+}
+
+// jsonPath returns keys as a path for sjson. It escapes everything but letters and
+// digits.
+func jsonPath(keys []string) string {
+	var b strings.Builder
+	for i, key := range keys {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		for j := range len(key) {
+			if c := key[j]; c < 0x80 && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(key[j])
+		}
+	}
+	return b.String()
+}
+
+// replace replaces a file, whole or not at all.
+func replace(path string, content []byte, mode fs.FileMode) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".coleo-*")
+	if err != nil {
+		return fmt.Errorf("trust the work folder: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(content)
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("trust the work folder: %w", err)
+	}
+	return nil
+}

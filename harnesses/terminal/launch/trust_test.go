@@ -1,0 +1,88 @@
+package launch
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+func TestTrustChangesOneValueOfTheUsersFile(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]string{
+		"with others": "{\n  \"z\": 1.50,\n  \"projects\": {\"/other.d\": {\"hasTrustDialogAccepted\": false, \"n\": 12345678901234567890}},\n  \"a\": \"ü\"\n}\n",
+		"without":     `{"mine":1}`,
+		"empty":       "{}",
+		"missing":     "",
+	} {
+		for _, workdir := range []string{"/tmp/a b", `/tmp/it's "so".d/x:1#@*?|!{}[]()=<>%`, "/tmp/ü/日本/🙂",
+			"/a.b/c", `/back\slash`} {
+			path := filepath.Join(t.TempDir(), "file.json")
+			if before != "" {
+				if err := os.WriteFile(path, []byte(before), 0o640); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := trusted(path, []string{"projects", workdir, "hasTrustDialogAccepted"}); err != nil {
+				t.Fatalf("%s, %s: %v", name, workdir, err)
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var file struct {
+				Projects map[string]struct{ HasTrustDialogAccepted bool }
+			}
+			if err := json.Unmarshal(raw, &file); err != nil || !file.Projects[workdir].HasTrustDialogAccepted {
+				t.Errorf("%s, %s: the file is %s (%v)", name, workdir, raw, err)
+			}
+			for _, kept := range []string{`"z": 1.50`, `12345678901234567890`, `"a": "ü"`, `"mine":1`} {
+				if strings.Contains(before, kept) && !strings.Contains(string(raw), kept) {
+					t.Errorf("%s, %s: %s is gone from %s", name, workdir, kept, raw)
+				}
+			}
+			info, err := os.Stat(path)
+			if err != nil || before != "" && info.Mode().Perm() != 0o640 || before == "" && info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
+			}
+		}
+	}
+}
+
+func TestTrustLeavesAloneWhatItDoesNotUnderstand(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "{", "[]", "not JSON", `{"a":1}}`} {
+		path := filepath.Join(t.TempDir(), "file.json")
+		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := trusted(path, []string{"projects", "/x", "y"})
+		if raw, _ := os.ReadFile(path); coleo.ErrorCode(err) != coleo.EInvalid || string(raw) != before {
+			t.Errorf("%q became %q: %v", before, raw, err)
+		}
+	}
+}
+
+func TestTrustKeepsALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "dotfiles.json"), filepath.Join(dir, "link.json")
+	if err := os.WriteFile(real, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusted(link, []string{"x"}); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != real {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if raw, _ := os.ReadFile(real); string(raw) != `{"x":true}` {
+		t.Errorf("the file is %s", raw)
+	}
+}

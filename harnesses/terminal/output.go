@@ -1,0 +1,164 @@
+package terminal
+
+import (
+	"io"
+	"time"
+
+	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/holder"
+)
+
+// chunksAhead is how many chunks of output may wait to be read.
+const chunksAhead = 16
+
+// follow is the read loop. Only this loop writes output to the screen.
+func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
+	defer close(s.done)
+	defer s.log.End()
+	defer s.hook.close()
+	defer s.harness.floods.leave(&s.pace)
+	chunks := make(chan holder.Chunk, chunksAhead)
+	go func() {
+		defer close(chunks)
+		for {
+			chunk, err := stream.Next()
+			if err != nil {
+				return
+			}
+			select {
+			case chunks <- chunk:
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	}()
+	s.readChunks(chunks, replay)
+}
+
+// readChunks reads output until the program or the session ends, and looks at the screen
+// whenever it is time.
+func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
+	timer := time.NewTimer(s.firstLook())
+	defer timer.Stop()
+	for {
+		select {
+		case chunk, ok := <-chunks:
+			switch {
+			case !ok:
+				s.lostHolder()
+				return
+			case chunk.Exit != nil:
+				s.live.end(chunk.Exit.Code, chunk.Exit.String())
+				return
+			}
+			if behind := s.feed(chunk.Data, replay); behind {
+				continue
+			}
+			s.keepPace(len(chunk.Data), time.Now())
+			timer.Reset(s.live.look(time.Now()))
+		case <-s.hook.woken:
+			if !s.behind(replay) {
+				timer.Reset(s.live.hearHook(time.Now()))
+			}
+		case <-s.reread:
+			if !s.behind(replay) {
+				timer.Reset(s.live.look(time.Now()))
+			}
+		case <-timer.C:
+			timer.Reset(s.live.look(time.Now()))
+		}
+	}
+}
+
+// firstLook returns when to look at the screen if no output comes.
+func (s *session) firstLook() time.Duration {
+	r, unlock := s.live.lock()
+	defer unlock()
+	if r.End() == 0 {
+		return reading.IdleLook // nothing has been drawn yet
+	}
+	return 0
+}
+
+// behind reports whether output from before the session was opened is still being read.
+func (s *session) behind(replay *past.Replay) bool {
+	r, unlock := s.live.lock()
+	defer unlock()
+	return replay.Behind(r.End())
+}
+
+// feed writes output to the screen. It looks at each picture that is completed in the
+// middle of the output. It returns what behind would.
+func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
+	w, unlock := s.live.watch()
+	defer unlock()
+	now := time.Now()
+	if !replay.Behind(w.End()) {
+		w.live.lastOutput = now
+	}
+	for len(p) > 0 {
+		n, whole := w.Feed(p[:replay.Next(w.End(), len(p))], now)
+		if p = p[n:]; whole && len(p) > 0 && !replay.Behind(w.End()) {
+			w.look(now)
+		}
+		s.fed(w.Reader, replay, now)
+	}
+	return replay.Behind(w.End())
+}
+
+// fed does what output calls for once it is on the screen: it replies to queries in the
+// output, except to those that an earlier host agent has answered. It notes a size that the
+// program has shown. It gives the screen the size that it had from there on, and takes a
+// snapshot where one is due.
+func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
+	if data := r.Core().Replies(); len(data) > 0 && r.End() > replay.Answered {
+		s.replies.add(reading.Reply{Offset: r.End(), Data: data})
+	}
+	s.sizes.shown(r.Core().WholeFrames())
+	replay.Resize(r.End(), r.Core())
+	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
+}
+
+// snapshot returns a snapshot of a Reader, with the replies that are pending.
+func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
+	out := r.Snapshot(now)
+	out.Replies = s.replies.pending()
+	return out
+}
+
+// lostHolder handles the end of the stream without a report of the program's end.
+func (s *session) lostHolder() {
+	if s.ctx.Err() != nil {
+		return // closed by Close
+	}
+	if exit, err := holder.ReadExit(s.handle.Dir); err == nil && exit != nil {
+		s.live.end(exit.Code, exit.String())
+		return
+	}
+	s.live.end(-1, "its holder has died")
+}
+
+// outputReader is a stream as an io.Reader.
+type outputReader struct {
+	stream *holder.Stream
+	rest   []byte
+}
+
+func (r *outputReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		chunk, err := r.stream.Next()
+		if err != nil {
+			return 0, err
+		}
+		if chunk.Exit != nil {
+			return 0, io.EOF
+		}
+		r.rest = chunk.Data
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func (r *outputReader) Close() error { return r.stream.Close() }

@@ -1,0 +1,283 @@
+package past
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/holder"
+	"coleo.dev/pty"
+)
+
+// Bounds of one piece of a recording. As JSON a piece is less than 1 MiB, the most that
+// the bus takes.
+const (
+	pieceBytes  = 128 << 10
+	pieceEvents = 2000
+)
+
+// archive is the recorded terminal of one generation: its journal, index and snapshots.
+type archive struct {
+	folder     Folder
+	dir        string // of the journal
+	index      *holder.Index
+	start, end int64
+}
+
+func openArchive(h coleo.Handle) (*archive, error) {
+	a := &archive{folder: FolderOf(h), dir: holder.JournalDir(h.Dir)}
+	var err error
+	if a.start, a.end, err = holder.Span(a.dir); err != nil {
+		return nil, fmt.Errorf("open the recording of arm %s: %w", h.Arm, err)
+	}
+	if a.index, err = holder.OpenIndex(a.dir); err != nil {
+		return nil, fmt.Errorf("open the recording of arm %s: %w", h.Arm, err)
+	}
+	return a, nil
+}
+
+func (a *archive) close() { _ = a.index.Close() }
+
+// ScreenAt returns the terminal of a handle's generation as it was at a time, to 50 ms,
+// with the rows that had scrolled away. The error is EInvalid for a time in the future
+// and for one before the oldest screen that is kept.
+func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
+	a, err := openArchive(handle)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	if now := time.Now(); at.After(now) {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is yet to come", moment(at))
+	}
+	oldest, ok := a.begins()
+	if !ok || at.Before(oldest) {
+		return nil, tooOld(at, oldest, ok)
+	}
+	until, last := a.until(at)
+	snapshot := a.folder.Newest(a.start, until)
+	var screen *pty.Core
+	from := a.start
+	if snapshot != nil {
+		screen, from = snapshot.Core(), snapshot.Offset
+	}
+	return a.play(screen, from, until, last)
+}
+
+// until returns the offset at which the output ended at a time, and the number of marks
+// up to that time.
+func (a *archive) until(at time.Time) (offset int64, marks int) {
+	marks = a.index.Find(func(m holder.Mark) bool { return m.Time.After(at) })
+	for m := range a.index.From(marks) {
+		if m.Kind == holder.MarkOutput {
+			return max(m.Offset, a.start), marks
+		}
+	}
+	return a.end, marks
+}
+
+// begins returns the time of the oldest screen that can be shown. It returns false when
+// none can be shown.
+func (a *archive) begins() (time.Time, bool) {
+	if a.start == 0 {
+		for m := range a.index.From(0) {
+			return m.Time, true
+		}
+		return time.Time{}, false
+	}
+	snapshot := a.folder.oldest(a.start)
+	if snapshot == nil {
+		return time.Time{}, false
+	}
+	for m := range a.index.From(a.index.Find(func(m holder.Mark) bool { return m.Offset >= snapshot.Offset })) {
+		if m.Kind == holder.MarkOutput {
+			return m.Time, true
+		}
+	}
+	return snapshot.Time.Truncate(time.Millisecond), true // all output since then came at once
+}
+
+func tooOld(at, oldest time.Time, kept bool) error {
+	if !kept {
+		return coleo.Errorf(coleo.EInvalid,
+			"no screen of %s can be shown: the output is deleted, and no snapshot of the screen is left", moment(at))
+	}
+	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is of %s", moment(at), moment(oldest))
+}
+
+// moment formats a time so that a person can read it and pass it back.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
+
+// play writes the journal between two offsets to a screen and applies the resizes among
+// the first marks. It makes a new screen when screen is nil.
+func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
+	journal := holder.NewReader(a.dir, from)
+	defer journal.Close()
+	first := 0
+	if screen == nil {
+		screen = pty.New(pty.DefaultCols, pty.DefaultRows)
+	} else {
+		first = a.index.Find(func(m holder.Mark) bool { return m.Offset >= from })
+	}
+	buf := make([]byte, readChunk)
+	for m := range a.index.From(first) {
+		if first++; first > marks {
+			break
+		}
+		if m.Kind != holder.MarkResize {
+			continue
+		}
+		if err := feedUntil(screen, journal, min(m.Offset, until), buf); err != nil {
+			return nil, err
+		}
+		screen.Resize(m.Cols, m.Rows)
+	}
+	return screen, feedUntil(screen, journal, until, buf)
+}
+
+// feedUntil writes the journal to a screen, up to an offset.
+func feedUntil(screen *pty.Core, journal *holder.Reader, until int64, buf []byte) error {
+	for journal.Offset() < until {
+		n, err := journal.Read(buf[:min(int64(len(buf)), until-journal.Offset())])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, _ = screen.Write(buf[:n])
+		screen.Replies()
+		screen.Notices()
+	}
+	return nil
+}
+
+// Record returns the piece of a recording that begins at offset from, in bytes. A piece
+// may begin later, with a painted screen, when older output was deleted. The error is
+// EInvalid when from is after the end of the output.
+func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
+	a, err := openArchive(handle)
+	if err != nil {
+		return coleo.Recording{}, err
+	}
+	defer a.close()
+	out := coleo.Recording{Offset: from, Next: from, Until: a.end, Events: []coleo.RecordedEvent{}}
+	first := a.index.Find(func(m holder.Mark) bool { return m.Offset >= from })
+	switch {
+	case from < a.start:
+		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
+			return out, err // a screen may be large: then it is a piece of its own
+		}
+	case from == 0:
+		for m := range a.index.From(0) {
+			if m.Offset > 0 || m.Kind != holder.MarkResize {
+				break
+			}
+			out.Cols, out.Rows = m.Cols, m.Rows
+			first++
+		}
+	case from > a.end:
+		return out, coleo.Errorf(coleo.EInvalid, "the output ends at offset %d", a.end)
+	}
+	return out, a.collect(&out, first)
+}
+
+// paint begins a piece with the oldest screen there is, and returns the number of the
+// first mark after it. Without a snapshot the piece begins with the output itself.
+func (a *archive) paint(out *coleo.Recording) (int, error) {
+	out.Offset = a.start
+	snapshot := a.folder.oldest(a.start)
+	if snapshot != nil {
+		if err := a.complete(snapshot); err != nil {
+			return 0, err
+		}
+		out.Offset = snapshot.Offset
+	}
+	out.Next = out.Offset
+	first := a.index.Find(func(m holder.Mark) bool { return m.Offset >= out.Offset })
+	if snapshot == nil {
+		out.Cols, out.Rows = a.sizeAt(first)
+		return first, nil
+	}
+	out.Cols, out.Rows = snapshot.Core().Size()
+	out.Events = append(out.Events, coleo.RecordedEvent{Time: a.timeAt(first), Data: snapshot.Core().Paint()})
+	return first, nil
+}
+
+// complete reads on to the end of the sequence or character in the middle of which a
+// snapshot was taken.
+func (a *archive) complete(s *reading.Snapshot) error {
+	journal := holder.NewReader(a.dir, s.Offset)
+	defer journal.Close()
+	one := make([]byte, 1)
+	for s.Offset < a.end && !s.Core().Between() {
+		if err := feedUntil(s.Core(), journal, s.Offset+1, one); err != nil {
+			return err
+		}
+		s.Offset++
+	}
+	return nil
+}
+
+// sizeAt returns the size that the last resize before a mark set.
+func (a *archive) sizeAt(mark int) (cols, rows int) {
+	n := 0
+	for m := range a.index.From(0) {
+		if n++; n > mark {
+			break
+		}
+		if m.Kind == holder.MarkResize {
+			cols, rows = m.Cols, m.Rows
+		}
+	}
+	return cols, rows
+}
+
+// timeAt returns the time of the mark before a mark. For the first mark it returns that
+// mark's own time.
+func (a *archive) timeAt(mark int) time.Time {
+	for m := range a.index.From(max(0, mark-1)) {
+		return m.Time.UTC()
+	}
+	return time.Time{}
+}
+
+// collect fills a piece with output and resizes, from a mark on, until the piece is full.
+func (a *archive) collect(out *coleo.Recording, mark int) error {
+	journal := holder.NewReader(a.dir, out.Next)
+	defer journal.Close()
+	until := min(a.end, out.Next+pieceBytes)
+	now := a.timeAt(mark)
+	for m := range a.index.From(mark) {
+		if m.Offset >= until && until < a.end || len(out.Events) >= pieceEvents && m.Offset > out.Next {
+			until = min(until, m.Offset)
+			break
+		}
+		if err := take(out, journal, min(m.Offset, until), now); err != nil {
+			return err
+		}
+		now = m.Time.UTC()
+		if m.Kind == holder.MarkResize {
+			out.Events = append(out.Events, coleo.RecordedEvent{Time: now, Cols: m.Cols, Rows: m.Rows})
+		}
+	}
+	return take(out, journal, until, now)
+}
+
+// take adds the output up to an offset to a piece.
+func take(out *coleo.Recording, journal *holder.Reader, until int64, at time.Time) error {
+	if out.Next >= until {
+		return nil
+	}
+	data := make([]byte, until-out.Next)
+	n, err := io.ReadFull(journal, data)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	out.Next += int64(n)
+	out.Events = append(out.Events, coleo.RecordedEvent{Time: at, Data: data[:n]})
+	return nil
+}

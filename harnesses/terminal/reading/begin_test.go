@@ -1,0 +1,46 @@
+package reading
+
+import (
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// The turn of a prompt is not over while the composer holds it and no work on it was
+// seen.
+func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(1, 0)
+	at := func(d time.Duration) time.Time { return begin.Add(d) }
+	idle := coleo.Reading{State: coleo.Idle, Rule: "composer"}
+	sent := func() *Reader {
+		spec := *specFor(t, "opencode-1.18.33")
+		spec.Timing = rules.Timing{Settle: 600, Begin: 10_000}
+		r := New(&spec, 80, 24, begin, func(coleo.Change) {})
+		r.reading.State, r.prompt.sentAt = coleo.Processing, begin
+		return r
+	}
+	r := sent()
+	for _, d := range []time.Duration{0, 700 * time.Millisecond, 9 * time.Second} {
+		if r.settle(at(d), idle); r.reading.State != coleo.Processing {
+			t.Fatalf("%s behind the submit it reads %s", d, r.reading.State)
+		}
+	}
+	r.settle(at(10*time.Second), idle)
+	if r.settle(at(11*time.Second), idle); r.reading.State != coleo.Idle {
+		t.Errorf("without any work it reads %s for ever", r.reading.State)
+	}
+	r = sent()
+	r.noteWork()
+	r.settle(at(time.Second), idle)
+	if r.settle(at(1700*time.Millisecond), idle); r.reading.State != coleo.Idle {
+		t.Errorf("behind work it reads %s", r.reading.State)
+	}
+	r = sent()
+	r.settle(at(time.Second), coleo.Reading{State: coleo.Failed})
+	if r.settle(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed}); r.reading.State != coleo.Failed {
+		t.Errorf("an error waits for work: it reads %s", r.reading.State)
+	}
+}

@@ -1,0 +1,72 @@
+package reading
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+)
+
+// heldFor is longer than the settling time of a whole dialog, and shorter than that of
+// one that is not whole.
+const heldFor = time.Second
+
+// A machine that stalls may show a dialog long before its subject is drawn. The
+// dialog is not reported in that time: its fingerprint would become stale when the
+// subject comes.
+func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
+	t.Parallel()
+	for recording, at := range map[string]time.Duration{ // time of a picture without the subject
+		"claude-code-2.1.329/edit":           2_810 * time.Millisecond,
+		"gemini-sizes/0.61.0-60x20-long":     4_060 * time.Millisecond,
+		"gemini-sizes/0.61.0-60x20-long two": 6_450 * time.Millisecond,
+		"opencode-1.18.33/deny-esc":          470 * time.Millisecond,
+	} {
+		t.Run(recording, func(t *testing.T) {
+			t.Parallel()
+			path, _, _ := strings.Cut(recording, " ")
+			cast := casttest.Cast(t, path)
+			folder, _, _ := strings.Cut(path, "/")
+			p := newPlayer(specFor(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
+			held := time.Duration(0) // how much later everything after that picture comes
+			for _, e := range cast.Events {
+				if e.At > at && held == 0 {
+					held = heldFor
+					p.wait(recordingStart().Add(at + held))
+					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil || !p.verdict.Dialog.Truncated {
+						t.Fatalf("held still at %s it reads %s, dialog %+v", at, r.State, r.Dialog)
+					}
+				}
+				p.wait(recordingStart().Add(e.At + held))
+				if held > 0 && p.reading.Dialog != nil {
+					break
+				}
+				p.take(e, recordingStart().Add(e.At+held))
+			}
+			p.wait(p.output.last.Add(heldFor)) // where the recording ends with it
+			if d := p.reading.Dialog; d == nil || !strings.Contains(d.Subject, "\n") {
+				t.Errorf("whole it is %+v", d)
+			}
+		})
+	}
+}
+
+// A question is drawn before its options. A loaded machine shows it without options for a
+// while.
+func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
+	t.Parallel()
+	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"
+	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`, `option = '^\d\. (?P<label>.*)$'`, 1))
+	b.shows(casttest.Idle).shows(begin).after(partialSettle / 2)
+	if r := b.r.reading; r.State != coleo.WaitingApproval || r.Dialog != nil {
+		t.Errorf("without its options it reads %s, dialog %+v; want none yet", r.State, r.Dialog)
+	}
+	if b.after(partialSettle); b.r.reading.Dialog == nil {
+		t.Error("without its options for good it is never told")
+	}
+	if b.shows(casttest.Idle).shows(casttest.Asks); b.r.reading.Dialog == nil {
+		t.Error("with its options it is not told at once")
+	}
+}

@@ -1,0 +1,87 @@
+package reading_test
+
+import (
+	"hash/crc32"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/pty"
+)
+
+// forged are sequences that a tool's output may hold and that the agent CLI never wrote.
+var forged = []string{
+	"\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=blocked:kind=permission\x07", "\x1b]7501;state=idle\x07",
+	"\x1b]7501;state=clear\x07",
+	"\x1b]26;CodeAgent=x;Status=running\x07", "\x1b]26;Status=awaiting-approval\x07", "\x1b]26;Status=finished\x07",
+	"\x1b]9;4;1;50\x07", "\x1b]9;4;3\x07", "\x1b]9;4;0\x07",
+}
+
+// forgedEach is how many of them each recording gets. Over all recordings each is used
+// many times.
+const forgedEach = 2
+
+// held is how long a forged word may hold a reading: until it lapses and the next reading
+// settles.
+const held = 3*time.Second + slack + 200*time.Millisecond
+
+// A forged word in the middle of a recording never makes an arm idle too early. It holds
+// no arm for longer than the word takes to lapse. The forged word may replace a true one,
+// so the reading of the screen alone decides what is too early.
+func TestAForgedWordFoolsNobody(t *testing.T) {
+	t.Parallel()
+	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {
+		plain := replay(h, reading.Recording{Cast: lengthened(c), Until: -1})
+		alone := replay(h, reading.Recording{Cast: lengthened(c), Until: -1, ScreenOnly: true})
+		first := int(crc32.ChecksumIEEE([]byte(name)))
+		for i := range forgedEach {
+			word := forged[(first+i*len(forged)/forgedEach)%len(forged)]
+			fake := lengthened(c)
+			at := forge(fake, word)
+			if at < 0 {
+				return // nothing to forge
+			}
+			got := replay(h, reading.Recording{Cast: fake, Until: -1})
+			for _, s := range spans(alone, got) {
+				if s.got == coleo.Idle && s.want != coleo.Idle && s.until-s.from > slack {
+					t.Errorf("%q at %s: idle from %s to %s, where the screen says %s", word, at, s.from, s.until, s.want)
+				}
+			}
+			for _, s := range spans(plain, got) {
+				calm := s.want == coleo.Idle || s.want == coleo.Failed || s.want == coleo.Dead
+				if calm && s.got != s.want && s.until-s.from > held {
+					t.Errorf("%q at %s: %s from %s to %s, where it is %s", word, at, s.got, s.from, s.until, s.want)
+				}
+			}
+			if i > 0 {
+				continue
+			}
+			if again := replay(h, reading.Recording{Cast: fake, Until: -1, ScreenOnly: true}); len(again) != len(alone) {
+				t.Errorf("%q at %s: the screen's rules alone read %v, want %v", word, at, again, alone)
+			}
+		}
+	})
+}
+
+// lengthened returns a recording with a minute of silence at its end, in which a wrong
+// reading must pass.
+func lengthened(c *pty.Cast) *pty.Cast {
+	out := &pty.Cast{Cols: c.Cols, Rows: c.Rows, Events: append([]pty.CastEvent(nil), c.Events...)}
+	if n := len(out.Events); n > 0 {
+		out.Events = append(out.Events, pty.CastEvent{At: out.Events[n-1].At + time.Minute, Kind: pty.CastMark})
+	}
+	return out
+}
+
+// forge inserts a word after the output in the middle of a recording, and returns the
+// time of that place.
+func forge(c *pty.Cast, word string) time.Duration {
+	for i := len(c.Events) / 2; i < len(c.Events); i++ {
+		if e := &c.Events[i]; e.Kind == pty.CastOutput {
+			e.Data += word
+			return e.At
+		}
+	}
+	return -1
+}

@@ -1,0 +1,173 @@
+package reading
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
+)
+
+// golden holds what explain shows of every recording after every chunk, as digests. To
+// see what differs, print the readings of both versions with -readings and compare them.
+const golden = "../testdata/explained.json.gz"
+
+// goldenParts is into how many parts a recording is divided. A mismatch names the part.
+const goldenParts = 16
+
+var (
+	writeGolden = flag.Bool("write-golden", false, "write "+golden+" anew")
+	dumpTo      = flag.String("readings", "", "write what explain shows after each chunk to this folder")
+)
+
+// explained is what a recording reads as.
+type explained struct {
+	Parts []string // a digest of each part, of all readings up to its end
+	Last  string   // the reading at the end
+}
+
+// fingerprints matches the random part of a dialog's fingerprint.
+var fingerprints = regexp.MustCompile(`("[Ff]ingerprint":"[0-9a-f]{12})-[0-9a-f]{4}-`)
+
+// TestEveryChunkOfEveryRecordingIsExplainedAsBefore compares all that explain shows, after
+// each chunk of each recording, with what it showed when the golden file was written.
+func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
+	t.Parallel()
+	if *writeGolden && (casttest.Raced || testing.Short()) {
+		t.Fatal("-write-golden needs all recordings: leave out -race and -short")
+	}
+	want := map[string]explained{}
+	if !*writeGolden {
+		want = readGolden(t)
+	}
+	var mu sync.Mutex
+	got := map[string]explained{}
+	t.Run("all", func(t *testing.T) {
+		casttest.Each(t, func(t *testing.T, name string, cast *pty.Cast) {
+			is := explain(t, name, specFor(t, name), cast)
+			mu.Lock()
+			got[name] = is
+			mu.Unlock()
+			if !*writeGolden {
+				compareExplained(t, cast, is, want[name])
+			}
+		})
+	})
+	if *writeGolden && !t.Failed() {
+		saveGolden(t, got)
+	}
+}
+
+// explain replays a recording and notes what explain shows after each chunk, and each
+// change in between.
+func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explained {
+	t.Helper()
+	sum := sha256.New()
+	var out io.Writer = sum
+	if *dumpTo != "" {
+		file, err := os.Create(filepath.Join(*dumpTo, strings.ReplaceAll(name, "/", "_")+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		out = io.MultiWriter(sum, file)
+	}
+	p := newPlayer(spec, Recording{Cast: cast, Until: -1}, func(c coleo.Change) { note(t, out, c) })
+	var is explained
+	for i, e := range cast.Events {
+		now := recordingStart().Add(e.At)
+		p.wait(now)
+		p.take(e, now)
+		note(t, out, p.Explain(now))
+		for len(is.Parts) < goldenParts && i+1 >= partEnd(len(is.Parts), len(cast.Events)) {
+			is.Parts = append(is.Parts, digest(sum))
+		}
+	}
+	end := recordingStart().Add(casttest.Length(cast))
+	p.finish(end)
+	note(t, out, p.Explain(end))
+	is.Parts = append(is.Parts, digest(sum))
+	last := p.Explain(end).Reading
+	is.Last = fmt.Sprintf("%s by rule %q, %s", last.State, last.Rule, last.Detail)
+	return is
+}
+
+// partEnd returns how many of n events the parts up to part i hold.
+func partEnd(i, n int) int { return (i + 1) * n / goldenParts }
+
+func digest(sum hash.Hash) string { return fmt.Sprintf("%x", sum.Sum(nil)[:8]) }
+
+func note(t *testing.T, out io.Writer, what any) {
+	t.Helper()
+	text, err := json.Marshal(what)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = out.Write(append(fingerprints.ReplaceAll(text, []byte("$1")), '\n'))
+}
+
+func compareExplained(t *testing.T, cast *pty.Cast, got, want explained) {
+	t.Helper()
+	if slices.Equal(got.Parts, want.Parts) && got.Last == want.Last {
+		return
+	}
+	i := 0
+	for i < min(len(got.Parts), len(want.Parts)) && got.Parts[i] == want.Parts[i] {
+		i++
+	}
+	n := len(cast.Events)
+	t.Errorf("what explain shows differs first within events %d to %d of %d; at the end it reads %s, want %s",
+		partEnd(i-1, n)+1, min(n, partEnd(i, n)), n, got.Last, want.Last)
+}
+
+func readGolden(t *testing.T) map[string]explained {
+	t.Helper()
+	file, err := os.Open(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	in, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]explained{}
+	if err := json.NewDecoder(in).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func saveGolden(t *testing.T, all map[string]explained) {
+	t.Helper()
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(golden, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,116 @@
+package reading
+
+import (
+	"encoding/base64"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// protocol is one protocol by which a program reports its state to its terminal.
+type protocol struct {
+	name   string
+	kind   pty.NoticeKind
+	read   func(text string) (word, detail string, ok bool)
+	claims map[string]coleo.State // the state that each word adds to the screen's verdict; other words add none
+	weak   bool                   // tools that run in the terminal use it too
+}
+
+// protocols returns the protocols: the Program Status Protocol (revision 0.4), the Terminal
+// Agent Protocol, and ConEmu's progress. Window titles are regions of the screen's rules
+// instead.
+func protocols() []protocol {
+	return []protocol{
+		{name: "osc7501", kind: pty.NoticeStatus, read: programStatus, claims: map[string]coleo.State{
+			"working": coleo.Processing, "blocked": coleo.WaitingApproval,
+		}},
+		{name: "osc26", kind: pty.NoticeSession, read: agentStatus, claims: map[string]coleo.State{
+			"running": coleo.Processing, "awaiting-approval": coleo.WaitingApproval, "awaiting-input": coleo.WaitingApproval,
+		}},
+		{name: "osc9;4", kind: pty.NoticeProgress, read: progress, weak: true, claims: map[string]coleo.State{
+			"progress": coleo.Processing, "busy": coleo.Processing,
+		}},
+	}
+}
+
+// newWitnesses returns a new witness for each protocol.
+func newWitnesses() map[pty.NoticeKind]*witness {
+	out := map[pty.NoticeKind]*witness{}
+	for _, b := range protocols() {
+		out[b.kind] = &witness{name: b.name, weak: b.weak}
+	}
+	return out
+}
+
+// takeNotice records what the program reports beside its screen. It reports whether that
+// claims a state and comes from a protocol that is not weak. A weak claim is a reason for
+// caution only.
+func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
+	for _, b := range r.protocols {
+		if b.kind != n.Kind {
+			continue
+		}
+		word, detail, ok := b.read(n.Text)
+		if !ok {
+			return false
+		}
+		v := r.inband[n.Kind]
+		v.record(word, detail, b.claims[word], now)
+		return v.claims() != "" && !v.weak
+	}
+	return false
+}
+
+// fields splits KEY=VALUE pairs.
+func fields(text, separator string) map[string]string {
+	out := map[string]string{}
+	for field := range strings.SplitSeq(text, separator) {
+		if key, value, ok := strings.Cut(field, "="); ok {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// programStatus reads OSC 7501: "state=working:app=…:msg=BASE64".
+func programStatus(text string) (word, detail string, ok bool) {
+	f := fields(text, ":")
+	detail = f["msg"]
+	if plain, err := base64.StdEncoding.DecodeString(detail); err == nil {
+		detail = string(plain)
+	}
+	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
+}
+
+// agentStatus reads OSC 26: "Status=running;Detail=…". A sequence without Status carries
+// no status.
+func agentStatus(text string) (word, detail string, ok bool) {
+	f := fields(text, ";")
+	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""
+}
+
+// plainly decodes a text that is base64 of printable text. It returns any other text
+// unchanged.
+func plainly(text string) string {
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool {
+		return !unicode.IsPrint(r)
+	}) {
+		return text
+	}
+	return string(plain)
+}
+
+// progress reads OSC 9;4: "state;percent".
+func progress(text string) (word, detail string, ok bool) {
+	state, percent, _ := strings.Cut(text, ";")
+	words := map[string]string{"0": "clear", "1": "progress", "2": "failed", "3": "busy", "4": "paused"}
+	if word = words[state]; word == "progress" && percent != "" {
+		detail = percent + "%"
+	}
+	return word, detail, word != ""
+}

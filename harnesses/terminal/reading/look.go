@@ -1,0 +1,223 @@
+package reading
+
+import (
+	"fmt"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
+)
+
+// IdleLook is how long the loop sleeps when nothing is expected. Output wakes the loop,
+// so idleLook only keeps the timer from firing.
+const IdleLook = time.Hour
+
+const (
+	// pauseWhole is how long output must pause before a picture counts as whole. It applies
+	// where the agent CLI does not mark its pictures with DEC mode 2026.
+	pauseWhole = 15 * time.Millisecond
+	// restless is the age at which output that never pauses is looked at all the same.
+	longestPaint = 100 * time.Millisecond
+	// unclosed is how long a synchronized update may stay open before its part of the
+	// picture is looked at. Terminals wait as long.
+	longestUpdate = time.Second
+)
+
+// painting is how far the agent CLI has painted its next picture.
+type painting struct {
+	begun time.Time // when output came that no look has seen; zero: all is seen
+	whole bool      // that output ends with the end of a synchronized update
+}
+
+// UntilWhole returns how long to wait until the screen counts as a whole picture, 0 when it
+// does. A reading of half a picture is wrong: it might join an old dialog's buttons to
+// new text.
+func (r *Reader) UntilWhole(now time.Time) time.Duration {
+	switch p := r.painting; {
+	case p.begun.IsZero() || p.whole:
+		return 0
+	case r.screen.Frame().Open:
+		return max(0, longestUpdate-now.Sub(p.begun))
+	default:
+		return max(0, min(pauseWhole-now.Sub(r.output.last), longestPaint-now.Sub(p.begun)))
+	}
+}
+
+// Look reads the screen, unless it is half painted, and updates the reading. It returns
+// when to look again if no output comes.
+func (r *Reader) Look(now time.Time) time.Duration {
+	if wait := r.UntilWhole(now); wait > 0 {
+		return wait
+	}
+	r.painting, r.lookedAt = painting{}, now
+	r.picture = rules.NewPicture(r.visible(), &r.spec.Composer)
+	r.picture.Use(r.screen.Cell, r.memo)
+	r.verdict = r.spec.Read(r.picture)
+	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
+		// The screen says goodbye. Only the process shows that the agent CLI has ended.
+		r.verdict = rules.Verdict{}
+	}
+	if r.verdict.Dialog != nil {
+		// What the hook adds comes later. It must not change the dialog's fingerprint.
+		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, now)
+		r.complete(&r.verdict)
+	} else if r.verdict.State == "" {
+		r.dialogs.unknownPicture()
+	} else {
+		r.dialogs.end()
+	}
+	if r.verdict.State.Working() || r.verdict.Dialog != nil {
+		r.noteWork()
+	}
+	return r.Judge(now)
+}
+
+// visible returns the screen without the bracketed paste mode while that mode is not known.
+func (r *Reader) visible() coleo.Screen {
+	v := r.screen.View()
+	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
+	if !r.sawPasteMode {
+		delete(v.Modes, string(pty.ModeBracketedPaste))
+	}
+	return v
+}
+
+// Judge combines the witnesses and returns when to judge again.
+func (r *Reader) Judge(now time.Time) time.Duration {
+	again := min(r.recognise(now), r.checkWitnesses(now))
+	most, soon := r.mostCautious(now)
+	again = min(again, soon)
+	if r.verdict.State == "" && most == nil {
+		return again
+	}
+	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail, Dialog: r.verdict.Dialog}
+	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.mode.ended {
+		next.Dialog, again = nil, min(again, left)
+	}
+	if most != nil && (coleo.MoreCautious(next.State, most.claims()) != next.State || r.verdict.Late &&
+		most.claims() == next.State) {
+		next.State, next.Rule = most.claims(), most.rule()
+	}
+	next.Known = r.verdict.State != ""
+	return min(again, r.settle(now, next))
+}
+
+// checkWitnesses compares each witness with the screen. It tells of witnesses that
+// disagree with the screen and of witnesses that lapse. It returns when to check again.
+func (r *Reader) checkWitnesses(now time.Time) time.Duration {
+	next := IdleLook
+	for _, w := range r.witnesses() {
+		kind, note, again := w.check(r.verdict.State, now)
+		if kind != "" {
+			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
+		}
+		next = min(next, again)
+	}
+	return next
+}
+
+// mostCautious returns the witness that makes the most cautious claim, nil when none makes
+// one. again is when a claim that is too early now will count.
+func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
+	again = IdleLook
+	starting := r.prompt.none && r.reading.State == coleo.Initializing
+	for _, w := range r.witnesses() {
+		if w.claims() == "" {
+			continue
+		}
+		if wait := w.tooEarlyFor(now); starting && wait > 0 {
+			again = min(again, wait)
+			continue
+		}
+		if most == nil || coleo.MoreCautious(most.claims(), w.claims()) != most.claims() {
+			most = w
+		}
+	}
+	return most, again
+}
+
+// recognise keeps track of a screen that no rule knows.
+func (r *Reader) recognise(now time.Time) time.Duration {
+	if r.verdict.State != "" {
+		r.unknown = unknown{}
+		return IdleLook
+	}
+	if r.unknown.since.IsZero() {
+		r.unknown.since = now
+	}
+	r.reading.Known = false
+	bound := r.spec.Timing.Unknown.Duration()
+	if r.reading.State == coleo.Initializing {
+		bound = r.spec.Timing.Start.Duration()
+	}
+	if left := bound - now.Sub(r.unknown.since); left > 0 {
+		return left
+	}
+	if !r.unknown.told {
+		r.unknown.told = true
+		view := r.screen.View()
+		r.tell(coleo.Change{
+			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
+			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name, coleo.Age(now.Sub(r.unknown.since))),
+		})
+	}
+	return IdleLook
+}
+
+// settle passes on work and questions at once. It passes on idle and error only when they
+// have held for the settling time and no prompt is on its way.
+func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
+	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
+		r.settlingSince = time.Time{}
+		return IdleLook
+	}
+	mustHold := next.State == coleo.Idle || next.State == coleo.Failed
+	if !mustHold || next.State == r.reading.State {
+		r.settlingSince = time.Time{}
+		r.become(now, next, "", nil)
+		return IdleLook
+	}
+	if r.prompt.undecided {
+		r.settlingSince = time.Time{}
+		return IdleLook
+	}
+	begin := r.spec.Timing.Begin.Duration() - now.Sub(r.prompt.sentAt)
+	if next.State == coleo.Idle && r.AwaitsWork() && begin > 0 {
+		// The composer holds the prompt, and the agent CLI has not begun on it.
+		r.settlingSince = time.Time{}
+		return begin
+	}
+	if r.settlingSince.IsZero() {
+		r.settlingSince = now
+	}
+	if left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince); left > 0 {
+		return left
+	}
+	r.settlingSince = time.Time{}
+	r.become(now, next, "", nil)
+	return IdleLook
+}
+
+// become takes a new reading and tells it when it differs from the last one.
+func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
+	last := r.reading
+	next.Since = last.Since
+	if next.State != last.State {
+		next.Since = now
+	}
+	r.reading = next
+	if next.State == last.State && next.Detail == last.Detail && sameDialog(next.Dialog, last.Dialog) {
+		return
+	}
+	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
+}
+
+// sameDialog reports whether two dialogs are the same appearance, with the same known
+// content.
+func sameDialog(a, b *coleo.Dialog) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated
+}

@@ -1,0 +1,137 @@
+package reading
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
+)
+
+// Recording is output that is read as a session would have read it. The recording's clock
+// takes the place of the session's.
+type Recording struct {
+	Cast       *pty.Cast
+	Until      time.Duration // time since the recording's start; below 0: to its end
+	ScreenOnly bool          // ignore what the program reports of itself beside its screen
+}
+
+// recordingStart returns the moment at which every recording begins. Any time but the
+// zero time will do.
+func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
+
+// Since returns the time from a recording's start to a moment in it.
+func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
+
+// Replay reads a recording and calls tell with each change, as a session would. It
+// returns the evidence for the reading at the end, and the time of that end since the
+// recording's start. A recording ends with its last event of any kind, so a reading that
+// must hold for a while has until then.
+func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
+	start := recordingStart()
+	p := newPlayer(spec, rec, tell)
+	last := time.Duration(0)
+	for _, e := range rec.Cast.Events {
+		if rec.Until >= 0 && e.At > rec.Until {
+			last = rec.Until
+			break
+		}
+		last = max(last, e.At)
+		p.wait(start.Add(e.At))
+		p.take(e, start.Add(e.At))
+	}
+	end := start.Add(last)
+	p.finish(end)
+	return p.Explain(end), last
+}
+
+// Label returns a recording's states over time in one line, in the form of the labels of
+// recordings: seconds, state, and a dialog's title.
+func Label(spec *rules.Spec, rec Recording) string {
+	var out []string
+	var last coleo.State
+	title := ""
+	Replay(spec, rec, func(c coleo.Change) {
+		r, shown := c.Reading, ""
+		if r.Dialog != nil {
+			shown = r.Dialog.Title
+		}
+		if c.Kind != coleo.ChangeState || len(out) > 0 && r.State == last && shown == title {
+			return
+		}
+		last, title = r.State, shown
+		line := fmt.Sprintf("%.2f %s", Since(c.Time).Seconds(), last)
+		if title != "" {
+			line += fmt.Sprintf(" %q", title)
+		}
+		out = append(out, line)
+	})
+	return strings.Join(out, ", ")
+}
+
+// ExplainScreen classifies one picture by the screen rules alone, as a session does when
+// it first sees it. It returns the evidence too: the witness and the rows that matched.
+func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
+	v := spec.Read(rules.NewPicture(s, &spec.Composer))
+	now := recordingStart()
+	return coleo.Explanation{
+		Reading: coleo.Reading{State: v.State, Rule: v.Rule, Since: now, Known: v.State != "", Detail: v.Detail,
+			Dialog: v.Dialog},
+		Now:       now,
+		Witnesses: []coleo.Witness{{Name: "screen", State: v.State, Rule: v.Rule, Detail: v.Detail, Time: now}},
+		Rows:      v.Rows, Screen: s,
+	}
+}
+
+// player feeds a reader by a recording's clock.
+type player struct {
+	*Reader
+	due time.Time // when the reader wants to look again
+}
+
+func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
+	start := recordingStart()
+	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(IdleLook)}
+	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
+	return p
+}
+
+// wait takes the looks that the reader wanted before now.
+func (p *player) wait(now time.Time) {
+	for p.due.Before(now) {
+		at := p.due
+		p.due = at.Add(max(p.Look(at), time.Millisecond))
+	}
+}
+
+func (p *player) take(e pty.CastEvent, now time.Time) {
+	switch e.Kind {
+	case pty.CastResize:
+		p.screen.Resize(e.Cols, e.Rows)
+	case pty.CastOutput:
+		for b := []byte(e.Data); len(b) > 0; {
+			n, whole := p.Feed(b, now)
+			b = b[n:]
+			p.screen.Replies() // nobody waits for them
+			if whole && len(b) > 0 {
+				p.Look(now)
+			}
+		}
+	case pty.CastInput, pty.CastMark:
+		return
+	}
+	p.due = now.Add(p.Look(now))
+}
+
+// finish looks at the last picture. A picture that no more output completes is whole as
+// it is, except for an update that is still open.
+func (p *player) finish(end time.Time) {
+	p.wait(end)
+	p.mode.ended = true
+	if !p.screen.Frame().Open {
+		p.painting.whole = true
+	}
+	p.Look(end)
+}

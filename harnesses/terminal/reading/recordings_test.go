@@ -1,0 +1,147 @@
+package reading_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/pty"
+)
+
+// forEachRecording replays all recordings, or a sample of them.
+func forEachRecording(t *testing.T, f func(t *testing.T, h described, name string, c *pty.Cast)) {
+	t.Helper()
+	casttest.Each(t, func(t *testing.T, name string, c *pty.Cast) { f(t, harness(t, name), name, c) })
+}
+
+// told is one change of the state, as a label has it.
+type told struct {
+	at    time.Duration
+	state coleo.State
+	title string // title of a dialog
+}
+
+func replay(h described, rec reading.Recording) []told {
+	var out []told
+	h.Replay(rec, func(c coleo.Change) {
+		if c.Kind != coleo.ChangeState {
+			return
+		}
+		next := told{reading.Since(c.Time), c.Reading.State, ""}
+		if c.Reading.Dialog != nil {
+			next.title = c.Reading.Dialog.Title
+		}
+		if n := len(out); n == 0 || out[n-1].state != next.state || out[n-1].title != next.title {
+			out = append(out, next)
+		}
+	})
+	return out
+}
+
+func TestEveryRecordingReadsAsItsLabel(t *testing.T) {
+	t.Parallel()
+	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {
+		got := reading.Label(h.spec, reading.Recording{Cast: c, Until: -1})
+		folder, file := filepath.Split(name)
+		if want := casttest.Labels(t, strings.TrimSuffix(folder, "/"))[file]; got != want {
+			t.Errorf("it reads as\n%s: %s\nwant\n%s", file, got, want)
+		}
+	})
+}
+
+// slack is how long a reading with fewer witnesses may lag behind. It is shorter than the
+// time for which idle must hold.
+const slack = 600 * time.Millisecond
+
+var (
+	titles = regexp.MustCompile(`\x1b\](?:[012]|7501);[^\x07\x1b]*(?:\x07|\x1b\\)`)
+	modes  = regexp.MustCompile(`\x1b\[\?(?:25|1004|2004|2026)[hl]`)
+)
+
+// Every witness but the screen can be missing: the agent CLI may not have it, or a
+// recording may have lost it. Then a working arm must not become idle, and no dialog may
+// be missed.
+func TestFewerWitnessesMakeNoFalseIdle(t *testing.T) {
+	t.Parallel()
+	forEachRecording(t, func(t *testing.T, h described, _ string, c *pty.Cast) {
+		all := replay(h, reading.Recording{Cast: c, Until: -1})
+		for what, rec := range map[string]reading.Recording{
+			"screen rules alone":                {Cast: c, Until: -1, ScreenOnly: true},
+			"without titles and in-band status": {Cast: without(c, titles), Until: -1},
+			"without modes":                     {Cast: without(c, modes), Until: -1},
+		} {
+			compareStates(t, what, all, replay(h, rec))
+		}
+	})
+}
+
+func without(c *pty.Cast, re *regexp.Regexp) *pty.Cast {
+	out := &pty.Cast{Cols: c.Cols, Rows: c.Rows}
+	for _, e := range c.Events {
+		if e.Kind == pty.CastOutput {
+			e.Data = re.ReplaceAllString(e.Data, "")
+		}
+		out.Events = append(out.Events, e)
+	}
+	return out
+}
+
+// compareStates reports two kinds of spans longer than slack. In the first kind got is
+// idle and want is not. In the second got misses a dialog of want.
+func compareStates(t *testing.T, what string, want, got []told) {
+	t.Helper()
+	for _, s := range spans(want, got) {
+		switch long := s.until-s.from > slack; {
+		case !long:
+		case s.got == coleo.Idle && s.want != coleo.Idle:
+			t.Errorf("%s: idle from %s to %s, want %s", what, s.from, s.until, s.want)
+		case s.want == coleo.WaitingApproval && s.asks && s.got != coleo.WaitingApproval:
+			t.Errorf("%s: %s from %s to %s, want the dialog", what, s.got, s.from, s.until)
+		}
+	}
+}
+
+// span is a time in which neither of two readings changes.
+type span struct {
+	from, until time.Duration
+	want, got   coleo.State
+	asks        bool // want shows the dialog
+}
+
+func spans(want, got []told) []span {
+	var out []span
+	for w, g := 0, 0; w < len(want) && g < len(got); {
+		s := span{from: max(want[w].at, got[g].at), want: want[w].state, got: got[g].state, asks: want[w].title != ""}
+		endW, endG := nextAt(want, w), nextAt(got, g)
+		s.until = min(endW, endG)
+		if s.until == forever {
+			s.until = s.from // its length is not known
+		}
+		if n := len(out); n > 0 && out[n-1].want == s.want && out[n-1].got == s.got && out[n-1].asks == s.asks {
+			out[n-1].until = s.until
+		} else {
+			out = append(out, s)
+		}
+		if endW <= endG {
+			w++
+		}
+		if endG <= endW {
+			g++
+		}
+	}
+	return out
+}
+
+const forever = time.Duration(1<<63 - 1)
+
+func nextAt(list []told, i int) time.Duration {
+	if i+1 < len(list) {
+		return list[i+1].at
+	}
+	return forever
+}

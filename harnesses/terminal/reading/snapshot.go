@@ -1,0 +1,78 @@
+package reading
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"coleo.dev/pty"
+)
+
+// snapshotForm begins an encoded snapshot. The first line has this text and the IEEE
+// CRC-32, in hex, of all that follows. Then come one line of JSON and the bytes of
+// pty.Core.Snapshot.
+const snapshotForm = "coleo snapshot 1 "
+
+// Snapshot is a screen at an offset of the output. It also holds what else a session
+// needs to continue as if it had read all earlier output.
+type Snapshot struct {
+	Nonce   string    `json:"nonce"` // of the generation: a screen of another generation is of no use
+	Offset  int64     `json:"offset"`
+	Time    time.Time `json:"time"`             // when the snapshot was taken
+	Pastes  bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
+	Notices []Notice  `json:"said,omitempty"`   // the newest notice of each kind
+	Replies []Reply   `json:"owed,omitempty"`   // answers to queries that the holder had not confirmed yet
+
+	screen *pty.Core
+}
+
+// Notice is what the program sent to its terminal beside the screen.
+type Notice struct {
+	Kind pty.NoticeKind `json:"kind"`
+	Text string         `json:"text"`
+	Time time.Time      `json:"time"`
+}
+
+// Reply is the terminal's answer to queries of the program, in the output up to an
+// offset.
+type Reply struct {
+	Offset int64  `json:"offset"`
+	Data   []byte `json:"data"`
+}
+
+// Core returns the emulator of the screen.
+func (s *Snapshot) Core() *pty.Core { return s.screen }
+
+// Encode returns the snapshot in its form on disk.
+func (s *Snapshot) Encode() ([]byte, error) {
+	head, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("write a snapshot of the screen: %w", err)
+	}
+	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
+}
+
+// sealed returns a snapshot with its first line.
+func sealed(body []byte) []byte {
+	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
+}
+
+// DecodeSnapshot reads what Encode returned. It returns an error for data that is torn,
+// damaged or of another version.
+func DecodeSnapshot(data []byte) (*Snapshot, error) {
+	first, body, _ := bytes.Cut(data, []byte("\n"))
+	if string(first) != fmt.Sprintf("%s%08x", snapshotForm, crc32.ChecksumIEEE(body)) {
+		return nil, errors.New("it is damaged, or of another version")
+	}
+	head, screen, _ := bytes.Cut(body, []byte("\n"))
+	out := &Snapshot{}
+	if err := json.Unmarshal(head, out); err != nil {
+		return nil, err
+	}
+	var err error
+	out.screen, err = pty.Restore(screen)
+	return out, err
+}

@@ -1,0 +1,19 @@
+package reading
+
+import (
+	"testing"
+
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// specFor returns the Spec of the agent CLI that a folder of recordings is of, or a
+// recording.
+func specFor(t testing.TB, folder string) *rules.Spec {
+	t.Helper()
+	spec, err := rules.ParseSpec(casttest.Description(t, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}

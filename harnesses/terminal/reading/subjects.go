@@ -1,0 +1,97 @@
+package reading
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// maxSubject bounds a subject that is taken from a hook, in bytes. Nobody reads a longer
+// one in a dialog. Beyond the bound the screen's own subject stays, marked as cut off.
+const maxSubject = 16 << 10
+
+// complete replaces a subject that the screen cuts off. It takes the tool's input as the
+// hook reported it, if the rows on the screen are part of that input.
+func (r *Reader) complete(v *rules.Verdict) {
+	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
+		return
+	}
+	for i := len(r.hook.tools) - 1; i >= 0; i-- {
+		c := r.hook.tools[i]
+		text, values := c.subject()
+		if len(text) <= maxSubject && v.SubjectIsPartOf(values) {
+			full := *v.Dialog // the reading may hold the other one
+			full.Subject, full.Truncated = text, false
+			v.Dialog = &full
+			return
+		}
+	}
+}
+
+// subject returns what a tool is about to do. text is for people, with the names of the
+// tool's inputs; values holds the values alone, in order.
+func (c tool) subject() (text, values string) {
+	var people, plain strings.Builder
+	people.WriteString(oneLine(c.name))
+	eachLeaf(c.input, func(name, value string) {
+		name, value = oneLine(name), harmless(value)
+		separator := " "
+		if strings.Contains(value, "\n") {
+			separator = "\n"
+		}
+		fmt.Fprintf(&people, "\n%s:%s%s", name, separator, value)
+		plain.WriteString(value + "\n")
+	})
+	return people.String(), plain.String()
+}
+
+// harmless returns a text of several lines without the characters that would act on the
+// terminal that shows it.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// eachLeaf calls take with each value of a JSON document that is neither a list nor an
+// object, in order, and with the value's name.
+func eachLeaf(document json.RawMessage, take func(name, value string)) {
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	_ = leaves(d, "input", take)
+}
+
+func leaves(d *json.Decoder, name string, take func(name, value string)) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		take(name, fmt.Sprint(token))
+		return nil
+	}
+	for inside := name; d.More(); {
+		if open == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return err
+			}
+			inside = fmt.Sprint(key)
+		}
+		if err := leaves(d, inside, take); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token() // the closing one
+	return err
+}

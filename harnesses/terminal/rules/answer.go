@@ -1,0 +1,85 @@
+package rules
+
+import "strings"
+
+// Read returns the last answer after the last echo of the prompt.
+func (a *AnswerRule) Read(rows []string, prompt string) string {
+	if a.begin == nil {
+		return ""
+	}
+	var out []string
+	inside := false
+	for _, row := range afterEcho(rows, prompt) {
+		if a.end != nil && a.end.MatchString(row) {
+			inside = false
+		}
+		m := a.begin.FindStringSubmatch(row)
+		switch {
+		case inside && a.strip != nil:
+			out = append(out, strings.TrimRight(a.strip.ReplaceAllString(row, ""), " "))
+		case inside:
+			out = append(out, row)
+		case m != nil:
+			out, inside = []string{m[len(m)-1]}, true
+		}
+	}
+	return strings.Trim(strings.Join(out, "\n"), "\n ")
+}
+
+// ShowsAnswer reports whether rows show the end of an answer below the prompt's echo.
+func ShowsAnswer(rows []string, prompt, answer string) bool {
+	return showsEndOf(afterEcho(rows, prompt), answer)
+}
+
+// afterEcho returns the rows after the last one that shows the beginning of a prompt.
+// It returns all rows where none does.
+func afterEcho(rows []string, prompt string) []string {
+	line, _, _ := strings.Cut(prompt, "\n")
+	echo := firstRunes(squeeze(line), tailRunes)
+	for i := len(rows) - 1; i >= 0 && echo != ""; i-- {
+		if strings.Contains(squeeze(rows[i]), echo) {
+			return rows[i+1:]
+		}
+	}
+	return rows
+}
+
+// showsEndOf reports whether rows show the end of a text.
+func showsEndOf(rows []string, text string) bool {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(boxDrawing, r) {
+				return -1
+			}
+			return r
+		}, squeeze(s))
+	}
+	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
+}
+
+// WithoutPrompt drops the rows at the beginning that show the prompt itself. A line editor
+// draws the prompt once more when it is submitted.
+func WithoutPrompt(rows []string, prompt string) []string {
+	for line := range strings.Lines(prompt) {
+		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
+			rows = rows[1:]
+		}
+		rows = rows[rowsOf(squeeze(line), rows):]
+	}
+	return rows
+}
+
+// rowsOf returns how many of the first rows together show a text. It returns 0 when they
+// show another text.
+func rowsOf(text string, rows []string) int {
+	for n, row := range rows {
+		rest, ok := strings.CutPrefix(text, squeeze(row))
+		if text = rest; !ok || text == "" {
+			if ok && row != "" {
+				return n + 1
+			}
+			return 0
+		}
+	}
+	return 0
+}

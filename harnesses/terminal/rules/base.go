@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/config"
+)
+
+// layBase fills a Spec from the base that a file names, if it names one, and returns the
+// base's rules and dialogs. A base cannot have a base of its own.
+func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
+	own := &Spec{}
+	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
+		return under, err
+	}
+	var base []byte
+	if bases != nil {
+		base = bases(own.Base)
+	}
+	if base == nil {
+		return under, config.Errorf(file, data, "base", "base %q is no built-in harness", own.Base)
+	}
+	if err := config.Decode(own.Base+"/harness.toml", base, s); err != nil {
+		return under, err
+	}
+	s.Launch.renameEnv(own.Launch.RenameEnv)
+	under.Rules, under.Dialogs = s.Rules, s.Dialogs
+	s.Rules, s.Dialogs = nil, nil
+	return under, nil
+}
+
+// inherit appends a base's rules and dialogs to those of s. It leaves out those whose
+// names s has itself.
+func (s *Spec) inherit(under Spec) {
+	for _, r := range under.Rules {
+		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
+			s.Rules = append(s.Rules, r)
+		}
+	}
+	for _, d := range under.Dialogs {
+		if !slices.ContainsFunc(s.Dialogs, func(own DialogRule) bool { return own.Name == d.Name }) {
+			s.Dialogs = append(s.Dialogs, d)
+		}
+	}
+}
+
+// renameEnv renames the environment variables of a base.
+func (l *Launch) renameEnv(names map[string]string) {
+	rename := func(name string) string {
+		for from, to := range names {
+			if rest, ok := strings.CutPrefix(name, from); ok {
+				return to + rest
+			}
+		}
+		return name
+	}
+	l.CredentialsEnv = slices.Clone(l.CredentialsEnv)
+	for i, name := range l.CredentialsEnv {
+		l.CredentialsEnv[i] = rename(name)
+	}
+	for i := range l.Parts {
+		env := map[string]string{}
+		for name, value := range l.Parts[i].Env {
+			env[rename(name)] = value
+		}
+		l.Parts[i].Env = env
+	}
+}
+
+// support checks the level of support that a harness claims, and that a harness with less
+// than full support says what is missing.
+func (c *compiler) support(s *Spec) {
+	if s.Support == "" {
+		s.Support = string(coleo.SupportFull)
+	}
+	known := []coleo.Support{coleo.SupportFull, coleo.SupportPartial, coleo.SupportDeclared}
+	switch full := s.Support == string(coleo.SupportFull); {
+	case !slices.Contains(known, coleo.Support(s.Support)):
+		c.fail("support", "support must be one of %v, not %q", known, s.Support)
+	case full != (len(s.Missing) == 0):
+		c.fail("support", "support %q: missing must say what is missing, and only then", s.Support)
+	}
+}

@@ -1,0 +1,319 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/config"
+)
+
+// Bounds of a harness.toml, several times what any built-in one has. A larger value is a
+// mistake, and would make each look at a screen slow.
+const (
+	maxSpec     = 256 << 10 // size of the file in bytes
+	maxRules    = 100       // rules, and as many dialogs
+	maxConds    = 16        // conditions of a rule or dialog
+	maxPattern  = 1000      // length of a pattern in bytes
+	maxProgram  = 2000      // compiled steps of a pattern; each may be taken at each character
+	maxLineText = 200       // characters of a name or another one-line text
+	maxTime     = 600_000   // a time in ms: longer than any agent CLI takes for anything
+)
+
+// names matches the valid names of a harness. They can be used on command lines, in file
+// names and in URLs without quotes.
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// ParseSpec reads a harness.toml that has no base. Its errors are EInvalid and name the
+// file and the line.
+func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
+
+// ParseSpecOn reads a harness.toml that may have a base. It calls bases with the base's
+// name to get the base's harness.toml; nil means that there is none. Keys of the file
+// replace those of the base. Rules and dialogs of the file come before the base's and
+// replace those with the same name. Other lists are replaced as a whole. Its errors are
+// EInvalid and name the file and the line.
+func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
+	if len(data) > maxSpec {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)
+	}
+	s := &Spec{Timing: defaultTiming()}
+	under, err := s.layBase(file, data, bases)
+	if err != nil {
+		return nil, err
+	}
+	if err := config.Decode(file, data, s); err != nil {
+		return nil, err
+	}
+	s.inherit(under)
+	c := compiler{file: file, data: data}
+	c.head(s)
+	c.launch(s.Launch)
+	c.support(s)
+	if s.Transport != string(coleo.TransportHTTP) {
+		c.screen(s)
+	}
+	return s, c.err
+}
+
+// screen checks what only an agent CLI with a screen has.
+func (c *compiler) screen(s *Spec) {
+	c.timing(s.Timing)
+	c.required("keys.submit", s.Keys.Submit)
+	c.keys("keys.submit", s.Keys.Submit)
+	c.keys("keys.queue", s.Keys.Queue)
+	c.keys("keys.interrupt", s.Keys.Interrupt)
+	c.keys("keys.clear", s.Keys.Clear)
+	c.atMost("rule", len(s.Rules), maxRules)
+	c.atMost("dialog", len(s.Dialogs), maxRules)
+	for i := range s.Rules {
+		c.rule(fmt.Sprintf("rule[%d]", i), &s.Rules[i])
+	}
+	for i := range s.Dialogs {
+		c.dialog(fmt.Sprintf("dialog[%d]", i), &s.Dialogs[i])
+	}
+	if s.Capabilities.Compact {
+		c.conds("compact_when", "compact_when", s.CompactWhen)
+	}
+	if len(s.InterruptWhen) > 0 {
+		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
+	}
+	c.hook(&s.Hook)
+	c.composer(&s.Composer)
+	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin},
+		"end": {s.Answer.End, &s.Answer.end}, "strip": {s.Answer.Strip, &s.Answer.strip}})
+	c.transcript(&s.Transcript)
+}
+
+// compiler checks a spec and keeps the first error. Paths name keys in the form that
+// config.Line takes.
+type compiler struct {
+	file string
+	data []byte
+	err  error
+}
+
+func (c *compiler) fail(path, format string, args ...any) {
+	if c.err == nil {
+		c.err = config.Errorf(c.file, c.data, path, format, args...)
+	}
+}
+
+// head checks the keys that describe the harness as a whole.
+func (c *compiler) head(s *Spec) {
+	c.required("name", s.Name)
+	c.required("command", s.Command)
+	if s.Name != "" && !names.MatchString(s.Name) {
+		c.fail("name", "%q is no name for a harness: it has small letters, digits, dots and dashes alone", s.Name)
+	}
+	c.plain("title", s.Title)
+	c.plain("version", s.Version)
+	c.plain("command", s.Command)
+	c.plain("install", s.Install)
+	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" &&
+		(!ok || name == "" || manager != "npm" && manager != "pip") {
+		c.fail("package", "package: %q is neither npm:NAME nor pip:NAME", s.Package)
+	}
+}
+
+// dialogKinds are the kinds that a dialog may have.
+var dialogKinds = []coleo.DialogKind{
+	coleo.DialogPermission, coleo.DialogQuestion, coleo.DialogTrust, coleo.DialogLogin,
+	coleo.DialogPlan, coleo.DialogUpdate, coleo.DialogOther,
+}
+
+// timing checks that each time is between 0 and maxTime.
+func (c *compiler) timing(t Timing) {
+	times := map[string]Milliseconds{
+		"settle_ms": t.Settle, "begin_ms": t.Begin, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap, "dialog_gap_ms": t.DialogGap,
+		"start_ms": t.Start, "unknown_ms": t.Unknown, "interrupted_ms": t.Interrupted,
+	}
+	for _, key := range slices.Sorted(maps.Keys(times)) {
+		if n := times[key]; n < 0 || n > maxTime {
+			c.fail("timing."+key, "timing.%s = %d is not between 0 and %d", key, n, maxTime)
+		}
+	}
+}
+
+// plain checks that a text is one line and does nothing to a terminal.
+func (c *compiler) plain(path, text string) {
+	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text, maxLineText)
+	}
+}
+
+// atMost bounds the length of a list. Its error is at the first element beyond the bound.
+func (c *compiler) atMost(path string, n, most int) {
+	if n > most {
+		c.fail(fmt.Sprintf("%s[%d]", path, most), "there are %d of %s, more than %d", n, path, most)
+	}
+}
+
+func (c *compiler) required(path, value string) {
+	if value == "" {
+		c.fail(path, "%s is missing", path)
+	}
+}
+
+// pattern is the text of a regular expression and the place of its compiled form.
+type pattern struct {
+	text string
+	to   **regexp.Regexp
+}
+
+// regexps compiles the patterns of a table, by their keys.
+func (c *compiler) regexps(table string, list map[string]pattern) {
+	for _, key := range slices.Sorted(maps.Keys(list)) {
+		*list[key].to = c.regexp(table+key, list[key].text)
+	}
+}
+
+func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
+	switch {
+	case pattern == "":
+		return nil
+	case len(pattern) > maxPattern:
+		c.fail(path, "%s: a pattern of %d bytes is longer than %d", path, len(pattern), maxPattern)
+		return nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		c.fail(path, "%s: %v", path, err)
+		return nil
+	}
+	if n := steps(pattern); n > maxProgram {
+		c.fail(path, "%s: the pattern is slow: it comes to %d steps, more than %d, because of what it repeats", path, n,
+			maxProgram)
+	}
+	return re
+}
+
+// steps returns the number of instructions of a compiled pattern.
+func steps(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
+}
+
+func (c *compiler) keys(path, names string) {
+	if _, err := KeySequence(names); err != nil {
+		c.fail(path, "%v", err)
+	}
+}
+
+func (c *compiler) conds(path, name string, list []Cond) {
+	if len(list) == 0 {
+		c.fail(path, "%q needs at least one condition", name)
+	}
+	c.atMost(path, len(list), maxConds)
+	for i := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		where, err := parseRegion(list[i].Where)
+		if err != nil {
+			c.fail(at+".where", "%q: %v", name, err)
+		}
+		list[i].where, list[i].pattern = where, c.regexp(at+".pattern", list[i].Pattern)
+		list[i].needs = needsOf(list[i].Pattern)
+		if list[i].pattern == nil {
+			c.fail(at, "%q: a condition needs a pattern", name)
+		}
+		if colour := list[i].Colour; colour != "" && !slices.Contains(colours, colour) {
+			c.fail(at+".colour", "%q: a colour is one of %v, not %q", name, colours, colour)
+		}
+	}
+}
+
+func (c *compiler) rule(path string, r *Rule) {
+	if r.Name == "" {
+		c.fail(path, "a rule needs a name")
+	}
+	c.plain(path+".name", r.Name)
+	if r.State == "" {
+		c.fail(path, "rule %q needs a state; states are %v", r.Name, coleo.States())
+	} else if !coleo.State(r.State).Valid() {
+		c.fail(path+".state", "rule %q: %q is not a state; states are %v", r.Name, r.State, coleo.States())
+	}
+	c.conds(path+".when", r.Name, r.When)
+}
+
+func (c *compiler) dialog(path string, d *DialogRule) {
+	at := path + "."
+	c.plain(at+"name", d.Name)
+	if d.Kind == "" {
+		d.Kind = string(coleo.DialogOther)
+	}
+	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
+		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
+	}
+	c.selects(at, d)
+	if d.Mark != "" && d.Mark != "background" {
+		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
+	}
+	c.keys(at+"deny_keys", d.DenyKeys)
+	c.conds(at+"when", d.Name, d.When)
+	c.regexps(at, map[string]pattern{
+		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top}, "option": {d.Option, &d.option},
+		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
+	})
+	if d.option != nil && d.option.SubexpIndex("label") < 0 {
+		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
+	}
+	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
+		if len(list) > 0 {
+			c.conds(at+key, d.Name, list)
+		}
+	}
+	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
+		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
+	}
+	if d.Heading && d.top == nil {
+		c.fail(at+"heading", "dialog %q: heading needs a top", d.Name)
+	}
+	if d.title == nil && !d.Block && !d.Heading {
+		c.fail(path, "dialog %q needs a title", d.Name)
+	}
+}
+
+// selects checks how the options of a dialog are picked.
+func (c *compiler) selects(at string, d *DialogRule) {
+	switch d.Select {
+	case "digit", "arrows", "row":
+		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
+			"deny": {d.Deny, &d.deny}})
+	case "keys":
+		c.keys(at+"approve", d.Approve)
+		c.keys(at+"always", d.Always)
+		c.keys(at+"deny", d.Deny)
+	default:
+		c.fail(at+"select", "dialog %q: select must be digit, arrows, row or keys, not %q", d.Name, d.Select)
+	}
+}
+
+func (c *compiler) composer(b *Composer) {
+	if b.Bottom != cursorEdge {
+		b.bottom = c.regexp("composer.bottom", b.Bottom)
+	}
+	c.regexps("composer.", map[string]pattern{
+		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
+		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
+		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
+	})
+	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
+		c.fail("composer.cursor", "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
+	}
+	if b.Bottom == "" {
+		c.fail("composer.bottom", "composer.bottom is missing: without it nothing can be typed safely")
+	}
+}

@@ -1,0 +1,249 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev/pty"
+)
+
+// cutSidebar cuts a sidebar on the right off the rows, if there is one.
+func (c *Composer) cutSidebar(rows []string) {
+	if c.side == nil {
+		return
+	}
+	last := lastRows(rows, 1)
+	if len(last) == 0 {
+		return
+	}
+	at := c.side.FindStringIndex(last[0])
+	if at == nil {
+		return
+	}
+	edge := pty.Cells(last[0][:at[0]])
+	for i, row := range rows {
+		if len(row) > edge { // length in bytes; each cell has at least one
+			rows[i] = pty.Cut(row, edge)
+		}
+	}
+}
+
+// cursorEdge, as a composer's lower edge, stands for the cursor's own row.
+const cursorEdge = "cursor"
+
+// Values of Composer.Cursor: where the cursor must be. An overlay takes the cursor away.
+// So does the end of the agent CLI, which leaves the composer's picture behind.
+const (
+	cursorInside     = "inside"
+	cursorNotOutside = "not outside"
+)
+
+// pasteMode is the mode by which some agent CLIs show that they take input. A mode that
+// was never switched on may still be on. It may have been switched on before the terminal
+// was there, or the recording may lack that.
+const pasteMode = string(pty.ModeBracketedPaste)
+
+// ComposerView is the composer on one picture.
+type ComposerView struct {
+	top, bottom int    // the composer's rows are [top, bottom)
+	Text        string // rows joined by \n, edges trimmed
+	Empty       bool
+}
+
+// Composer describes where the agent CLI takes text: the rows between an upper and a
+// lower edge. Most fields are patterns; their comments say of what.
+type Composer struct {
+	// Bottom matches the row below the composer, searched from the bottom up. With
+	// "cursor" the composer ends on the cursor's row.
+	Bottom string `toml:"bottom"`
+	// Leaves says that a cursor on an empty row has left the composer, because the
+	// program has taken the text above. A row that the terminal wrapped does not count as
+	// empty.
+	Leaves bool   `toml:"leaves"`
+	Top    string `toml:"top"`   // the row above the composer
+	Row    string `toml:"row"`   // instead of Top: each of the composer's rows
+	First  string `toml:"first"` // its first row, which must match; the match is cut off
+	Head   string `toml:"head"`  // rows between Top and the first row that do not belong to the composer
+	Tall   bool   `toml:"tall"`  // it may be taller than the screen: it then begins at the top, if the cursor is in it
+	Strip  string `toml:"strip"` // cut off each row
+	Side   string `toml:"side"`  // the beginning of a sidebar, in the screen's last row; no other rule sees the sidebar
+	Drop   int    `toml:"drop"`  // number of rows at its end that hold no text
+	Empty  string `toml:"empty"` // its text when it holds nothing: a placeholder
+	Held   string `toml:"held"`  // its text when a paste is folded to a note
+	Tab    string `toml:"tab"`   // what it shows for a tab, if not blanks
+	// TabGarbles says that rows after a tab are drawn over each other. Then the
+	// beginning of a text with tabs must show, and its end at the beginning of the last
+	// row.
+	TabGarbles bool   `toml:"tab_garbles"`
+	Mode       string `toml:"mode"` // a terminal mode that must be on
+	// Cursor says where the cursor must be: "inside", or "not outside". With the latter a
+	// hidden cursor proves nothing.
+	Cursor string `toml:"cursor"`
+	Refuse string `toml:"refuse"` // prompts that the agent CLI would not take as text
+	Never  string `toml:"never"`  // prompts that are refused because not even Lead makes them text
+	Lead   string `toml:"lead"`   // put before prompts that match Refuse; without it they are refused
+	Trap   string `toml:"trap"`   // a screen on which submit would do something else
+	// Breaks says that submit may become an empty row below the text. It is pressed once
+	// more when that shows.
+	Breaks bool `toml:"breaks"`
+
+	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
+}
+
+// find returns the composer, or nil when it is not on the picture.
+func (c *Composer) find(p *Picture) *ComposerView {
+	if c.Mode != "" && !p.Screen.Modes[c.Mode] {
+		return nil
+	}
+	bottom := c.findBottom(p)
+	if bottom < 0 || c.Leaves && p.wrappedLine() == "" {
+		return nil
+	}
+	top := c.findTop(p, bottom)
+	bottom = c.nearestBottom(p, top, bottom)
+	if top < 0 || top >= bottom {
+		return nil
+	}
+	if c.first != nil && !c.first.MatchString(p.rows[top]) && !c.Tall || !c.allowsCursor(p, top, bottom) {
+		return nil
+	}
+	v := &ComposerView{top: top, bottom: bottom, Text: c.text(p.rows[top:bottom])}
+	v.Empty = v.Text == "" || c.empty != nil && c.empty.MatchString(v.Text)
+	return v
+}
+
+// allowsCursor reports whether the cursor is where the composer's rule requires it.
+func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
+	y := p.Screen.Cursor[1]
+	if c.Cursor == "" || y < 0 {
+		return true
+	}
+	if !p.Screen.CursorVisible {
+		return c.Cursor == cursorNotOutside
+	}
+	return top <= y && y < bottom
+}
+
+// findBottom returns the row after the composer's last row, or -1 without one. When
+// somebody has moved up in a long text, the rest of that text is below the cursor's row.
+func (c *Composer) findBottom(p *Picture) int {
+	if c.Bottom == cursorEdge {
+		bottom := min(p.cursorY()+1, len(p.rows))
+		for i := len(p.rows) - 1; i >= bottom && bottom > 0 && c.first != nil; i-- {
+			if c.first.MatchString(p.rows[i]) {
+				return i + 1
+			}
+		}
+		return bottom
+	}
+	for i := len(p.rows) - 1; i >= 0; i-- {
+		if c.bottom.MatchString(p.rows[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// nearestBottom returns the first lower edge below the upper edge at top, if it is above
+// bottom. Gemini CLI 0.61.0 leaves an old lower edge on a low screen, below its own.
+func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
+	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(p.rows[top-1]) {
+		return bottom
+	}
+	for i := top; i < bottom; i++ {
+		if c.bottom.MatchString(p.rows[i]) {
+			return i
+		}
+	}
+	return bottom
+}
+
+// findTop returns the composer's first row, or -1 without one.
+func (c *Composer) findTop(p *Picture, bottom int) int {
+	switch {
+	case c.row != nil:
+		top := bottom
+		for top > 0 && c.row.MatchString(p.rows[top-1]) {
+			top--
+		}
+		return top
+	case c.top != nil:
+		for i := bottom - 1; i >= 0; i-- {
+			if c.top.MatchString(p.rows[i]) {
+				return c.belowHead(p, i+1, bottom)
+			}
+		}
+		return c.topOfRun(p, bottom)
+	default: // the composer begins where its first row is
+		for i := bottom - 1; i >= 0; i-- {
+			if c.first != nil && c.first.MatchString(p.rows[i]) {
+				return i
+			}
+		}
+		if y := p.Screen.Cursor[1]; c.Tall && p.Screen.CursorVisible && 0 <= y && y < bottom {
+			return 0
+		}
+		return -1
+	}
+}
+
+// topOfRun returns the first of the rows above bottom that all look like a first row. They
+// are what is left of a composer whose upper edge has scrolled away. run returns -1 where
+// only one row can look like that.
+func (c *Composer) topOfRun(p *Picture, bottom int) int {
+	if c.head == nil || c.first == nil {
+		return -1
+	}
+	top := bottom
+	for top > 0 && c.first.MatchString(p.rows[top-1]) {
+		top--
+	}
+	return top
+}
+
+// belowHead returns the first row from top on that is not part of the head.
+func (c *Composer) belowHead(p *Picture, top, bottom int) int {
+	for c.head != nil && top < bottom && c.head.MatchString(p.rows[top]) {
+		top++
+	}
+	return top
+}
+
+func (c *Composer) text(rows []string) string {
+	rows = slices.Clone(rows[:max(0, len(rows)-c.Drop)])
+	for i, row := range rows {
+		if i == 0 && c.first != nil {
+			row = c.first.ReplaceAllString(row, "")
+		}
+		if c.strip != nil {
+			row = c.strip.ReplaceAllString(row, "")
+		}
+		rows[i] = strings.TrimRight(row, " ")
+	}
+	return strings.Trim(strings.Join(rows, "\n"), "\n ")
+}
+
+// EndsEmpty reports whether the last row of the composer holds no text. The composer must
+// be there.
+func (p *Picture) EndsEmpty() bool {
+	row := p.rows[p.Composer.bottom-1]
+	if p.spec.strip != nil {
+		row = p.spec.strip.ReplaceAllString(row, "")
+	}
+	return squeeze(row) == ""
+}
+
+// Rows returns how many rows of the screen the composer takes.
+func (v *ComposerView) Rows() int { return v.bottom - v.top }
+
+// EndsWith reports whether the composer's text ends with a text. Blanks make no
+// difference.
+func (v *ComposerView) EndsWith(text string) bool {
+	return strings.HasSuffix(squeeze(v.Text), squeeze(text))
+}
+
+// Trapped reports whether the picture shows a mode in which the composer takes no prompt.
+func (p *Picture) Trapped() bool {
+	return p.spec.trap != nil && p.spec.trap.MatchString(strings.Join(p.rows, "\n"))
+}

@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// The shown text is what Gemini CLI 0.61.0 draws.
+func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
+	t.Parallel()
+	const (
+		text  = "nonce93a16ed571\tx `code`\tx <b> <b> \\n \"quoted\" \"quoted\"\tx\tx 'so' $HOME $HOME\tx 'so' <b> 'so' $HOME \\n 100% \"quoted\"\tx\tx $HOME"
+		shown = "nonce93a16ed571    x `code`    x <b> <b> \\n \"quoted\" \"quoted\"    x    x 'so' $HOME $HOME    x 'so' <b> 'so' $HOME \\n\n$HOME quoted\"    x    x"
+	)
+	garbles := Composer{TabGarbles: true}
+	if !garbles.endsLike(shown, text) {
+		t.Error("the text is not seen")
+	}
+	if (&Composer{}).endsLike(shown, text) {
+		t.Error("it is taken for whole where tabs are drawn as they are")
+	}
+	// A row that is drawn wider than it was counted loses its end.
+	if one := "say    x    x    x    x and so on and on it goes, as"; !garbles.endsLike(one,
+		"say\tx\tx\tx\tx and so on and on it goes, as said") {
+		t.Error("one row that runs over is not seen")
+	}
+	const wrapped = "noncec6a8445311 'so' \\n \\n <b> <b> <b> 'so' 100%    x \"quoted\" `code` \"quoted\" \"quoted\" \"quoted\" 100% \\n 'so'"
+	if !garbles.endsLike(wrapped, strings.Replace(wrapped, "    ", "\t", 1)+" \"quoted\"") {
+		t.Error("one row whose last word runs over is not seen")
+	}
+	for what, tt := range map[string][2]string{
+		"another text":  {"something else that is long enough", "say\tx one two"},
+		"nothing":       {"", "say\tx"},
+		"without a tab": {"say one two three four five six", "say one two three four five six seven"},
+		"more lost than tabs take": {"say    x and so on and on it goes, as",
+			"say\tx and so on and on it goes, as said before"},
+		"without its end":    {strings.TrimSuffix(shown, "$HOME quoted\"    x    x") + "100% quoted\"    x    x", text},
+		"not even the start": {"say    x one", "say\tx one two three four five six"},
+	} {
+		if garbles.endsLike(tt[0], tt[1]) {
+			t.Errorf("%s: it is taken for the text", what)
+		}
+	}
+}
+
+// The shown texts are what Claude Code 2.1.329 draws.
+func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
+	t.Parallel()
+	for text, tt := range map[string]struct {
+		shown string
+		want  bool
+	}{
+		"cafe\u0301 end":         {"caf\u00e9 end", true},
+		"cafe\u0301 end ":        {"cafe\u0301 end", true},
+		"e\u0301\u0302\u0303 it": {"\u00e9\u0302\u0303 it", true},
+		"cafe\u0301 fin":         {"caf\u00e9 end", false},
+		"cafe\u0301":             {"caf", false},
+		"cafe\u0301s":            {"caf3s", false},
+		"some cafe":              {"some caf\u00e9", false},
+		"\u0301":                 {"", false},
+	} {
+		if got := (&Composer{}).endsLike(tt.shown, text); got != tt.want {
+			t.Errorf("%q is seen in %q: %t, want %t", text, tt.shown, got, tt.want)
+		}
+	}
+}
+
+// A paste that is folded to a note has not been taken while the note is shown.
+func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
+	t.Parallel()
+	c := &Composer{held: regexp.MustCompile(`\[Pasted Content \d+ chars\]`)}
+	text := strings.Repeat("many words ", 200)
+	for shown, want := range map[string]bool{"[Pasted Content 2200 chars]": false, "": true, "the next one": true} {
+		f := &Picture{spec: c, Composer: &ComposerView{Text: shown, Empty: shown == ""}}
+		if got := f.Released(text); got != want {
+			t.Errorf("with %q in the composer it counts as taken: %t, want %t", shown, got, want)
+		}
+	}
+}
+
+// When somebody has moved up in a text of several rows, the rows below the cursor belong
+// to the composer too. Otherwise the next prompt would be joined to them.
+func TestWhatIsBelowTheCursorIsInTheComposer(t *testing.T) {
+	t.Parallel()
+	spec := builtinSpec(t, "aider")
+	for below, empty := range map[string]bool{"diff> two\ndiff>\ndiff> three": false, "": true, "a toolbar": true} {
+		lines := append(append(make([]string, 0, 8), strings.Repeat("─", 40), "diff>"), strings.Split(below, "\n")...)
+		f := NewPicture(coleo.Screen{Cols: 60, Rows: 8, Lines: lines, Cursor: [2]int{6, 1}, CursorVisible: true,
+			Modes: map[string]bool{pasteMode: true}}, &spec.Composer)
+		if f.Composer == nil || f.Composer.Empty != empty {
+			t.Errorf("above %q the composer is %+v, want an empty one: %t", below, f.Composer, empty)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// seen returns a frame whose composer shows the end of a text, below a transcript.
+func seen(text string) *Picture {
+	return &Picture{
+		spec:     &Composer{},
+		Screen:   coleo.Screen{Cols: 80},
+		rows:     []string{"❯ another prompt", "● done", "---", "> " + lastRunes(text, 60)},
+		Composer: &ComposerView{top: 2, bottom: 3, Text: lastRunes(text, 60)},
+	}
+}
+
+// comparing returns the shortest time in which a picture is compared with a text in every
+// way in which a prompt is looked for.
+func comparing(text string) time.Duration {
+	f := seen(text)
+	best := time.Hour
+	for range 20 {
+		start := time.Now()
+		for range 10 {
+			_, _, _ = f.Holds(text), f.Released(text), f.Overflows(text)
+			f.Echoes(text)
+		}
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// Each picture is compared with the prompt that is being sent.
+func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T) {
+	prompt := func(size int) string {
+		return strings.Repeat("some words that one may send ", size/29)
+	}
+	short, long := comparing(prompt(1_000)), comparing(prompt(1_000_000))
+	if long > 10*short {
+		t.Errorf("a picture is compared with 1 kB in %s, with 1 MB in %s: %d times as long", short, long, long/short)
+	}
+}
+
+// Looking only at the edge of a text gives the same result as looking at the whole text.
+func TestTheEdgeOfATextIsFoundWithoutTheRest(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	letters := []rune("ab `*é \u0301\n\t🎉文")
+	for range 2000 {
+		var b strings.Builder
+		for range random.IntN(400) {
+			b.WriteRune(letters[random.IntN(len(letters))])
+		}
+		text, all := b.String(), []rune(squeeze(b.String()))
+		n := random.IntN(30)
+		if got, want := squeezedEnd(text, n), string(all[max(0, len(all)-n):]); got != want {
+			t.Fatalf("the last %d runes of %q are %q, want %q", n, text, got, want)
+		}
+		for _, bare := range []func(string) string{unmarked, unspaced} {
+			for _, cut := range []func(string, int) string{firstRunes, lastRunes} {
+				if got, want := edge(text, bare, cut), cut(bare(text), tailRunes); got != want {
+					t.Fatalf("the edge of %q is %q, want %q", text, got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"strings"
+	"unicode"
+
+	"coleo.dev"
+	"coleo.dev/pty"
+)
+
+// PromptText returns a prompt in the form that the composer takes as text. The error is
+// EInvalid for a prompt that has no such form.
+func (s *Spec) PromptText(prompt string) (string, error) {
+	c, prompt := &s.Composer, plain(prompt)
+	begin := strings.TrimLeftFunc(prompt, cutOff) // as it looks to an agent CLI that cuts them off
+	switch {
+	case strings.TrimLeftFunc(prompt, invisible) == "":
+		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
+	case c.never != nil && c.never.MatchString(begin):
+		return "", coleo.Errorf(coleo.EInvalid,
+			"%s would do something else with this prompt than take it as text: word it another way", s.Title)
+	case c.refuse == nil || !c.refuse.MatchString(begin):
+		return prompt, nil
+	case c.Lead != "":
+		return c.Lead + begin, nil
+	}
+	return "", coleo.Errorf(coleo.EInvalid,
+		"%s would take a prompt that begins with %q as a command: put a word before it", s.Title, begin[:1])
+}
+
+// plain returns a prompt as it is typed: with one kind of line end, without blanks at its
+// end, and without what pty.Plain removes. All other checks look at this text. Otherwise
+// an invisible character could hide the first character from a check and be gone when the
+// prompt is typed.
+func plain(prompt string) string {
+	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
+}
+
+// cutOff reports whether agent CLIs cut a character off at the beginning of a prompt.
+// They do so with blanks of all kinds and with the byte order mark.
+func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// invisible reports whether a character shows nothing by itself.
+func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }

@@ -1,0 +1,190 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"coleo.dev/pty"
+)
+
+// region names a part of the screen that a condition looks at:
+//
+//	screen            all rows
+//	bottom N          the last N rows that are not blank
+//	cursor            the cursor's row
+//	cursor line       the cursor's row and the rows above it whose text continues in
+//	                  it, judged by their length
+//	wrapped line      the cursor's row and the rows above it that the terminal wrapped
+//	title             the window title
+//	modes             the names of the terminal modes that are on, one per row;
+//	                  "bracketed_paste?" where it is not known whether that one is on
+//	composer          the composer's text
+//	below composer    the rows below it
+//	above composer N  the last N rows above it that are not blank
+//
+// A region that is not there, such as a composer that is not on the screen, matches
+// nothing. A condition with Not holds there.
+type region struct {
+	name string
+	n    int
+}
+
+var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
+
+func parseRegion(s string) (region, error) {
+	m := regionForms.FindStringSubmatch(s)
+	if m == nil {
+		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, wrapped line, title, modes, composer, below composer or above composer N", s)
+	}
+	if m[2] == "" {
+		return region{name: s}, nil
+	}
+	n, err := strconv.Atoi(m[3])
+	return region{name: m[2], n: n}, err
+}
+
+// region returns the rows of a region, and whether the region is there at all.
+func (p *Picture) region(r region) ([]string, bool) {
+	switch r.name {
+	case "screen":
+		return p.rows, true
+	case "bottom":
+		return lastRows(p.rows, r.n), true
+	case "cursor":
+		return []string{p.cursorRow()}, true
+	case "cursor line":
+		return []string{p.cursorLine()}, true
+	case "wrapped line":
+		return []string{p.wrappedLine()}, true
+	case "title":
+		return []string{p.Screen.Title}, true
+	case "modes":
+		return p.modes(), true
+	}
+	if p.Composer == nil {
+		return nil, false
+	}
+	switch r.name {
+	case "composer":
+		return strings.Split(p.Composer.Text, "\n"), true
+	case "below composer":
+		return p.rows[p.Composer.bottom:], true
+	default: // above composer
+		return lastRows(p.rows[:p.Composer.top], r.n), true
+	}
+}
+
+func (p *Picture) cursorRow() string {
+	if y := p.cursorY(); y < len(p.rows) {
+		return p.rows[y]
+	}
+	return ""
+}
+
+// cursorLine returns the cursor's row together with the rows above that continue in it. A
+// row continues when the first character of the next one had no room in it. Rows that
+// draw a line do not continue.
+func (p *Picture) cursorLine() string {
+	line := p.cursorRow()
+	for y := min(p.cursorY(), len(p.rows)) - 1; y >= 0; y-- {
+		row := p.rows[y]
+		_, first := utf8.DecodeRuneInString(line)
+		if pty.Cells(row)+max(1, pty.Cells(line[:first])) <= p.Screen.Cols || strings.Trim(row, boxDrawing) == "" {
+			break
+		}
+		line = row + line
+	}
+	return line
+}
+
+// wrappedLine returns the cursor's row together with the rows that the terminal wrapped
+// into it.
+func (p *Picture) wrappedLine() string {
+	line, wrapped := p.cursorRow(), p.Screen.Wrapped
+	for y := p.cursorY(); 0 < y && y < len(wrapped) && y < len(p.rows) && wrapped[y]; y-- {
+		line = p.rows[y-1] + line
+	}
+	return line
+}
+
+// cursorY returns the cursor's row, or the last row with text where the cursor's row is
+// not known.
+func (p *Picture) cursorY() int {
+	if y := p.Screen.Cursor[1]; y >= 0 {
+		return y
+	}
+	for y := len(p.rows) - 1; y > 0; y-- {
+		if p.rows[y] != "" {
+			return y
+		}
+	}
+	return 0
+}
+
+func (p *Picture) modes() []string {
+	var on []string
+	for name, set := range p.Screen.Modes {
+		if set {
+			on = append(on, name)
+		}
+	}
+	slices.Sort(on)
+	if _, known := p.Screen.Modes[pasteMode]; !known {
+		on = append(on, pasteMode+"?")
+	}
+	return on
+}
+
+// lastRows returns the last n rows that are not blank, in order.
+func lastRows(rows []string, n int) []string {
+	var out []string
+	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
+		if rows[i] != "" {
+			out = append(out, rows[i])
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// rowNumbers returns the numbers of the screen rows that make up a region. It returns nil
+// for a region that is not made of whole screen rows. The region must be there.
+func (p *Picture) rowNumbers(r region) []int {
+	switch r.name {
+	case "screen":
+		return upTo(0, len(p.rows))
+	case "bottom":
+		return p.notBlank(len(p.rows), r.n)
+	case "cursor":
+		return []int{p.cursorY()}
+	case "below composer":
+		return upTo(p.Composer.bottom, len(p.rows))
+	case "above composer":
+		return p.notBlank(p.Composer.top, r.n)
+	}
+	return nil
+}
+
+func upTo(from, end int) []int {
+	var out []int
+	for y := from; y < end; y++ {
+		out = append(out, y)
+	}
+	return out
+}
+
+// notBlank returns the numbers of the last n rows above a row that are not blank.
+func (p *Picture) notBlank(above, n int) []int {
+	var out []int
+	for y := above - 1; y >= 0 && len(out) < n; y-- {
+		if p.rows[y] != "" {
+			out = append(out, y)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Holds reports whether the composer shows the end of a text, or the note that stands for
+// a large paste.
+func (p *Picture) Holds(text string) bool {
+	if p.Composer == nil {
+		return false
+	}
+	return p.Folded() || p.spec.endsLike(p.Composer.Text, text)
+}
+
+// Folded reports whether the composer shows the note that stands for a large paste.
+func (p *Picture) Folded() bool { return p.Composer != nil && p.spec.isFolded(p.Composer.Text) }
+
+// isFolded reports whether shown is the note that stands for a large paste.
+func (c *Composer) isFolded(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
+
+// endsLike reports whether shown ends as a text does.
+func (c *Composer) endsLike(shown, text string) bool {
+	if c.Tab != "" && strings.Contains(text, "\t") {
+		shown = strings.ReplaceAll(shown, c.Tab, "")
+	}
+	tail := squeezedEnd(text, tailRunes)
+	whole := (strings.HasSuffix(squeezedEnd(shown, tailRunes), tail) || endsComposed(shown, text)) &&
+		(tail != "" || shown != "")
+	return whole || c.garblesTabs(text) && beginsLike(shown, text) && endsBelow(shown, text)
+}
+
+// endsComposed reports whether shown ends as a text does when a letter and the combining
+// marks after it may be shown as one letter. Claude Code 2.1.329 makes é of e and its
+// accent. Any letter is accepted in that place.
+func endsComposed(shown, text string) bool {
+	var all []rune
+	for _, r := range text[endOf(text, tailRunes+1):] {
+		switch {
+		case unicode.Is(unicode.Mn, r) && len(all) > 0:
+			all[len(all)-1] = anyLetter
+		case squeeze(string(r)) != "":
+			all = append(all, r)
+		}
+	}
+	want, have := all[max(0, len(all)-tailRunes):], []rune(squeezedEnd(shown, tailRunes))
+	if len(have) < len(want) {
+		return false
+	}
+	return slices.EqualFunc(want, have[len(have)-len(want):], func(w, h rune) bool {
+		return w == h || w == anyLetter && unicode.IsLetter(h)
+	})
+}
+
+// garblesTabs reports whether a text may be shown in another order than its own.
+func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
+
+// tabOver is how many columns wider a tab is drawn than the agent CLI counted. Text that
+// runs that far over the edge is overwritten.
+const tabOver = 3
+
+// endsBelow reports whether the last row of shown is where a text ends when tabs are
+// drawn wider than the agent CLI counted. That row is drawn last. It begins with its own
+// words, before the text that ran over from the row above. Its own overrun is lost: one
+// word, and all after it.
+func endsBelow(shown, text string) bool {
+	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
+	if last == "" {
+		return false
+	}
+	if i := strings.LastIndex(squeeze(text), last); i >= 0 {
+		row, lost := behindSqueezed(text, i), behindSqueezed(text, i+len(last))
+		if _, over, _ := strings.Cut(strings.TrimSpace(lost), " "); columns(over) <= tabOver*strings.Count(row, "\t") {
+			return true
+		}
+	}
+	words := strings.Fields(text)
+	end := ""
+	for i := len(words) - 1; i >= 0 && len(end) <= len(last); i-- {
+		if end = squeeze(words[i]) + end; end != "" && strings.HasPrefix(last, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsLike reports whether shown begins as a text does.
+func beginsLike(shown, text string) bool {
+	head := firstRunes(squeeze(text), tailRunes)
+	return head != "" && strings.HasPrefix(squeeze(shown), head)
+}
+
+// columns returns the width of a text in columns when tabs are drawn as blanks.
+func columns(text string) int {
+	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
+}
+
+// behindSqueezed returns the part of a text after the first n bytes that squeeze leaves
+// of it.
+func behindSqueezed(text string, n int) string {
+	for i, r := range text {
+		if n <= 0 {
+			return text[i:]
+		}
+		n -= len(squeeze(string(r)))
+	}
+	return ""
+}
+
+// Overflows reports whether a composer taller than the screen shows the end of a long
+// text right before the cursor. The edges of such a composer are out of sight.
+func (p *Picture) Overflows(text string) bool {
+	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
+	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||
+		len([]rune(text)) < tailRunes {
+		return false
+	}
+	return c.endsLike(strings.Join(p.rows[:y+1], "\n"), text)
+}
+
+// Released reports whether the composer is there and no longer holds the text.
+func (p *Picture) Released(text string) bool {
+	if p.Composer == nil {
+		return false
+	}
+	c := p.spec
+	left := c.endsLike(p.Composer.Text, text) || c.garblesTabs(text) && beginsLike(p.Composer.Text, text) ||
+		c.isFolded(p.Composer.Text)
+	return p.Composer.Empty || !left
+}

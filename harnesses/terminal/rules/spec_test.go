@@ -1,0 +1,157 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+const goodSpec = `name = "x"
+command = "x"
+[keys]
+submit = "ENTER"
+[composer]
+bottom = "^-+$"
+first = "^> ?"
+[[rule]]
+name = "composer"
+state = "idle"
+when = [{ where = "composer", pattern = ".*" }]
+`
+
+func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
+	t.Parallel()
+	if _, err := ParseSpec("x.toml", []byte(goodSpec)); err != nil {
+		t.Fatalf("the good one: %v", err)
+	}
+	for name, c := range map[string]struct{ old, new, want string }{
+		"an unknown key":           {`command = "x"`, "command = \"x\"\ncolour = 1", `x.toml:3:1: unknown key "colour"`},
+		"a slip in the syntax":     {`submit = "ENTER"`, `submit = "ENTER`, `x.toml:4:`},
+		"a missing command":        {`command = "x"`, "", "x.toml:1: command is missing"},
+		"a missing submit key":     {`submit = "ENTER"`, "", "x.toml:3: keys.submit is missing"},
+		"a key that is none":       {`"ENTER"`, `"RETURN"`, `x.toml:4: "RETURN" is not a key`},
+		"a state that is none":     {`"idle"`, `"resting"`, `"resting" is not a state`},
+		"a pattern that is broken": {`"^-+$"`, `"^(-+$"`, "x.toml:6: composer.bottom: error parsing regexp"},
+		"a place that is none": {`where = "composer"`, `where = "middle"`,
+			`x.toml:11: "composer": "middle" is no part of a screen`},
+		"a colour that is none": {`pattern = ".*"`, `colour = "pink", pattern = ".*"`,
+			`x.toml:11: "composer": a colour is one of [red green blue], not "pink"`},
+		"a rule without condition": {`when = [{ where = "composer", pattern = ".*" }]`, "when = []",
+			`"composer" needs at least one condition`},
+		"a rule without name": {`name = "composer"`, `name = ""`, "x.toml:8: a rule needs a name"},
+		"no composer":         {`bottom = "^-+$"`, "", "x.toml:5: composer.bottom is missing"},
+		"a mode that is none": {"[keys]", "[launch.permission]\nsometimes = \"s\"\n[keys]",
+			`x.toml:4: launch.permission: "sometimes"`},
+		"a template that is not": {"[keys]", "[[launch.part]]\nargs = [\"{{.X\"]\n[keys]", "x.toml:4: "},
+		"a dialog without title": {"[[rule]]",
+			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
+			`dialog "d" needs a title`},
+		"a dialog without select": {"[[rule]]",
+			"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
+			`select must be digit, arrows, row or keys, not ""`},
+	} {
+		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "x.toml:") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestKeySequences(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[string]string{
+		"":              "",
+		"ENTER":         "\r",
+		"ESCAPE ESCAPE": "\x1b|\x1b",
+		"y+ENTER":       "y\r",
+		"DOWN  DOWN":    "\x1b[B|\x1b[B",
+		"CTRL_C":        "\x03",
+		"1":             "1",
+	} {
+		keys, err := KeySequence(names)
+		var got []string
+		for _, k := range keys {
+			got = append(got, string(k))
+		}
+		if err != nil || strings.Join(got, "|") != want {
+			t.Errorf("%q = %q, %v; want %q", names, got, err, want)
+		}
+	}
+	for _, names := range []string{"NOPE", "y+NOPE", "ENTER ab"} {
+		if keys, err := KeySequence(names); err == nil {
+			t.Errorf("%q = %q, want an error", names, keys)
+		}
+	}
+}
+
+func TestTheComposerIsFoundWhereItIs(t *testing.T) {
+	t.Parallel()
+	spec, err := ParseSpec("x.toml", []byte(goodSpec+"[dummy]\n"))
+	if err == nil {
+		t.Fatalf("an unknown table is no error: %+v", spec)
+	}
+	boxed, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =",
+		"top = \"^-+$\"\nstrip = \"^  \"\nempty = \"^Try .*\"\nfirst =", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		rows  string
+		text  string
+		empty bool
+		none  bool
+	}{
+		"empty":                         {"old\n---\n> \n---\nhelp", "", true, false},
+		"a placeholder is empty":        {"---\n> Try this\n---", "Try this", true, false},
+		"text":                          {"---\n> hello\n---", "hello", false, false},
+		"several rows":                  {"---\n> one\n  two\n\n  four\n---", "one\ntwo\n\nfour", false, false},
+		"the lowest box is it":          {"---\n> old\n---\nanswer\n---\n> new\n---", "new", false, false},
+		"no lower edge":                 {"> hello", "", false, true},
+		"no upper edge":                 {"> hello\n---", "", false, true},
+		"another first row":             {"---\n1. Yes\n---", "", false, true},
+		"nothing between the edges":     {"---\n---", "", false, true},
+		"no-break spaces are as others": {"---\n>\u00a0hi\n---", "hi", false, false},
+	} {
+		rows := strings.Split(c.rows, "\n")
+		f := NewPicture(coleo.Screen{Cols: 80, Rows: len(rows), Lines: rows}, &boxed.Composer)
+		if (f.Composer == nil) != c.none {
+			t.Errorf("%s: composer %+v, want none: %v", name, f.Composer, c.none)
+		} else if f.Composer != nil && (f.Composer.Text != c.text || f.Composer.Empty != c.empty) {
+			t.Errorf("%s: composer %+v, want %q, empty %v", name, f.Composer, c.text, c.empty)
+		}
+	}
+}
+
+func TestAnswersAreReadBehindTheirPrompt(t *testing.T) {
+	t.Parallel()
+	spec, err := ParseSpec("x.toml", []byte(goodSpec+"[answer]\nbegin = '^● (.*)$'\nend = '^(>|●)'\nstrip = '^  '\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ rows, prompt, want string }{
+		"one row":                      {"> hi\n● hello", "hi", "hello"},
+		"several rows":                 {"> hi\n● one\n  two\n\n  three\n", "hi", "one\ntwo\n\nthree"},
+		"the last of equal prompts":    {"> hi\n● old\n> hi\n● new", "hi", "new"},
+		"none yet":                     {"> hi", "hi", ""},
+		"an echo that is broken":       {"> a long pro\n  mpt here\n● yes", "a long prompt here", "yes"},
+		"not what stands before it":    {"● old\n> hi", "hi", ""},
+		"it ends at the next prompt":   {"> hi\n● one\n> two", "hi", "one"},
+		"a prompt that scrolled away":  {"● the end of it", "hi", "the end of it"},
+		"the first row of many counts": {"> one\n  two\n● yes", "one\ntwo", "yes"},
+	} {
+		if got := spec.Answer.Read(strings.Split(c.rows, "\n"), c.prompt); got != c.want {
+			t.Errorf("%s: read = %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestTheEndOfAnAnswerIsSeenOnTheScreen(t *testing.T) {
+	t.Parallel()
+	rows := []string{"some words, and their end", "> it", "┃ some words, │", "and their end  ┃"}
+	if !ShowsAnswer(rows, "it", "some words, and their end") || ShowsAnswer(rows, "it", "some words, and more") ||
+		ShowsAnswer(rows, "it", "> it") {
+		t.Error("whether the screen shows the end of an answer is told wrongly")
+	}
+}

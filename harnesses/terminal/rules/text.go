@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// squeeze drops all blanks, because each screen breaks its lines elsewhere. It also drops
+// combining marks, joiners and symbols such as emoji. Programs disagree about the width
+// of these, and some agent CLIs paint over those that they take for narrower than they
+// are.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// squeezedEnd returns the last n runes that squeeze leaves of a text. It reads no more of
+// the text than it needs: a prompt may be long, and every picture is compared with it.
+func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
+
+// endOf returns the offset at which the last n runes begin that squeeze leaves of a text.
+func endOf(s string, n int) int {
+	at := len(s)
+	for at > 0 && n > 0 {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+		n -= len([]rune(squeeze(s[at : at+size])))
+	}
+	return at
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func lastRunes(s string, n int) string {
+	at := len(s)
+	for ; at > 0 && n > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:]
+}
+
+// boxDrawing are the characters of rows that only draw a box or a scroll bar.
+const boxDrawing = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
+
+// joinRows joins rows to a text, without indents and without rows that only draw frames.
+func joinRows(rows []string) string {
+	var out []string
+	for _, row := range rows {
+		if strings.Trim(row, boxDrawing) != "" {
+			out = append(out, strings.TrimSpace(row))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// anyLetter stands for a letter with a combining mark in the runes that are looked for.
+const anyLetter = '\uffff'
+
+// tailRunes is how many characters of a prompt's end must be seen in the composer, and of
+// its beginning in the transcript.
+const tailRunes = 24

@@ -1,0 +1,141 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// findTitle reads the title and returns its first and its last row, -1 without a title.
+func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last int) {
+	if d.Block {
+		return d.findBlock(w, out)
+	}
+	for i := len(w.rows) - 1; i >= 0 && d.title != nil; i-- {
+		text := w.rows[i]
+		for last := i; ; last++ {
+			if m := d.title.FindStringSubmatch(text); m != nil {
+				out.Title = strings.TrimSpace(m[min(1, len(m)-1)])
+				d.chooseFrom(text, out)
+				return i, last
+			}
+			if last-i+1 >= wrapRows || !w.continues(last) {
+				break
+			}
+			text = w.join(text, last)
+		}
+	}
+	if d.Heading {
+		return d.findHeading(w, out)
+	}
+	return -1, -1
+}
+
+// findBlock reads the paragraph above the options.
+func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last int) {
+	above := d.firstOption(w.rows)
+	says := func(i int) string { return strings.Trim(d.withoutGutter(w.rows[i]), boxDrawing) }
+	for above > 0 && says(above-1) == "" && !d.isTop(w.rows[above-1]) {
+		above--
+	}
+	var text []string
+	at := above
+	for at > 0 && says(at-1) != "" && !d.isTop(w.rows[at-1]) {
+		at--
+		text = append(text, says(at))
+	}
+	slices.Reverse(text)
+	out.Title = strings.Join(text, " ")
+	return at, max(at, above-1)
+}
+
+// findHeading reads the first row below the top. If several tops are on the screen, the
+// lowest counts.
+func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
+	for i := len(w.rows) - 1; i >= 0; i-- {
+		if !d.top.MatchString(w.rows[i]) {
+			continue
+		}
+		for i < len(w.rows)-1 && strings.Trim(w.rows[i], boxDrawing) == "" {
+			i++
+		}
+		out.Title = strings.TrimSpace(w.rows[i])
+		return i, i
+	}
+	return -1, -1
+}
+
+func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
+
+// firstOption returns the row of the lowest option with number 1. If that one is out of
+// sight, it returns the row of the highest option, and 0 without any option.
+func (d *DialogRule) firstOption(rows []string) int {
+	number, highest := d.option.SubexpIndex("number"), 0
+	for i := len(rows) - 1; i >= 0; i-- {
+		if m := d.option.FindStringSubmatch(rows[i]); m != nil {
+			if highest = i; m[number] == "1" {
+				return i
+			}
+		}
+	}
+	return highest
+}
+
+// chooseFrom reads options that are after the title.
+func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
+	if d.choice == nil {
+		return
+	}
+	out.Options = nil
+	for _, m := range d.choice.FindAllStringSubmatch(text, -1) {
+		out.Options = append(out.Options, strings.TrimSpace(strings.Join(m[1:], "")))
+	}
+	if d.chosen == nil {
+		return
+	}
+	if m := d.chosen.FindStringSubmatch(text); len(m) > 1 {
+		out.Default = slices.Index(out.Options, m[1])
+	}
+}
+
+// parseOptions reads the options below the title. It returns the row at which the
+// options, or the dialog, end, and the numbers of the options.
+func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, numbers []string) {
+	rows := w.rows
+	first := len(rows)
+	for i := title + 1; i < len(rows); i++ {
+		if d.end != nil && d.end.MatchString(rows[i]) {
+			return min(first, i), numbers
+		}
+		if d.option == nil {
+			continue
+		}
+		m := d.option.FindStringSubmatch(rows[i])
+		if m == nil {
+			continue
+		}
+		first = min(first, i)
+		if g := d.option.SubexpIndex("mark"); g >= 0 && strings.TrimSpace(m[g]) != "" {
+			out.Default = len(out.Options)
+		}
+		if g := d.option.SubexpIndex("number"); g >= 0 {
+			numbers = append(numbers, m[g])
+		}
+		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(m[d.option.SubexpIndex("label")])))
+	}
+	return first, numbers
+}
+
+// label returns the text of an option with its continuation rows, which are indented more
+// than the option.
+func (d *DialogRule) label(w wrappedRows, at int, text string) string {
+	for i := at; i-at < wrapRows && w.continues(i); i++ {
+		next := w.rows[i+1]
+		if indent(next) <= indent(w.rows[at]) || d.option.MatchString(next) || d.end != nil && d.end.MatchString(next) {
+			break
+		}
+		text = w.join(text, i)
+	}
+	return text
+}

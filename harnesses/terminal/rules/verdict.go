@@ -1,0 +1,120 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Verdict is the result of the screen rules for one picture.
+type Verdict struct {
+	State   coleo.State // "" when no rule knows the picture
+	Rule    string
+	Detail  string
+	Rows    []string // the rows that the rule looked at
+	Dialog  *coleo.Dialog
+	by      *DialogRule // the rule that recognised the dialog
+	Late    bool        // the rule does not count while the agent CLI is still starting
+	shown   []string    // the visible rows of a subject that is cut off
+	numbers []string    // the numbers of the options as shown; none where they have none
+
+	Draft   bool // the dialog's subject is not drawn yet
+	Partial bool // it shows no title or no options, though its rule has them
+}
+
+// Read applies dialogs, then rules. It is a pure function of the picture.
+func (s *Spec) Read(p *Picture) Verdict {
+	for i := range s.Dialogs {
+		d := &s.Dialogs[i]
+		if ok, _, rows := p.matchAll(d.When); ok {
+			v := Verdict{State: coleo.WaitingApproval, Rule: d.Name, Rows: rows, by: d}
+			v.Dialog, v.shown, v.numbers = d.parse(p)
+			if v.Draft = d.isDraft(p); v.Draft {
+				v.Dialog.Truncated = true
+			}
+			v.Partial = v.Dialog.Kind.OfWork() && d.isPartial(v.Dialog)
+			return v
+		}
+	}
+	for _, r := range s.Rules {
+		if ok, detail, rows := p.matchAll(r.When); ok {
+			return Verdict{State: coleo.State(r.State), Rule: r.Name, Detail: detail, Rows: rows, Late: r.Late}
+		}
+	}
+	return Verdict{}
+}
+
+// parse reads the parts of the dialog on a picture. Parts that it cannot find stay empty;
+// the dialog counts all the same. If the screen cuts the subject off, shown holds the
+// visible rows. numbers holds the numbers of the options.
+func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []string) {
+	rows := make([]string, len(p.rows))
+	for i, row := range p.rows {
+		if d.strip != nil {
+			row = d.strip.ReplaceAllString(row, "")
+		}
+		rows[i] = strings.TrimRight(row, " ")
+	}
+	out = &coleo.Dialog{Kind: coleo.DialogKind(d.Kind), Default: d.Default, Options: d.Options}
+	if d.Mark == "background" {
+		out.Default = p.markedOption(d.Options)
+	}
+	w := wrappedRows{rows, p.rows, p.Screen.Cols}
+	at, last := d.findTitle(w, out)
+	if at < 0 {
+		out.Truncated = d.Subject != "" // its subject is out of sight
+		return out, nil, nil
+	}
+	behind, numbers := d.parseOptions(w, last, out)
+	clipped := false
+	switch d.Subject {
+	case "above":
+		var top int
+		top, clipped = d.findTop(rows, at)
+		shown = rows[top:at]
+	case "below":
+		shown = rows[last+1 : behind]
+	}
+	out.Subject = joinRows(shown)
+	if out.Truncated = clipped || d.cutsOff(p, shown); out.Truncated {
+		return out, shown, numbers
+	}
+	return out, nil, numbers
+}
+
+// findTop returns the first row of the subject above a title, and whether the dialog
+// continues above the screen.
+func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
+	if d.top == nil {
+		return max(0, title-1), false
+	}
+	for i := title - 1; i >= 0; i-- {
+		if d.top.MatchString(rows[i]) {
+			return i + 1, false
+		}
+	}
+	return 0, true
+}
+
+// cutsOff reports whether the agent CLI shows that the subject has more rows than those
+// shown.
+func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
+	if len(d.Cut) > 0 {
+		return p.Shows(d.Cut)
+	}
+	return slices.ContainsFunc(shown, func(row string) bool {
+		return strings.HasSuffix(strings.TrimRight(row, boxDrawing), "…")
+	})
+}
+
+// isDraft reports whether the dialog's subject is not drawn yet.
+func (d *DialogRule) isDraft(p *Picture) bool {
+	return len(d.Draft) > 0 && p.Shows(d.Draft)
+}
+
+// isPartial reports whether a dialog shows no title or no options although its rule has
+// them. It may be half drawn.
+func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
+	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
+}

@@ -1,0 +1,137 @@
+package typing
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/pty"
+)
+
+// deliverSpec is a program whose composer is below what it has printed.
+var deliverSpec = strings.Replace(stageSpec, "[composer]\n",
+	"[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
+
+// composing is the composer of deliverSpec with a text in it.
+func composing(text string) string { return "> " + text + "\r\n-----" }
+
+// redrawn removes the composer, draws the rows that are above it from now on, and draws
+// the composer again.
+func redrawn(above, text string) string {
+	return "\r\x1b[A\x1b[J" + strings.ReplaceAll(above, "\n", "\r\n") + composing(text)
+}
+
+// deliver sends a prompt. It makes the program show the prompt in its composer, and show
+// then once submit was pressed.
+func (st *stage) deliver(ctx context.Context, prompt, typed, then string) (coleo.Receipt, error) {
+	st.t.Helper()
+	type sent struct {
+		r   coleo.Receipt
+		err error
+	}
+	was, done := len(st.typed()), make(chan sent, 1)
+	go func() {
+		r, err := st.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		done <- sent{r, err}
+	}()
+	st.await("it is typed", func() bool { return strings.Contains(st.typed()[was:], prompt) || len(done) > 0 })
+	st.say(typed)
+	st.await("it is submitted", func() bool { return strings.HasSuffix(st.typed()[was:], "\r") || len(done) > 0 })
+	st.say(then)
+	got := <-done
+	return got.r, got.err
+}
+
+// On a low screen the output of a prompt may push its echo off the screen before any
+// picture shows it.
+func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, deliverSpec, 40, 8)
+		st.say(composing("type"))
+		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+		for n := range 2 { // the same prompt again is another one
+			failed := fmt.Sprintf("you: fail at once\nerror %d:%s", n, strings.Repeat("\n  and so on", 10)+"\n")
+			r, err := st.deliver(t.Context(), "fail at once", redrawn("", "fail at once"), redrawn(failed, "type"))
+			if err != nil || r.Proof != coleo.ProofStarted {
+				t.Fatalf("the prompt, time %d: proof %q, %v", n+1, r.Proof, err)
+			}
+			st.await("it is idle again", func() bool { return st.State().State == coleo.Idle })
+		}
+	})
+}
+
+// What is left of an old prompt proves nothing about a new one with the same text.
+func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, deliverSpec, 40, 8)
+		st.say("you: fail at once" + strings.Repeat("\r\nand so on", 12) + "\r\n" + composing("type"))
+		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r, err := st.deliver(ctx, "fail at once", redrawn("", "fail at once"), redrawn("", "type"))
+		if err == nil || !strings.Contains(st.typed(), "\r") {
+			t.Fatalf("a prompt that was thrown away: proof %q, %v", r.Proof, err)
+		}
+	})
+}
+
+// A half-drawn picture may show no composer. The text in the composer is then no echo.
+func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, deliverSpec, 40, 8)
+		st.say(composing("type"))
+		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r, err := st.deliver(ctx, "fail at once", redrawn("", "fail at once"), "\r\x1b[A\x1b[J> fail at once")
+		if err == nil || !strings.Contains(st.typed(), "\r") {
+			t.Fatalf("a prompt that is still in its composer: proof %q, %v", r.Proof, err)
+		}
+	})
+}
+
+// Gemini CLI 0.61.0 at 60x20, refused at once by its model server. The session reads all
+// output from submit to the error in one piece. So does a machine that stalls for
+// half a second.
+func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		described, err := os.ReadFile("../../gemini/harness.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cast := casttest.Cast(t, "gemini-sizes/0.61.0-60x20-refusal")
+		screen := pty.New(cast.Cols, cast.Rows)
+		has := func(text string) bool { return strings.Contains(strings.Join(screen.View().Lines, "\n"), text) }
+		var begin, typed, then string
+		for _, e := range cast.Events {
+			if e.Kind != pty.CastOutput || has("[API Error") {
+				continue
+			}
+			switch _, _ = screen.Write([]byte(e.Data)); {
+			case has("[API Error") || then != "" || typed != "" && has("Type your message"):
+				then += e.Data
+			case typed != "" || has(" > fail 400"):
+				typed += e.Data
+			default:
+				begin += e.Data
+			}
+		}
+		st := setStage(t, string(described), cast.Cols, cast.Rows)
+		st.say(begin)
+		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+		if r, err := st.deliver(t.Context(), "fail 400", typed, then); err != nil || r.Proof != coleo.ProofStarted {
+			t.Fatalf("the prompt: proof %q, %v", r.Proof, err)
+		}
+		st.await("it reads error", func() bool { return st.State().State == coleo.Failed })
+	})
+}

@@ -1,0 +1,205 @@
+package typing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// armedTimeout bounds how long the first key of an interrupt may take to show. After
+	// that the key is pressed again. OpenCode 1.18.33 shows it within 40 ms.
+	armedTimeout = time.Second
+	// haltTimeout bounds how long an agent CLI may take to stop after the last key of an
+	// interrupt. After that the interrupt begins anew. OpenCode 1.18.33 takes 0.1 s.
+	haltTimeout = 3 * time.Second
+)
+
+// Interrupt stops the running turn. It denies an open dialog, which ends that turn.
+// Without a turn it does nothing. On a screen that no rule knows it presses no key. The
+// key that stops a turn might answer a question there, or end the agent CLI.
+//
+// The error is EUnsupported where the agent CLI cannot be interrupted, and EUnrecognised
+// on an unknown screen. It is EExited after the agent CLI ended, and ETimeout when the
+// turn did not stop in time.
+func (t *Typist) Interrupt(ctx context.Context) error {
+	_, done := t.turn.take()
+	defer done()
+	if !t.Spec().Capabilities.Interrupt {
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
+	}
+	if _, err := t.view.Still(ctx, t.mayInterrupt); err != nil {
+		return err
+	}
+	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval {
+		return nil
+	}
+	if err := t.pressInterrupt(ctx); err != nil {
+		return err
+	}
+	t.lapseClaims()
+	t.view.Update(func(r *reading.Reader) bool { r.ExpectNoWork(); return false })
+	return t.awaitStopped(ctx)
+}
+
+// mayInterrupt is the check that a rule knows the screen. The screen may be unknown when
+// the agent CLI has ended, or was never given anything to do.
+func (t *Typist) mayInterrupt(r *reading.Reader) error {
+	if r.Verdict().State != "" || r.Starting() || r.Reading().State == coleo.Dead {
+		return nil
+	}
+	return Passing{onScreen(r.Picture(), coleo.EUnrecognised,
+		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
+}
+
+// awaitStopped waits until the screen shows that an interrupt ended the turn.
+func (t *Typist) awaitStopped(ctx context.Context) error {
+	limit := t.Spec().Timing.Interrupted.Duration()
+	stopped := func(r *reading.Reader) bool {
+		state := r.Reading().State
+		return state == coleo.Idle || state == coleo.Failed
+	}
+	if t.view.Await(ctx, limit, stopped) {
+		return nil
+	}
+	return peek(t.view, func(r *reading.Reader) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case r.Reading().State == coleo.Dead:
+			return coleo.Errorf(coleo.EExited, "the agent CLI ended when it was interrupted")
+		case r.Verdict().State == "":
+			return onScreen(r.Picture(), coleo.EUnrecognised,
+				"whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", t.Spec().Title, limit)
+		}
+		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", t.Spec().Title, limit)
+	})
+}
+
+// pressInterrupt presses the keys of an interrupt. The harness may say what the screen
+// shows between the first key and the last. Then the last key is pressed only once that
+// shows, and the first one again until it does. No key is pressed once nothing runs.
+func (t *Typist) pressInterrupt(ctx context.Context) error {
+	names := t.Spec().Keys.Interrupt
+	keys, err := rules.KeySequence(names)
+	if err != nil || len(t.Spec().InterruptWhen) == 0 {
+		return errors.Join(err, t.press(ctx, names))
+	}
+	limit, cancel := context.WithTimeout(ctx, t.Spec().Timing.Interrupted.Duration())
+	defer cancel()
+	for limit.Err() == nil {
+		now, err := t.progress(limit)
+		switch {
+		case coleo.ErrorCode(err) == coleo.EUnrecognised:
+			return err
+		case err != nil || now.phase == phaseHalted || t.state().State == coleo.Dead:
+			return ctx.Err()
+		}
+		most, err := t.pressNext(limit, now, keys)
+		code := coleo.ErrorCode(err)
+		switch {
+		case err == nil:
+			t.view.Await(limit, most, func(r *reading.Reader) bool { return t.hasAdvanced(r, now) })
+		// EBusy and EStale say that the screen has changed: try again
+		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// pressNext presses the next key of an interrupt, and returns how long the agent CLI may
+// take to show that.
+func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte) (most time.Duration, err error) {
+	switch now.phase {
+	case phaseAsking:
+		err = t.deny(ctx, now.verdict, keys[0])
+	case phaseRunning:
+		err = t.typeIf(ctx, t.during(now.phase), keys[0])
+	case phaseArmed:
+		return haltTimeout, t.typeIf(ctx, t.during(now.phase), keys[len(keys)-1])
+	case phaseUnbegun, phaseHalted: // no key would do anything
+	}
+	return armedTimeout, err
+}
+
+// deny denies the dialog of a turn that is interrupted. Where the harness cannot deny it,
+// deny presses a key of the interrupt.
+func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
+	same := showing(v.Dialog.Fingerprint)
+	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
+	if coleo.ErrorCode(err) == coleo.EUnsupported {
+		return t.typeIf(ctx, same, key)
+	}
+	return err
+}
+
+// phase is how far an interrupt has come.
+type phase string
+
+const (
+	phaseUnbegun phase = "unbegun" // a prompt was submitted, and no work on it shows yet
+	phaseRunning phase = "running"
+	phaseAsking  phase = "asking" // a dialog is open
+	phaseArmed   phase = "armed"  // the first key has been read
+	phaseHalted  phase = "halted"
+)
+
+// progress is the phase that a picture shows, and what the rules say of that picture.
+type progress struct {
+	phase   phase
+	verdict rules.Verdict
+}
+
+// progress waits for a picture that a rule knows, and returns the progress it shows.
+func (t *Typist) progress(ctx context.Context) (progress, error) {
+	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
+		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
+	})
+	return now, err
+}
+
+// phaseOf returns the phase that the newest picture shows.
+func (t *Typist) phaseOf(r *reading.Reader) phase {
+	armed := r.Picture().Shows(t.Spec().InterruptWhen)
+	switch {
+	case r.Verdict().Dialog != nil:
+		return phaseAsking
+	case works(r) && armed:
+		return phaseArmed
+	case works(r):
+		return phaseRunning
+	case r.AwaitsWork():
+		return phaseUnbegun
+	}
+	return phaseHalted
+}
+
+// hasAdvanced reports whether the screen shows what came after a phase.
+func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
+	now := t.phaseOf(r)
+	switch {
+	case r.Verdict().State == "":
+		return false
+	case was.phase == phaseAsking && now == phaseAsking:
+		return r.Verdict().Dialog.Fingerprint != was.verdict.Dialog.Fingerprint
+	case was.phase == phaseRunning || was.phase == phaseUnbegun:
+		return now != was.phase
+	}
+	// The work ends later than the first key shows.
+	return now == phaseHalted || now == phaseAsking
+}
+
+// during returns the check that the phase of an interrupt has not changed.
+func (t *Typist) during(was phase) Check {
+	return func(r *reading.Reader) error {
+		if now := t.phaseOf(r); now != was {
+			return coleo.Errorf(coleo.EBusy, "the interrupt is %s, no longer %s", now, was)
+		}
+		return nil
+	}
+}

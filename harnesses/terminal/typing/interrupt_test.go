@@ -1,0 +1,123 @@
+package typing
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+)
+
+const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
+
+// interruptSpec describes a program that is interrupted by keys.
+func interruptSpec(keys, first string) string {
+	return first + strings.Replace(casttest.PlainSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
+		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
+}
+
+// The key that stops a turn might answer a question on an unknown screen, or end the
+// agent CLI. So it is not pressed there, and the error says so.
+func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
+	t.Parallel()
+	const unknown = "\x1b[2J\x1b[HReally leave? esc: yes"
+	twice := "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n"
+	for name, tt := range map[string]struct{ spec, shows, typed, then string }{
+		"one key":              {interruptSpec("a", ""), unknown, "", ""},
+		"two keys":             {interruptSpec("a b", twice), unknown, "", ""},
+		"nothing ran":          {interruptSpec("a", ""), casttest.Idle, "", unknown},
+		"behind the first key": {interruptSpec("a b", twice), casttest.Busy, "a", unknown},
+		"behind the last key": {strings.Replace(interruptSpec("a", ""), "[timing]\n",
+			"[timing]\ninterrupted_ms = 3000\n", 1), casttest.Busy, "a", unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, tt.spec, 60, 12)
+				st.say(casttest.Idle)
+				st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+				if tt.shows != casttest.Idle {
+					st.say(casttest.Busy)
+					st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
+				}
+				if st.say(tt.shows); tt.typed == "" && tt.then != "" {
+					st.say(tt.then)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- st.Interrupt(t.Context()) }()
+				if tt.typed != "" {
+					st.await("it types "+tt.typed, func() bool { return st.typed() != "" || len(ended) > 0 })
+					st.say(tt.then)
+				}
+				var e *coleo.Error
+				if err := <-ended; !errors.As(err, &e) || e.Code != coleo.EUnrecognised || e.Screen == nil {
+					t.Errorf("the interrupt: %v; want %s with the screen", err, coleo.EUnrecognised)
+				}
+				if got := st.typed(); got != tt.typed {
+					t.Errorf("typed was %q, want %q", got, tt.typed)
+				}
+			})
+		})
+	}
+}
+
+// An agent CLI that ends on an interrupt has stopped, but not as the interrupt intended.
+func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, interruptSpec("a", ""), 60, 12)
+		st.say(casttest.Busy)
+		st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
+		ended := make(chan error, 1)
+		go func() { ended <- st.Interrupt(t.Context()) }()
+		st.await("it is pressed", func() bool { return st.typed() != "" || len(ended) > 0 })
+		st.show.end()
+		if err := <-ended; coleo.ErrorCode(err) != coleo.EExited {
+			t.Errorf("the interrupt: %v; want %s", err, coleo.EExited)
+		}
+	})
+}
+
+// An interrupt of two keys, a and b. The first may be lost, or be read as both, and so
+// may the second.
+func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
+	t.Parallel()
+	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
+	type step struct{ typed, shows string }
+	for name, steps := range map[string][]step{
+		"a dialog is denied first":             {{"", casttest.Asks}, {"2", casttest.Busy}, {"2a", armed}, {"2ab", casttest.Idle}},
+		"a dialog comes on the way":            {{"a", casttest.Asks}, {"a2", casttest.Idle}},
+		"each is read":                         {{"a", armed}, {"ab", casttest.Busy}, {"ab", casttest.Idle}},
+		"the first ends it":                    {{"a", casttest.Idle}},
+		"the first is lost":                    {{"a", ""}, {"aa", armed}, {"aab", casttest.Idle}},
+		"it ends between the keys":             {{"a", armed + casttest.Idle}},
+		"the mark of the first goes too early": {{"a", armed}, {"ab", casttest.Busy}, {"aba", armed}, {"abab", casttest.Idle}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, spec, 60, 12)
+				st.say(casttest.Busy)
+				st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
+				if steps[0].typed == "" {
+					st.say(steps[0].shows)
+					st.await("it asks", func() bool { return st.State().State == coleo.WaitingApproval })
+					steps = steps[1:]
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- st.Interrupt(t.Context()) }()
+				typed := st.typed
+				for _, next := range steps {
+					st.await("it types "+next.typed, func() bool { return len(typed()) >= len(next.typed) || len(ended) > 0 })
+					st.say(next.shows)
+				}
+				want := steps[len(steps)-1].typed
+				if err := <-ended; err != nil || typed() != want {
+					t.Errorf("the interrupt: %v; typed was %q, want %q", err, typed(), want)
+				}
+			})
+		})
+	}
+}

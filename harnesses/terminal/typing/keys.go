@@ -1,0 +1,106 @@
+package typing
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// typeWindow bounds how long keys wait for a moment in which the screen that they were
+// meant for is still the newest.
+const typeWindow = 3 * time.Second
+
+// typeWhile types bytes only while look succeeds on the newest picture. The holder refuses
+// the bytes when there is output that this picture does not show yet. Then look is called
+// on the newer picture. typeWhile returns what look found on the picture on which the
+// bytes were typed, and where the session was then.
+func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
+	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
+	order := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, typeWindow,
+		coleo.Errorf(coleo.EBusy, "the screen never held still for %s: nothing was typed", typeWindow))
+	defer cancel()
+	keys := Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}
+	for {
+		if found, at, err = find(ctx, t.view, look); err != nil {
+			return found, at, err
+		}
+		if !at.UpdateOpen {
+			keys.Seen = at.Offset
+			if typed, err := t.view.Write(order, keys); err != nil || typed {
+				return found, at, err
+			}
+		}
+		if err := at.Wait(ctx); err != nil {
+			return found, at, err
+		}
+	}
+}
+
+// sequenceWhile types keys one by one, each only while look succeeds. It returns what
+// typeWhile returns for the last key.
+func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
+	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
+	keys, err := rules.KeySequence(names)
+	for _, key := range keys {
+		if found, at, err = typeWhile(ctx, t, key, look); err != nil {
+			break
+		}
+	}
+	return found, at, err
+}
+
+// nothing returns a look that finds nothing and succeeds when a check passes.
+func nothing(ok Check) func(*reading.Reader) (struct{}, error) {
+	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
+}
+
+// typeIf types bytes only while a check passes on the newest picture.
+func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
+	_, _, err := typeWhile(ctx, t, data, nothing(ok))
+	return err
+}
+
+// pressIf types keys one by one while a check passes.
+func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
+	_, _, err := sequenceWhile(ctx, t, names, nothing(ok))
+	return err
+}
+
+// pressSlowlyIf types keys one by one while a check passes, with the harness's gap between
+// them.
+func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
+	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
+}
+
+// press types keys one by one, with the harness's gap between them. It does not check the
+// screen, so it is only for keys that can do no harm.
+func (t *Typist) press(ctx context.Context, names string) error {
+	return t.eachKey(ctx, names, func(key []byte) error {
+		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
+		return err
+	})
+}
+
+// eachKey calls a function with each key of a sequence, with the harness's gap between
+// two calls.
+func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
+	keys, err := rules.KeySequence(names)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if i > 0 {
+			if err := pause(ctx, t.Spec().Timing.KeyGap.Duration()); err != nil {
+				return err
+			}
+		}
+		if err := typeKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package typing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
+)
+
+const (
+	// heldTimeout bounds how long a composer may take to show a paste, beside the time
+	// that a long text takes.
+	heldTimeout = 10 * time.Second
+	// slowest is the lowest rate, in bytes per second, at which an agent CLI digests a
+	// text that it shows or starts on. Gemini CLI 0.61.0 stalls for 27 to 100 s
+	// over 100 kB in one line, and longer on a loaded machine.
+	slowest = 400
+	// clearTries is how often in a row the keys that clear a row may be pressed in vain.
+	// Each try lasts clearTimeout. clearMost bounds all tries: each clears one row.
+	clearTries, clearMost = 3, 300
+	clearTimeout          = time.Second
+)
+
+// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it.
+// With p.Interrupt it first interrupts the turn that is running.
+//
+// The error is EInvalid for a prompt that the composer cannot take as text. It is
+// EBlocked when a dialog is open, and EBusy when no prompt can be typed now. It is
+// EExited after the agent CLI ended, and EUnrecognised when no rule knows the screen.
+// ETimeout says that ctx ended first. EPromptLost says that the prompt cannot be proven
+// to have arrived.
+func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	text, err := t.Spec().PromptText(p.Text)
+	if err != nil {
+		if now := t.state(); now.State == coleo.WaitingApproval {
+			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // an open dialog comes first
+		}
+		return coleo.Receipt{}, err
+	}
+	if p.Interrupt {
+		if err := t.Interrupt(ctx); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	return t.send(ctx, text, nil)
+}
+
+// SendCompact submits the command by which the agent CLI shortens its conversation, and
+// returns when the agent CLI has taken it. The error is EUnsupported where the agent CLI
+// has no such command, and EBusy while it is working. SendCompact also returns the errors
+// of SendPrompt.
+func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
+	spec := t.Spec()
+	if !spec.Capabilities.Compact || spec.Keys.Compact == "" {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EUnsupported, "%s cannot compact its conversation", spec.Title)
+	}
+	if t.state().State.Working() {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it",
+			spec.Title)
+	}
+	return t.send(ctx, spec.Keys.Compact, func(r *reading.Reader) error {
+		if r.Picture().Shows(t.Spec().CompactWhen) {
+			return nil
+		}
+		return coleo.Errorf(coleo.EBusy,
+			"the menu of %s does not show %s as the command to be carried out: it was not submitted", spec.Title,
+			spec.Keys.Compact)
+	})
+}
+
+// send types a text into the composer and submits it. With also, it submits only once
+// that check passes.
+func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
+	left, done := t.turn.take()
+	defer done()
+	if err := t.flushUnseen(ctx, left); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if err := t.emptyComposer(ctx); err != nil {
+		return coleo.Receipt{}, err
+	}
+	if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.bracketed())); err != nil {
+		if code := coleo.ErrorCode(err); !errors.As(err, new(Unwanted)) &&
+			(code == coleo.EConflict || code == coleo.ETimeout) {
+			*left = unseen{text: text, torn: true}
+		}
+		return coleo.Receipt{}, err
+	}
+	left.text = text
+	if !t.awaitHeld(ctx, text) {
+		if coleo.Wanted(ctx) != nil {
+			return coleo.Receipt{}, t.unsubmittedError()
+		}
+		return coleo.Receipt{}, t.lostError(ctx, "the composer did not take the text")
+	}
+	left.text = ""
+	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil {
+		return coleo.Receipt{}, t.unsubmittedError()
+	}
+	if also != nil {
+		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return also(r) == nil })
+	}
+	return t.submit(ctx, left, text, also)
+}
+
+// unsubmittedError returns the error for a prompt whose time was up after its text was
+// typed. The text stays where it is: no key may be typed after that time, not even one
+// that clears it.
+func (t *Typist) unsubmittedError() error {
+	return coleo.Errorf(coleo.ETimeout,
+		"time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it",
+		t.Spec().Title)
+}
+
+// lostError returns the error for a prompt that cannot be proven to have arrived.
+func (t *Typist) lostError(ctx context.Context, why string) error {
+	if coleo.Wanted(ctx) != nil {
+		return coleo.Errorf(coleo.ETimeout,
+			"time was up before it was seen what became of the prompt: whether %s took it is not known", t.Spec().Title)
+	}
+	return peek(t.view, func(r *reading.Reader) error {
+		if r.Reading().State == coleo.Dead {
+			return coleo.Errorf(coleo.EExited, "the agent CLI ended while the prompt was sent")
+		}
+		e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", t.Spec().Title, why)
+		view := r.Core().View()
+		e.Screen = &view
+		r.TellPromptLost(time.Now(), e.Message, &view)
+		return e
+	})
+}
+
+// awaitHeld waits until the composer shows a text, and reports whether it does. It stops
+// waiting when a dialog stands in the composer's place.
+func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
+	held, _ := await(ctx, t.view, heldTimeout+digesting(text), func(r *reading.Reader) (held, done bool) {
+		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
+		return held, held || asks(r)
+	})
+	return held
+}
+
+// asks reports whether a dialog is open.
+func asks(r *reading.Reader) bool { return r.Reading().Dialog != nil && r.Verdict().Dialog != nil }
+
+// digesting returns how long an agent CLI may stall over a text.
+func digesting(text string) time.Duration {
+	return time.Duration(len(text)/slowest) * time.Second
+}
+
+// mayPrompt is the check before text is typed. It passes when this picture shows the
+// composer and no dialog, and the agent CLI takes prompts now.
+func (t *Typist) mayPrompt(r *reading.Reader) error {
+	spec, v, picture, state := t.Spec(), r.Verdict(), r.Picture(), r.Reading().State
+	switch {
+	case state == coleo.Dead:
+		return coleo.Errorf(coleo.EExited, "the agent CLI has ended: recover the arm first")
+	case v.Dialog != nil:
+		return coleo.Blocked(v.Dialog)
+	case state == coleo.WaitingApproval:
+		return coleo.Blocked(nil)
+	case v.State == "":
+		return Passing{onScreen(picture, coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", spec.Name)}
+	case picture.Composer == nil:
+		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", spec.Title)
+	case state == coleo.Initializing:
+		return coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", spec.Title)
+	case v.State.Working() && !spec.Capabilities.QueueWhileBusy:
+		return coleo.Errorf(coleo.EBusy, "%s is working and keeps no queue: wait until it is idle, or interrupt it",
+			spec.Title)
+	case v.State.Working() && !t.safelyQueues(r):
+		return coleo.Errorf(coleo.EBusy,
+			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not drawn yet; wait until it is idle, or interrupt it", spec.Title)
+	case picture.Trapped():
+		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", spec.Title)
+	}
+	return nil
+}
+
+// onScreen returns an error with the screen that it is about.
+func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) error {
+	e := coleo.Errorf(code, format, args...)
+	e.Screen = &p.Screen
+	return e
+}
+
+// emptyComposer clears text that somebody left in the composer, because the agent CLI
+// would join it to the prompt.
+func (t *Typist) emptyComposer(ctx context.Context) error {
+	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
+	if err != nil {
+		return err
+	}
+	vain := 0
+	for round := 0; round < clearMost && vain < clearTries; round++ {
+		before, _, err := find(ctx, t.view, func(r *reading.Reader) (content, error) {
+			return contentOf(r), t.mayPrompt(r)
+		})
+		if err != nil || before.empty {
+			return err
+		}
+		for _, key := range keys {
+			if err := t.typeIf(ctx, t.mayPrompt, key); err != nil {
+				return err
+			}
+		}
+		cleared := func(r *reading.Reader) bool {
+			now := contentOf(r)
+			return now.shown && (now.empty || now.text != before.text)
+		}
+		if vain++; t.view.Await(ctx, clearTimeout, cleared) {
+			vain = 0
+		}
+	}
+	return peek(t.view, func(r *reading.Reader) error {
+		if contentOf(r).empty {
+			return nil
+		}
+		return onScreen(r.Picture(), coleo.EBusy,
+			"the composer of %s holds text that could not be cleared: nothing was typed", t.Spec().Title)
+	})
+}
+
+// content is what the composer holds.
+type content struct {
+	shown bool // the composer is on the screen
+	empty bool
+	text  string
+}
+
+func contentOf(r *reading.Reader) content {
+	c := r.Picture().Composer
+	if c == nil {
+		return content{}
+	}
+	return content{shown: true, empty: c.Empty, text: c.Text}
+}
+
+func (t *Typist) bracketed() bool {
+	return peek(t.view, func(r *reading.Reader) bool { return r.Core().Mode(pty.ModeBracketedPaste) })
+}

@@ -1,0 +1,218 @@
+package typing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+)
+
+// queueSpec is a program with a key of its own that queues prompts during work.
+var queueSpec = strings.NewReplacer(
+	"submit = \"ENTER\"\n", "submit = \"ENTER\"\nqueue = \"TAB\"\n",
+	"[composer]\n", "[composer]\nheld = '^\\[Pasted\\]$'\n",
+).Replace(submitSpec)
+
+// sending is a prompt that is being sent.
+type sending struct {
+	st   *stage
+	was  int // number of bytes typed before
+	done chan struct{}
+	r    coleo.Receipt
+	err  error
+}
+
+// send begins to send a prompt to a program that shows said. It returns when the prompt's
+// text is typed.
+func (st *stage) send(said string, state coleo.State, prompt string) *sending {
+	st.t.Helper()
+	st.say(said)
+	st.await("it is there", func() bool { return st.State().State == state })
+	next := &sending{st: st, was: len(st.typed()), done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(st.t.Context(), patience)
+	st.t.Cleanup(cancel)
+	go func() {
+		defer close(next.done)
+		next.r, next.err = st.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	}()
+	next.await(prompt)
+	return next
+}
+
+// await waits until the typed bytes end with end, or the sending is over.
+func (g *sending) await(end string) {
+	g.st.t.Helper()
+	g.st.await("it is typed", func() bool {
+		select {
+		case <-g.done:
+			return true
+		default:
+			return strings.HasSuffix(g.typed(), end)
+		}
+	})
+}
+
+func (g *sending) typed() string { return g.st.typed()[g.was:] }
+
+const atWork = "working\r\n> type\r\n-----"
+
+// The key that submits may reach a dialog that is not drawn yet.
+func TestAPromptAtWorkIsQueuedByTheKeyThatAnswersNoDialog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, queueSpec, 40, 8)
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.say(redrawn("", "do it"))
+		g.await("\t")
+		st.say(redrawn("", "type"))
+		<-g.done
+		if g.err != nil || g.r.Proof != coleo.ProofQueued || g.typed() != "do it\t" {
+			t.Fatalf("typed %q, proof %q, %v; want the text and TAB, and proof %q", g.typed(), g.r.Proof, g.err,
+				coleo.ProofQueued)
+		}
+	})
+}
+
+// The key that queues does nothing once work has ended.
+func TestAPromptThatComesTooLateForTheQueueIsSubmitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, queueSpec, 40, 8)
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.say(redrawn("", "do it"))
+		g.await("\t")
+		st.say("\r\x1b[2A\x1b[J" + composing("do it"))
+		g.await("\r")
+		st.say(redrawn("working\n", "type"))
+		<-g.done
+		if g.err != nil || g.typed() != "do it\t\r" {
+			t.Fatalf("typed %q, proof %q, %v; want the text, TAB and ENTER", g.typed(), g.r.Proof, g.err)
+		}
+	})
+}
+
+// With that key Gemini CLI 0.61.0 queues the note, not the text that the note stands for.
+func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, queueSpec, 40, 8)
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.say(redrawn("", "[Pasted]"))
+		<-g.done
+		if coleo.ErrorCode(g.err) != coleo.EBusy || g.typed() != "do it" {
+			t.Fatalf("typed %q, %v; want the text alone, and %s", g.typed(), g.err, coleo.EBusy)
+		}
+	})
+}
+
+// A dialog that opens where the text should show is for the user to answer now.
+func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, queueSpec, 40, 8)
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.say("\r\x1b[2A\x1b[Jrun it?")
+		const heldTimeout = 10 * time.Second // of package typing
+		began := time.Now()
+		<-g.done
+		if took := time.Since(began); coleo.ErrorCode(g.err) != coleo.EPromptLost || took >= heldTimeout/2 {
+			t.Fatalf("after %s: %v; want %s before %s", took, g.err, coleo.EPromptLost, heldTimeout/2)
+		}
+	})
+}
+
+// A prompt in the transcript may look like the composer when a dialog that is not drawn
+// yet has already removed the composer.
+func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, queueSpec, 40, 8)
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.say(redrawn("", "do it"))
+		g.await("\t")
+		const older = "what was sent before"
+		st.say(redrawn("", older))
+		st.await("it is looked at", func() bool {
+			return peek(st.show, func(r *reading.Reader) bool { return strings.Contains(contentOf(r).text, older) })
+		})
+		st.say("\r\x1b[A\x1b[Jrun it?")
+		<-g.done
+		if coleo.ErrorCode(g.err) != coleo.EPromptLost {
+			t.Fatalf("proof %q, %v; want %s", g.r.Proof, g.err, coleo.EPromptLost)
+		}
+	})
+}
+
+// The hook of Claude Code reports a tool half a second before its dialog is drawn.
+func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []bool{true, false} {
+		t.Run(fmt.Sprint("it asks: ", asks), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, submitSpec, 40, 8)
+				st.hears("PostToolUse")
+				g := st.send(atWork, coleo.Processing, "do it")
+				told := time.Now()
+				st.hears("PreToolUse")
+				st.say(redrawn("", "do it"))
+				if asks {
+					st.say("\r\x1b[2A\x1b[Jrun it?")
+					if <-g.done; g.err == nil || g.typed() != "do it" {
+						t.Errorf("typed %q, %v; want the text alone", g.typed(), g.err)
+					}
+					return
+				}
+				g.await("\r")
+				if took := time.Since(told); took < reading.ToolAsks || !strings.HasSuffix(g.typed(), "\r") {
+					t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err, reading.ToolAsks)
+				}
+				st.say(redrawn("working\n", "type"))
+				<-g.done
+			})
+		})
+	}
+}
+
+// A hook that has reported nothing may be switched off.
+func TestNothingIsQueuedWhereNothingTellsOfADialog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, submitSpec, 40, 8)
+		st.say(atWork)
+		st.await("it is there", func() bool { return st.State().State == coleo.Processing })
+		if _, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"}); coleo.ErrorCode(err) != coleo.EBusy ||
+			st.typed() != "" {
+			t.Errorf("typed %q, %v; want nothing, and %s", st.typed(), err, coleo.EBusy)
+		}
+	})
+}
+
+// Work may end while a prompt waits for its submit key. What was seen on the picture on
+// which that key is pressed says whether the prompt waits in a queue.
+func TestAPromptThatIsSubmittedBehindWorkIsNotQueued(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, strings.Replace(submitSpec, "settle_ms = 100", "settle_ms = 0\npaste_gap_ms = 0", 1), 40, 8)
+		st.hears("PostToolUse")
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.hears("PreToolUse")
+		st.say(redrawn("", "do it"))
+		st.await("the tool is seen", func() bool { return st.State().State == coleo.Executing })
+		st.say("\r\x1b[2A\x1b[J" + composing("do it")) // work ends
+		st.hears("PostToolUse")
+		st.say("\a")
+		g.await("\r")
+		st.say(redrawn("working\n", "type"))
+		<-g.done
+		if g.err != nil || g.typed() != "do it\r" || g.r.Proof != coleo.ProofStarted {
+			t.Fatalf("typed %q, proof %q, %v; want the text and ENTER, and proof %q", g.typed(), g.r.Proof, g.err,
+				coleo.ProofStarted)
+		}
+	})
+}

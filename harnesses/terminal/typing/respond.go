@@ -1,0 +1,159 @@
+package typing
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// goneTimeout bounds how long an answered dialog may stay on the screen.
+	goneTimeout = 10 * time.Second
+	// markTimeout bounds how long the mark of a list may take to move.
+	markTimeout = 2 * time.Second
+)
+
+// Respond answers one appearance of one dialog, and returns when the dialog is gone from
+// the screen. The error is EStale when another dialog or none is on the screen, and
+// EUnsupported when the dialog does not offer the decision. It is EInvalid for an option
+// that does not exist, EBusy when the screen never held still, and ETimeout when the
+// dialog stays. Respond returns the error of ctx when that ends first.
+func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
+	_, done := t.turn.take()
+	defer done()
+	same := showing(dialog)
+	asked, _, err := find(ctx, t.view, func(r *reading.Reader) (question, error) {
+		return question{verdict: r.Verdict(), age: time.Since(r.DialogSince())}, same(r)
+	})
+	if err != nil {
+		return err
+	}
+	// A dialog loses keys that come with its first picture, because it does not read them
+	// yet.
+	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()-asked.age); err != nil {
+		return err
+	}
+	if err := t.choose(ctx, same, asked.verdict, d); err != nil {
+		return err
+	}
+	gone := func(r *reading.Reader) bool {
+		v := r.Verdict()
+		return v.State != "" && (v.Dialog == nil || v.Dialog.Fingerprint != dialog) && !r.DialogDoubtful()
+	}
+	if !t.view.Await(ctx, goneTimeout, gone) && t.state().State != coleo.Dead {
+		t.view.Update(func(r *reading.Reader) bool { r.RenewDialog(); return true })
+		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered",
+			asked.verdict.Dialog.Title, goneTimeout)
+	}
+	if d.Choice == coleo.Deny {
+		t.lapseClaims()
+	}
+	return nil
+}
+
+// question is a dialog on the screen, and how long it has been there.
+type question struct {
+	verdict rules.Verdict
+	age     time.Duration
+}
+
+// lapseClaims discards what the agent CLI reported of itself before it was stopped.
+func (t *Typist) lapseClaims() {
+	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
+}
+
+// showing returns the check that an appearance of a dialog is on the screen. When another
+// dialog is in its place, the check reports so once that dialog has settled and its
+// fingerprint is final.
+func showing(dialog coleo.Fingerprint) Check {
+	return func(r *reading.Reader) error {
+		v := r.Verdict()
+		if v.Dialog == nil {
+			e := coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
+			if v.State == "" {
+				return Passing{e}
+			}
+			return e
+		}
+		if v.Dialog.Fingerprint == dialog {
+			return nil
+		}
+		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.Dialog.Title)
+		e.Dialog = v.Dialog
+		if r.DialogSettling(time.Now()) {
+			return Passing{e}
+		}
+		return e
+	}
+}
+
+// choose types the keys of a decision.
+func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d coleo.Decision) error {
+	steps, err := v.Respond(d)
+	switch {
+	case err != nil:
+		return err
+	case steps.Keys != "":
+		return t.pressSlowlyIf(ctx, steps.Keys, same)
+	}
+	return t.moveTo(ctx, same, steps)
+}
+
+// moveTo moves the mark of a list to an option, sees the mark there, and only then
+// presses ENTER. After a move it first pauses, because Gemini CLI 0.61.0 loses an ENTER
+// that comes right after the new picture.
+func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
+	for moved := false; ; moved = true {
+		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
+		switch {
+		case err != nil:
+			return err
+		case marked == steps.Option && moved:
+			if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
+				return err
+			}
+			return t.enter(ctx, same, steps.Option)
+		case marked == steps.Option:
+			return t.enter(ctx, same, steps.Option)
+		case marked < 0:
+			return coleo.Errorf(coleo.EUnsupported, "which option of the list is marked cannot be seen: nothing was chosen")
+		}
+		key := steps.On
+		if marked > steps.Option {
+			key = steps.Back
+		}
+		if err := t.pressSlowlyIf(ctx, key, same); err != nil {
+			return err
+		}
+		hasMoved := func(r *reading.Reader) bool { return r.Verdict().Dialog == nil || markedOption(r) != marked }
+		if !t.view.Await(ctx, markTimeout, hasMoved) {
+			return coleo.Errorf(coleo.ETimeout, "the mark of the list did not move to option %d: nothing was chosen",
+				steps.Option+1)
+		}
+	}
+}
+
+// markedOption returns the index of the option that is marked, -1 when no option is seen
+// to be.
+func markedOption(r *reading.Reader) int {
+	if d := r.Verdict().Dialog; d != nil {
+		return d.Default
+	}
+	return -1
+}
+
+// enter presses ENTER while the mark of a list is at an option.
+func (t *Typist) enter(ctx context.Context, same Check, option int) error {
+	return t.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
+		if err := same(r); err != nil {
+			return err
+		}
+		if markedOption(r) != option {
+			return coleo.Errorf(coleo.EStale, "the mark of the list moved away from option %d: nothing was chosen", option+1)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,86 @@
+package typing
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+)
+
+// listSpec is a program with a list of numbered options.
+func listSpec(selects string) string {
+	spec := strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`,
+		"option = '^(?P<mark>>| )(?P<number>\\d+)\\. (?P<label>.*)$'", 1)
+	spec = strings.Replace(spec, `select = "digit"`, "end = '^y/n'\nselect = \""+selects+"\"", 1)
+	return spec + "[launch.permission]\nask = \"\"\n"
+}
+
+// list is a picture of such a list.
+func list(options ...string) string {
+	return "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\n" + strings.Join(options, "\r\n") + "\r\ny/n"
+}
+
+// A scrolled list shows options without the first ones.
+func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		options []string
+		typed   string
+		code    coleo.Code
+	}{
+		"all of it":        {[]string{">1. Yes", " 2. No"}, "1", ""},
+		"without its head": {[]string{">3. Yes", " 4. No"}, "3", ""},
+		"two digits":       {[]string{">10. Yes", " 11. No"}, "", coleo.EUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, listSpec("digit"), 60, 12)
+				st.say(list(tt.options...))
+				st.await("it asks", func() bool { return st.State().Dialog != nil })
+				answered := make(chan error, 1)
+				go func() {
+					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
+				}()
+				st.await("it is answered", func() bool { return st.typed() != "" || len(answered) > 0 })
+				st.say(casttest.Idle)
+				if err := <-answered; coleo.ErrorCode(err) != tt.code {
+					t.Errorf("the answer: %v; want %q", err, tt.code)
+				}
+				if got := st.typed(); got != tt.typed {
+					t.Errorf("typed was %q, want %q", got, tt.typed)
+				}
+			})
+		})
+	}
+}
+
+// Right after the picture on which the mark has moved, an agent CLI may not read keys
+// yet.
+func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const down, enter = "\x1b[B", "\r"
+		st := setStage(t, listSpec("arrows"), 60, 12)
+		st.say(list(">1. Yes", " 2. No"))
+		st.await("it asks", func() bool { return st.State().Dialog != nil })
+		answered := make(chan error, 1)
+		go func() {
+			answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny})
+		}()
+		st.await("the mark is moved", func() bool { return st.typed() == down || len(answered) > 0 })
+		moved := time.Now()
+		st.say(list(" 1. Yes", ">2. No"))
+		st.await("it is chosen", func() bool { return st.typed() == down+enter || len(answered) > 0 })
+		if gap := st.Spec().Timing.DialogGap.Duration(); time.Since(moved) < gap {
+			t.Errorf("ENTER came %s behind the picture, want %s at least", time.Since(moved), gap)
+		}
+		st.say(casttest.Idle)
+		if err := <-answered; err != nil || st.typed() != down+enter {
+			t.Errorf("the answer: %v; typed was %q", err, st.typed())
+		}
+	})
+}

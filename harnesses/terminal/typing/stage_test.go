@@ -1,0 +1,221 @@
+package typing
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+const patience = 60 * time.Second
+
+// stageSpec describes a program with a composer.
+const stageSpec = `name = "stage"
+command = "stage"
+[keys]
+submit = "ENTER"
+[composer]
+bottom = "^-+$"
+first = "^> ?"
+[[rule]]
+name = "composer"
+state = "idle"
+when = [{ where = "composer", pattern = ".*" }]
+`
+
+// stage is a program in memory, and the Typist that types into it. The program prints what
+// the test says and keeps what is typed. It runs in a synctest bubble: time passes only
+// while everybody waits.
+type stage struct {
+	t    *testing.T
+	show *show
+	*Typist
+}
+
+// setStage starts a program with a screen of that size, in cells.
+func setStage(t *testing.T, described string, cols, rows int) *stage {
+	t.Helper()
+	spec, err := rules.ParseSpec("stage.toml", []byte(described))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &show{looked: make(chan struct{})}
+	s.reader = reading.New(spec, cols, rows, time.Now(), s.changed)
+	s.reader.FromStart()
+	return &stage{t: t, show: s, Typist: New(s, spec)}
+}
+
+// say makes the program print output.
+func (st *stage) say(output string) {
+	st.show.print(output)
+	synctest.Wait()
+}
+
+// State returns the last reading.
+func (st *stage) State() coleo.Reading { return peek(st.show, (*reading.Reader).Reading) }
+
+// await waits until a condition holds.
+func (st *stage) await(what string, there func() bool) {
+	st.t.Helper()
+	for end := time.Now().Add(patience); !there(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			st.t.Fatalf("%s: not in time; the screen is\n%s", what, strings.Join(st.show.lines(), "\n"))
+		}
+	}
+}
+
+// awaitState waits until the Reader reads a state.
+func (st *stage) awaitState(state coleo.State) {
+	st.t.Helper()
+	st.await("it reads "+string(state), func() bool { return st.State().State == state })
+}
+
+// typed returns what was typed into the program.
+func (st *stage) typed() string {
+	st.show.mu.Lock()
+	defer st.show.mu.Unlock()
+	return st.show.typed
+}
+
+// show is the View of a program in memory.
+type show struct {
+	mu     sync.Mutex
+	reader *reading.Reader
+	looked chan struct{}
+	typed  string
+	cursor coleo.Cursor
+	dead   bool
+}
+
+// changed counts the changes. The Reader calls it while mu is locked.
+func (s *show) changed(coleo.Change) { s.cursor++ }
+
+func (s *show) lines() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reader.Core().View().Lines
+}
+
+// print feeds output to the screen, as a session would.
+func (s *show) print(output string) {
+	s.mu.Lock()
+	now := time.Now()
+	for p := []byte(output); len(p) > 0; {
+		n, whole := s.reader.Feed(p, now)
+		if p = p[n:]; whole && len(p) > 0 {
+			s.look(now)
+		}
+	}
+	s.mu.Unlock()
+	s.lookAgain()
+}
+
+// end ends the program.
+func (s *show) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reader.Ended(time.Now(), 0, "exit status 0")
+	s.dead = true
+	s.wake()
+}
+
+// look looks at the screen and returns when to look again. The caller has locked mu.
+func (s *show) look(now time.Time) time.Duration {
+	next := s.reader.Look(now)
+	if s.reader.UntilWhole(now) == 0 {
+		s.wake()
+	}
+	return next
+}
+
+func (s *show) wake() {
+	close(s.looked)
+	s.looked = make(chan struct{})
+}
+
+// lookAgain looks at the screen until nothing is expected.
+func (s *show) lookAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return
+	}
+	if again := s.look(time.Now()); again < reading.IdleLook {
+		time.AfterFunc(again, s.lookAgain)
+	}
+}
+
+func (s *show) Still(ctx context.Context, check Check) (At, error) {
+	for began := time.Now(); ; {
+		now := time.Now()
+		at, whole, err := s.check(now, check)
+		if passing := (Passing{}); whole && (!errors.As(err, &passing) || now.Sub(began) >= time.Second) {
+			return at, err
+		}
+		if err := at.Wait(ctx); err != nil {
+			return at, err
+		}
+	}
+}
+
+func (s *show) check(now time.Time, check Check) (at At, whole bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look(now)
+	at = At{Offset: s.reader.End(), Cursor: s.cursor, UpdateOpen: s.reader.UpdateOpen(), Looked: s.looked}
+	if s.reader.UntilWhole(now) > 0 {
+		return at, false, nil
+	}
+	return at, true, check(s.reader)
+}
+
+func (s *show) Await(ctx context.Context, limit time.Duration, ok func(*reading.Reader) bool) bool {
+	for end := time.After(limit); ; {
+		s.mu.Lock()
+		hit, looked, dead := ok(s.reader), s.looked, s.dead
+		s.mu.Unlock()
+		if hit || dead {
+			return hit
+		}
+		select {
+		case <-looked:
+		case <-end:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return ok(s.reader)
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (s *show) Update(change func(*reading.Reader) bool) {
+	s.mu.Lock()
+	again := change(s.reader)
+	s.mu.Unlock()
+	if again {
+		s.lookAgain()
+	}
+}
+
+func (s *show) Write(ctx context.Context, k Keys) (bool, error) {
+	if err := coleo.Wanted(ctx); err != nil {
+		return false, Unwanted{err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k.IfSeen && k.Seen != s.reader.End() {
+		return false, nil
+	}
+	s.reader.NoteKeys(k.Data)
+	s.typed += string(k.Data)
+	return true, nil
+}

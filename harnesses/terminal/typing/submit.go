@@ -1,0 +1,185 @@
+package typing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+)
+
+// startTimeout bounds how long the agent CLI may take to begin after submit. One agent CLI
+// took 18 s for the first prompt of its process on a loaded machine.
+const startTimeout = 30 * time.Second
+
+// submission is a prompt whose submit key was pressed.
+type submission struct {
+	text   string
+	time   time.Time // before the key was pressed
+	queued bool      // the key that was pressed queues prompts
+	before before
+}
+
+// before is what was seen on the picture on which the submit key was pressed.
+type before struct {
+	busy     bool // the agent CLI was working
+	workSeen int  // number of looks that had seen it working
+	echoes   int  // how often the transcript showed the prompt
+	rows     int  // of the composer; 0 without one
+}
+
+// submit presses the submit key on a composer that holds the text, and waits for proof
+// that the agent CLI took it. It presses the key a second time only when the first one
+// was seen to be ignored: see resubmit.
+func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
+	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
+	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
+	if err != nil {
+		if coleo.Wanted(ctx) != nil {
+			err = t.unsubmittedError()
+		}
+		return coleo.Receipt{}, err
+	}
+	receipt.Offset, receipt.Cursor = at.Offset, at.Cursor
+	t.view.Update(func(r *reading.Reader) bool { r.Submitted(time.Now()); return false })
+	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
+	outcome := t.awaitTaken(ctx, sent)
+	switch {
+	case !outcome.taken && !outcome.reported:
+		left.text = text
+		return coleo.Receipt{}, t.lostError(ctx, "it did not start to work on it")
+	case sent.before.busy:
+		receipt.Proof = coleo.ProofQueued
+	case outcome.reported:
+		receipt.Proof = coleo.ProofReported
+	default:
+		receipt.Proof = coleo.ProofStarted
+	}
+	return receipt, nil
+}
+
+// errChanged makes pressSubmit choose again whether to submit, and by which key.
+var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
+
+// pressSubmit presses the submit key while the composer holds the text. A dialog is open
+// before it is drawn, and that key would answer it. So while the agent CLI works,
+// pressSubmit uses the key that queues, where the harness has one. When the hook has just
+// reported a tool, it waits to see whether that tool opens a dialog.
+func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
+	for {
+		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
+		names, queue := t.Spec().Keys.Submit, t.Spec().Keys.Queue
+		s.queued = queue != "" && peek(t.view, works)
+		if s.queued {
+			names = queue
+		}
+		seen, at, err := sequenceWhile(ctx, t, names, func(r *reading.Reader) (before, error) {
+			if r.MayAsk(time.Now()) || queue != "" && works(r) != s.queued {
+				return before{}, errChanged
+			}
+			if err := t.maySubmit(r, s, also); err != nil {
+				return before{}, err
+			}
+			return beforeSubmit(r, s.text), nil
+		})
+		if s.before = seen; !errors.Is(err, errChanged) || ctx.Err() != nil {
+			return s, at, err
+		}
+	}
+}
+
+// works reports whether the screen shows work.
+func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
+
+// beforeSubmit returns what a picture shows before the submit key is pressed.
+func beforeSubmit(r *reading.Reader, text string) before {
+	out := before{busy: r.Reading().State.Working(), workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
+	if c := r.Picture().Composer; c != nil {
+		out.rows = c.Rows()
+	}
+	return out
+}
+
+// safelyQueues reports whether a prompt submitted during work cannot answer a dialog that
+// is not drawn yet, as far as Coleo can know. It cannot where a key of its own queues
+// prompts, or where the hook does not report tools before their dialogs. Otherwise the
+// hook must have reported something before.
+func (t *Typist) safelyQueues(r *reading.Reader) bool {
+	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
+}
+
+// maySubmit is the check before submit. It passes when the composer holds the text, or is
+// taller than the screen and ends with it.
+func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
+	picture := r.Picture()
+	if s.queued && picture.Folded() {
+		return coleo.Errorf(coleo.EBusy,
+			"%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, or interrupt it; the prompt was not submitted",
+			t.Spec().Title)
+	}
+	tall := r.Verdict().Dialog == nil && picture.Overflows(s.text)
+	if err := t.mayPrompt(r); err != nil && !tall {
+		return err
+	}
+	if !tall && !picture.Holds(s.text) {
+		return coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")
+	}
+	if also != nil {
+		return also(r)
+	}
+	return nil
+}
+
+// outcome is what is known of a prompt whose submit key was pressed.
+type outcome struct {
+	taken    bool // the agent CLI has begun, and the composer no longer holds the text
+	reported bool // the hook has named the prompt
+	blocked  bool // a dialog is open that proves nothing: the user must answer it
+}
+
+func (o outcome) decided() bool { return o.taken || o.blocked }
+
+// awaitTaken waits for proof that the agent CLI has taken a prompt, and returns what is
+// known at the end. It stops waiting when a dialog opens that proves nothing.
+func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
+	if ignored := t.ignored(s); ignored != nil {
+		if last, ok := t.resubmit(ctx, s, ignored); !ok {
+			return outcome{reported: last.reported}
+		}
+	}
+	last, _ := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (outcome, bool) {
+		now := outcomeOf(r, s)
+		return now, now.decided()
+	})
+	return last
+}
+
+// outcomeOf returns what the newest picture and the hook say of a prompt.
+func outcomeOf(r *reading.Reader, s submission) outcome {
+	reported := r.PromptReported(s.text, s.time)
+	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
+		r.EchoedSince(s.text, s.before.echoes)
+	return outcome{taken: begun && released(r, s, reported), reported: reported, blocked: asks(r)}
+}
+
+// released reports whether the composer no longer holds a prompt.
+//
+// A picture without a composer may be half drawn. It may also show a dialog that came
+// before the prompt was read. So it counts only for work that nothing but this prompt can
+// have caused, or in a dialog once the hook has reported the prompt.
+//
+// During work a composer counts only when it is empty. One with another text may be a box
+// of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box while
+// a dialog is about to take the composer's place.
+func released(r *reading.Reader, s submission, reported bool) bool {
+	dialog, picture := r.Verdict().Dialog, r.Picture()
+	switch {
+	case dialog != nil:
+		return reported || !s.before.busy && dialog.Kind.OfWork()
+	case picture.Composer != nil:
+		return picture.Released(s.text) && (!s.before.busy || picture.Composer.Empty)
+	default:
+		return !s.before.busy && works(r) && !picture.Overflows(s.text)
+	}
+}

@@ -1,0 +1,105 @@
+package typing
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/hook"
+)
+
+// submitSpec is a program that shows no composer while it works or asks. Its hook reports
+// tools.
+var submitSpec = strings.Replace(deliverSpec, "[[rule]]\n", `[capabilities]
+queue = true
+[hook]
+event = "event"
+[[hook.report]]
+event = "PreToolUse"
+state = "executing"
+tool = "tool"
+[[hook.report]]
+event = "PostToolUse"
+[[dialog]]
+name = "allow"
+kind = "permission"
+when = [{ where = "screen", pattern = '(?m)^run it\?$' }]
+title = '^(run it\?)$'
+options = ["yes", "no"]
+select = "keys"
+approve = "y"
+deny = "n"
+[[dialog]]
+name = "news"
+kind = "update"
+when = [{ where = "screen", pattern = '(?m)^install it\?$' }]
+title = '^(install it\?)$'
+options = ["yes", "no"]
+select = "keys"
+approve = "y"
+deny = "n"
+[[rule]]
+name = "working"
+state = "processing"
+when = [{ where = "screen", pattern = '(?m)^working$' }]
+[[rule]]
+`, 1)
+
+// hears makes the Reader read an event from the program's hook.
+func (st *stage) hears(event string) {
+	st.show.Update(func(r *reading.Reader) bool {
+		r.TakeReport(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+		return false
+	})
+}
+
+// After submit the program may show another picture in place of its composer. That proves
+// that it took the prompt only where nothing else can have caused it.
+func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
+	t.Parallel()
+	const gone, busy = "\r\x1b[A\x1b[J", "working\r\n"
+	for name, tt := range map[string]struct {
+		before, then string
+		want         coleo.Proof
+	}{
+		"nothing":                               {"", gone, ""},
+		"its own word, and the text half drawn": {"", gone + "\x1b]7501;state=working\x07> do it", ""},
+		"its own word, and the composer": {"", "\x1b]7501;state=working\x07" + redrawn("", "type"),
+			coleo.ProofStarted},
+		"work":                           {"", gone + "working", coleo.ProofStarted},
+		"a permission":                   {"", gone + "run it?", coleo.ProofStarted},
+		"an update":                      {"", gone + "install it?", ""},
+		"work, busy before":              {busy, gone + "working", ""},
+		"a permission, busy before":      {busy, gone + "run it?", ""},
+		"an empty composer, busy before": {busy, redrawn("working\n", "type"), coleo.ProofQueued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, submitSpec, 40, 8)
+				st.hears("PostToolUse")
+				st.say(tt.before + composing("type"))
+				want := coleo.Idle
+				if tt.before != "" {
+					want = coleo.Processing
+				}
+				st.await("it is there", func() bool { return st.State().State == want })
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				r, err := st.deliver(ctx, "do it", redrawn("", "do it"), tt.then)
+				if r.Proof != tt.want || (err == nil) != (tt.want != "") {
+					t.Errorf("proof %q, %v; want %q", r.Proof, err, tt.want)
+				}
+				if tt.want == "" && strings.Contains(tt.then, "?") && coleo.ErrorCode(err) != coleo.EPromptLost {
+					t.Errorf("a dialog that proves nothing: %v, want %s at once", err, coleo.EPromptLost)
+				}
+			})
+		})
+	}
+}

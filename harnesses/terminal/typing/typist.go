@@ -1,0 +1,88 @@
+package typing
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// Typist types into one session, for one caller at a time. It is safe for concurrent use.
+type Typist struct {
+	view View
+	spec atomic.Pointer[rules.Spec]
+	turn turn
+}
+
+// New returns a Typist that types by a Spec into the session that a View shows.
+func New(view View, spec *rules.Spec) *Typist {
+	t := &Typist{view: view}
+	t.spec.Store(spec)
+	return t
+}
+
+// Spec returns the Spec by which the Typist types.
+func (t *Typist) Spec() *rules.Spec { return t.spec.Load() }
+
+// Reload makes the Typist type by another Spec from now on. It calls apply while nobody
+// types. The error is EBusy while somebody does.
+func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
+	_, done, free := t.turn.tryTake()
+	if !free {
+		return coleo.Errorf(coleo.EBusy, "%s is being typed into: its rules change afterwards", t.Spec().Title)
+	}
+	defer done()
+	t.spec.Store(spec)
+	apply()
+	return nil
+}
+
+// Pause waits for the caller who types. Nobody types until resume is called.
+func (t *Typist) Pause() (resume func()) {
+	_, resume = t.turn.take()
+	return resume
+}
+
+// turn lets one caller type at a time. Only who has taken it reaches what the last one
+// left behind.
+type turn struct {
+	mu     sync.Mutex
+	unseen unseen
+}
+
+// unseen is the text that was typed last, if it was not seen to arrive.
+type unseen struct {
+	text string // "" for none
+	torn bool   // only the beginning of the text was typed
+}
+
+func (t *turn) take() (left *unseen, done func()) {
+	t.mu.Lock()
+	return &t.unseen, t.mu.Unlock
+}
+
+func (t *turn) tryTake() (left *unseen, done func(), free bool) {
+	if !t.mu.TryLock() {
+		return nil, nil, false
+	}
+	return &t.unseen, t.mu.Unlock, true
+}
+
+// state returns the last reading.
+func (t *Typist) state() coleo.Reading { return peek(t.view, (*reading.Reader).Reading) }
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
