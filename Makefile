@@ -1,6 +1,7 @@
 # make up      a demonstration on this machine: two real agent CLIs as arms
 # make down    ends it
 # make test    every test, those with real agent CLIs included
+# make test-short    the tests that need nothing else, within 90 s
 # make check   formatting, vet, linters, architecture
 # make build   bin/coleo
 # make safety, conformance, soak    the long runs
@@ -24,7 +25,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: compatibility build agents agents-more up down test page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: compatibility build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -74,6 +75,11 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 	@echo 'installing Qwen Code $(QWEN), Copilot CLI $(COPILOT), Kilo CLI $(KILO), Cline $(CLINE) and Continue $(CONTINUE) into .agents (once)'
 	@cd $(AGENTS) && npm install --no-audit --no-fund --loglevel=error $(NPM_MORE)
 	@touch $@
+
+# What needs no agent CLI, no Node and no network, in a minute or so. It leaves out the
+# tests of the whole program. Most of these tests wait, so many packages run at once.
+test-short:
+	$(GO) test -short -p 4 -timeout 5m ./...
 
 test: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE) COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 30m ./...

@@ -44,6 +44,9 @@ func newWorld(t *testing.T, config string) *world {
 // newFolder is newWorld without the end. It is for tests that start nothing by `up`.
 func newFolder(t *testing.T, config string) *world {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs the whole of Coleo: leave out -short")
+	}
 	dir, err := os.MkdirTemp("", "c")
 	if err != nil {
 		t.Fatal(err)
