@@ -1,0 +1,50 @@
+package terminal
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev/harnesses/terminal/past"
+)
+
+func TestSizesArePostponed(t *testing.T) {
+	t.Parallel()
+	small, large := past.Size{Cols: 60, Rows: 20}, past.Size{Cols: 90, Rows: 30}
+	for name, tt := range map[string]struct {
+		awaited bool          // the program shows each size
+		shown   time.Duration // when it does; 0: never
+		want    time.Duration // when the newest size is given
+	}{
+		"until the gap is over":                   {want: resizeGap},
+		"until the last one is shown":             {awaited: true, shown: time.Second, want: time.Second},
+		"no less than the gap":                    {awaited: true, shown: resizeGap / 2, want: resizeGap},
+		"not for ever, where it is not shown":     {awaited: true, want: resizeLimit},
+		"until the gap is over, if it is no news": {shown: resizeGap / 2, want: resizeGap},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var z sizes
+				begun, given := time.Now(), make(chan past.Size, 2)
+				give := func() { given <- z.take() }
+				if z.postpone(small, give) {
+					t.Fatal("the first size is postponed")
+				}
+				z.await(1, tt.awaited)
+				if z.note(false); !z.postpone(small, give) || !z.postpone(large, give) {
+					t.Fatal("a size that comes at once is not postponed")
+				}
+				if tt.shown > 0 {
+					time.AfterFunc(tt.shown, func() { z.shown(2) })
+				}
+				if got := <-given; got != large || time.Since(begun) != tt.want {
+					t.Errorf("after %s the size %+v is given, want %+v after %s", time.Since(begun), got, large, tt.want)
+				}
+				if time.Sleep(2 * resizeLimit); len(given) > 0 {
+					t.Error("another size is given")
+				}
+			})
+		})
+	}
+}
