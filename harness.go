@@ -16,21 +16,22 @@ const (
 )
 
 // Capabilities is what an agent CLI can do through its harness. The conformance suite
-// tests each claimed capability, and skips the others.
+// tests each claimed capability, and skips the others. The names are the same in the API
+// and in a harness.toml.
 type Capabilities struct {
-	MCP              bool `json:"mcp"`
-	Streaming        bool `json:"streaming"`
-	Interrupt        bool `json:"interrupt"`
-	Compact          bool `json:"compact"`
-	MultiTurn        bool `json:"multi_turn"`
-	FileEditing      bool `json:"file_editing"`
-	CommandExecution bool `json:"command_execution"`
-	Approval         bool `json:"approval"`   // asks before it acts, in PermissionAsk
-	Resume           bool `json:"resume"`     // can resume a conversation after a kill
-	QueueWhileBusy   bool `json:"queue"`      // keeps a prompt that arrives during a turn
-	ModelFlag        bool `json:"model_flag"` // the model can be chosen at the start
-	Question         bool `json:"question"`   // the model can ask the user to choose an option
-	Usage            bool `json:"usage"`      // counts tokens
+	MCP              bool `json:"mcp" toml:"mcp"`
+	Streaming        bool `json:"streaming" toml:"streaming"`
+	Interrupt        bool `json:"interrupt" toml:"interrupt"`
+	Compact          bool `json:"compact" toml:"compact"`
+	MultiTurn        bool `json:"multi_turn" toml:"multi_turn"`
+	FileEditing      bool `json:"file_editing" toml:"file_editing"`
+	CommandExecution bool `json:"command_execution" toml:"command_execution"`
+	Approval         bool `json:"approval" toml:"approval"`     // asks before it acts, in PermissionAsk
+	Resume           bool `json:"resume" toml:"resume"`         // can resume a conversation after a kill
+	QueueWhileBusy   bool `json:"queue" toml:"queue"`           // keeps a prompt that arrives during a turn
+	ModelFlag        bool `json:"model_flag" toml:"model_flag"` // the model can be chosen at the start
+	Question         bool `json:"question" toml:"question"`     // the model can ask the user to choose an option
+	Usage            bool `json:"usage" toml:"usage"`           // counts tokens
 }
 
 // Support is how complete a harness is.

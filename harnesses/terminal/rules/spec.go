@@ -30,11 +30,11 @@ type Spec struct {
 	// screen in one synchronized update. See pty.Core.WholeFrames.
 	WholeAfterResize bool `toml:"whole_after_resize"`
 
-	Capabilities Capabilities `toml:"capabilities"`
-	Launch       Launch       `toml:"launch"`
-	Hook         Hook         `toml:"hook"`
-	Keys         Keys         `toml:"keys"`
-	Timing       Timing       `toml:"timing"`
+	Capabilities coleo.Capabilities `toml:"capabilities"`
+	Launch       Launch             `toml:"launch"`
+	Hook         Hook               `toml:"hook"`
+	Keys         Keys               `toml:"keys"`
+	Timing       Timing             `toml:"timing"`
 	// CompactWhen must hold before the compact command is submitted. Agent CLIs complete
 	// commands from a menu, and run the marked entry whatever was typed.
 	CompactWhen []Cond `toml:"compact_when"`
@@ -46,23 +46,6 @@ type Spec struct {
 	Dialogs       []DialogRule `toml:"dialog"`
 	Answer        AnswerRule   `toml:"answer"`
 	Transcript    Transcript   `toml:"transcript"`
-}
-
-// Capabilities are coleo.Capabilities in the form of a harness.toml.
-type Capabilities struct {
-	MCP              bool `toml:"mcp"`
-	Streaming        bool `toml:"streaming"`
-	Interrupt        bool `toml:"interrupt"`
-	Compact          bool `toml:"compact"`
-	MultiTurn        bool `toml:"multi_turn"`
-	FileEditing      bool `toml:"file_editing"`
-	CommandExecution bool `toml:"command_execution"`
-	Approval         bool `toml:"approval"`
-	Resume           bool `toml:"resume"`
-	QueueWhileBusy   bool `toml:"queue"`
-	ModelFlag        bool `toml:"model_flag"`
-	Question         bool `toml:"question"`
-	Usage            bool `toml:"usage"`
 }
 
 // Keys are sequences of key names (pty.Key), separated by blanks.
@@ -175,7 +158,7 @@ func (s *Spec) Info() coleo.Info {
 	return coleo.Info{
 		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: transport, Catalog: s.Catalog,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
-		Capabilities: coleo.Capabilities(s.Capabilities), Command: s.Command, Install: s.Install, Package: s.Package,
+		Capabilities: s.Capabilities, Command: s.Command, Install: s.Install, Package: s.Package,
 		Trust: s.Launch.Trust.File,
 	}
 }
