@@ -124,7 +124,7 @@ func (t *Trial) writeRecording(name string, taped *taping) error {
 	}
 	lines := changes.String()
 	for _, text := range hidden {
-		lines = strings.ReplaceAll(lines, text, holder.Cover(text))
+		lines = strings.ReplaceAll(lines, text, holder.Mask(text))
 	}
 	path := filepath.Join(t.config.Record, name)
 	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600),
