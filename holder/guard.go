@@ -103,7 +103,7 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 
 // record records the end, unless the holder did so before it died.
 func (w *guardWork) record(dir string, left []int, lost error) error {
-	if known, err := ReadExit(dir); err == nil && known != nil {
+	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil
 	}
 	end := w.journal.End()

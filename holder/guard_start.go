@@ -112,15 +112,15 @@ func (s *server) newGuard() (*guard, error) {
 		return nil, err
 	}
 	defer order.Close()
-	far, near, err := os.Pipe()
+	guardEnd, holderEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer far.Close()
+	defer guardEnd.Close()
 	var pid int
 	var failed error
 	err = s.term.Control(func(master int) {
-		files := []uintptr{order.Fd(), 2, 2, far.Fd(), uintptr(master), s.lock.Fd()}
+		files := []uintptr{order.Fd(), 2, 2, guardEnd.Fd(), uintptr(master), s.lock.Fd()}
 		if pipe := s.intake.keptPipe(); pipe >= 0 {
 			files = append(files, uintptr(pipe))
 		}
@@ -130,11 +130,11 @@ func (s *server) newGuard() (*guard, error) {
 		err = failed
 	}
 	if err != nil {
-		near.Close()
+		holderEnd.Close()
 		return nil, err
 	}
 	process, err := os.FindProcess(pid)
-	return &guard{process: process, lifeline: near}, err
+	return &guard{process: process, lifeline: holderEnd}, err
 }
 
 // forkGuard runs command as a guard: through the shell, or directly where there is no

@@ -73,14 +73,14 @@ func (f *frameReader) parseWrite(p []byte) *Write {
 		return nil
 	}
 	p, w.OnlyIfEnd = bytes.CutPrefix(p, []byte(`,"only_if_end_at":true`))
-	if rest, has := bytes.CutPrefix(p, []byte(`,"until":`)); has {
+	if rest, found := bytes.CutPrefix(p, []byte(`,"until":`)); found {
 		var until []byte
 		if until, p, ok = digits(rest); !ok {
 			return nil
 		}
 		w.Until = wholeNumber(until)
 	}
-	if rest, has := bytes.CutPrefix(p, []byte(`,"until_boot":`)); has {
+	if rest, found := bytes.CutPrefix(p, []byte(`,"until_boot":`)); found {
 		var until []byte
 		if until, p, ok = digits(rest); !ok {
 			return nil

@@ -283,9 +283,9 @@ func (s *server) awaitDisconnect() {
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		over, left := (s.hadClient || s.launch.Alone) && s.connections == 0, s.connectionEnded
+		allGone, left := (s.hadClient || s.launch.Alone) && s.connections == 0, s.connectionEnded
 		s.mu.Unlock()
-		if over {
+		if allGone {
 			return
 		}
 		select {
@@ -317,11 +317,11 @@ func (s *server) countConnection(n int) {
 // stopOnTerm ends the arm when this process is told to end, as a machine does when it
 // shuts down.
 func (s *server) stopOnTerm(ctx context.Context) {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
-	defer signal.Stop(told)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	defer signal.Stop(terminated)
 	select {
-	case <-told:
+	case <-terminated:
 		s.stopOnce.Do(func() { close(s.stopping) })
 		s.tree.End(termGrace)
 	case <-ctx.Done():

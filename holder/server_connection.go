@@ -283,8 +283,8 @@ func (s *server) rememberWrite(id string) {
 // stream sends output from an offset on, until the program has ended and all output has
 // been sent, or the client disconnects.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
-	gone := make(chan struct{})
-	go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
+	disconnected := make(chan struct{})
+	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()
 	reader := NewReader(JournalDir(s.launch.Dir), q.From)
 	defer reader.Close()
 	if q.Host {
@@ -318,7 +318,7 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 		select {
 		case <-grown:
 		case <-s.exited:
-		case <-gone:
+		case <-disconnected:
 			return
 		}
 	}

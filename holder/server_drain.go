@@ -92,8 +92,8 @@ func (s *server) drain() {
 		n, failed = s.takeMore(int(fd), n)
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
-	for owed := 0; ; owed += max(n, 0) {
-		owed = s.keepPace(owed)
+	for unpaced := 0; ; unpaced += max(n, 0) {
+		unpaced = s.keepPace(unpaced)
 		s.waitForReader()
 		err := raw.Read(step)
 		if trimErr := s.trim(); trimErr != nil {
@@ -111,16 +111,16 @@ func (s *server) drain() {
 
 // keepPace rests once the bytes that were taken in are worth a pacePause at the ordered
 // pace. It returns how many of them still count.
-func (s *server) keepPace(owed int) int {
+func (s *server) keepPace(unpaced int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
 		return 0
 	}
-	if int64(owed) < rate*int64(pacePause)/int64(time.Second) {
-		return owed
+	if int64(unpaced) < rate*int64(pacePause)/int64(time.Second) {
+		return unpaced
 	}
 	select {
-	case <-time.After(min(time.Duration(int64(owed))*time.Second/time.Duration(rate), maxPacePause)):
+	case <-time.After(min(time.Duration(int64(unpaced))*time.Second/time.Duration(rate), maxPacePause)):
 	case <-s.stopping:
 	}
 	return 0
