@@ -146,14 +146,14 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	if err := t.Session.Respond(ctx, q.dialog.Fingerprint, approve); coleo.ErrorCode(err) != coleo.EStale {
 		return fmt.Errorf("a second answer to the same dialog got %v, want %s", err, coleo.EStale)
 	}
-	again, err := t.askToWrite(ctx)
+	later, err := t.askToWrite(ctx)
 	if err != nil {
 		return err
 	}
 	if err := t.Session.Respond(ctx, q.dialog.Fingerprint, approve); coleo.ErrorCode(err) != coleo.EStale {
 		return fmt.Errorf("the answer to an earlier dialog got %v at a later one, want %s", err, coleo.EStale)
 	}
-	if err := t.deny(ctx, again); err != nil {
+	if err := t.deny(ctx, later); err != nil {
 		return err
 	}
 	t.details = "answers to dialogs that were not there were refused, and typed nothing"

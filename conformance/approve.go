@@ -100,19 +100,19 @@ func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := c.ran(1); err != nil {
 		return fmt.Errorf("after the approval: %w", err)
 	}
-	again, r, err := t.askToRun(ctx, c)
+	second, r, err := t.askToRun(ctx, c)
 	switch {
 	case err != nil:
 		return err
-	case again == nil:
+	case second == nil:
 		return fmt.Errorf("the approval of one command let the next one run unasked")
-	case again.Fingerprint == first.Fingerprint:
+	case second.Fingerprint == first.Fingerprint:
 		return fmt.Errorf("the same question, asked twice, has one fingerprint")
 	}
 	if err := c.ran(1); err != nil {
 		return fmt.Errorf("before it was approved again: %w", err)
 	}
-	return t.approveForEver(ctx, c, again, r)
+	return t.approveForEver(ctx, c, second, r)
 }
 
 func (t *Trial) approveForEver(ctx context.Context, c command, d *coleo.Dialog, r coleo.Receipt) error {

@@ -155,26 +155,26 @@ func stateDetection(ctx context.Context, t *Trial) error {
 		return err
 	}
 	ended := time.Now()
-	seen := []coleo.State{before}
+	states := []coleo.State{before}
 	ctxNow, cancel := context.WithCancel(ctx)
 	cancel()
 	for change := range t.Session.Changes(ctxNow, receipt.Cursor) {
-		if change.Kind == coleo.ChangeState && change.Reading.State != seen[len(seen)-1] {
-			seen = append(seen, change.Reading.State)
+		if change.Kind == coleo.ChangeState && change.Reading.State != states[len(states)-1] {
+			states = append(states, change.Reading.State)
 		}
 	}
 	if !answered(t.Model, prompt, ended) {
-		return fmt.Errorf("idle was read before the model had answered; states were %v", seen)
+		return fmt.Errorf("idle was read before the model had answered; states were %v", states)
 	}
-	if len(seen) < 3 || seen[0] != coleo.Idle || !seen[1].Working() || seen[len(seen)-1] != coleo.Idle {
-		return fmt.Errorf("states were %v; want idle, processing or executing, idle", seen)
+	if len(states) < 3 || states[0] != coleo.Idle || !states[1].Working() || states[len(states)-1] != coleo.Idle {
+		return fmt.Errorf("states were %v; want idle, processing or executing, idle", states)
 	}
-	for i := 1; i < len(seen); i++ {
-		if !seen[i-1].CanBecome(seen[i]) {
-			return fmt.Errorf("%s cannot become %s; states were %v", seen[i-1], seen[i], seen)
+	for i := 1; i < len(states); i++ {
+		if !states[i-1].CanBecome(states[i]) {
+			return fmt.Errorf("%s cannot become %s; states were %v", states[i-1], states[i], states)
 		}
 	}
-	t.details = fmt.Sprint(seen)
+	t.details = fmt.Sprint(states)
 	return nil
 }
 

@@ -81,7 +81,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 		return err
 	}
 	handle := t.Session.Handle()
-	if err := t.letGo(); err != nil {
+	if err := t.closeSession(); err != nil {
 		return err
 	}
 	if t.Session, err = t.Harness.Attach(ctx, handle); err != nil {

@@ -26,7 +26,7 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.Session.Kill(ctx); err != nil {
 		return err
 	}
-	if err := t.letGo(); err != nil {
+	if err := t.closeSession(); err != nil {
 		return err
 	}
 	t.Session = nil
@@ -141,12 +141,12 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 // first, or after commandTimeout.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	over := make(chan struct{})
+	approved := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(approved)
 		_, _ = t.approveAll(ctx, r, nil)
 	}()
-	defer func() { <-over }()
+	defer func() { <-approved }()
 	defer cancel()
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()
@@ -158,7 +158,7 @@ func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) col
 		}
 		select {
 		case <-tick.C:
-		case <-over:
+		case <-approved:
 			return coleo.Identity{}
 		}
 	}

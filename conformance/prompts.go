@@ -116,8 +116,8 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	if receipt.Proof != coleo.ProofQueued {
 		return fmt.Errorf("a prompt in the middle of a turn was proven %q, want %q", receipt.Proof, coleo.ProofQueued)
 	}
-	taken := func(q modelserver.Request) bool { return q.Prompt == "say "+nonce && q.Side == "" && q.Done }
-	if _, err := t.Model.Wait(ctx, taken); err != nil {
+	isAnswered := func(q modelserver.Request) bool { return q.Prompt == "say "+nonce && q.Side == "" && q.Done }
+	if _, err := t.Model.Wait(ctx, isAnswered); err != nil {
 		return fmt.Errorf("the queued prompt never reached the model: %w", err)
 	}
 	_, err = coleo.WaitForIdle(ctx, t.Session)
@@ -139,13 +139,13 @@ func answerExtraction(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	said := ""
+	modelText := ""
 	for _, q := range t.Model.Record() {
 		if q.Side == "" && q.Prompt == prompt {
-			said = textOf(q.Reply)
+			modelText = textOf(q.Reply)
 		}
 	}
-	if want, got := words(said), words(answer.Text); want == "" || want != got {
+	if want, got := joinedWords(modelText), joinedWords(answer.Text); want == "" || want != got {
 		return fmt.Errorf("the answer read from the %s is %q, the model said %q", answer.Source, got, want)
 	}
 	t.details = fmt.Sprintf("%d characters, read from the %s", len(answer.Text), answer.Source)
@@ -160,8 +160,8 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// words returns a text without its layout, which is the agent CLI's own.
-func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+// joinedWords returns a text without its layout, which is the agent CLI's own.
+func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // liar makes the model answer with text that looks like the agent CLI's own screen.
 func liar(ctx context.Context, t *Trial) error {

@@ -48,39 +48,40 @@ const (
 	changeFile = ".jsonl"
 )
 
-// taping is one agent CLI of a trial, from its start to its end.
-type taping struct {
-	hold    string // its holder's folder
-	changes []coleo.Change
+// recordedSession is one agent CLI of a trial, from its start to its end.
+type recordedSession struct {
+	holderDir string // its holder's folder
+	changes   []coleo.Change
 }
 
-// newTaping starts collecting the data for a recording of the session, if the session has
-// a screen.
-func (t *Trial) newTaping(hold string) {
+// startRecording starts collecting the data for a recording of the session, if the
+// session has a screen.
+func (t *Trial) startRecording(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
-		t.tapings = append(t.tapings, &taping{hold: hold})
+		t.recordedSessions = append(t.recordedSessions, &recordedSession{holderDir: hold})
 	}
 }
 
-// tapeTail is how long a recording continues after the last check. A replay, whose times
-// are right to 50 ms, must see readings that count only after they have held for a while.
-const tapeTail = time.Second
+// recordingTail is how long a recording continues after the last check. A replay, whose
+// times are right to 50 ms, must see readings that count only after they have held for a
+// while.
+const recordingTail = time.Second
 
-// endTaping continues a recording for tapeTail before the agent CLI is ended.
-func (t *Trial) endTaping() {
-	if len(t.tapings) > 0 {
-		<-time.After(tapeTail)
+// finishRecording continues a recording for recordingTail before the agent CLI is ended.
+func (t *Trial) finishRecording() {
+	if len(t.recordedSessions) > 0 {
+		<-time.After(recordingTail)
 		t.checks = append(t.checks, holder.CastMark{Time: time.Now(), Label: "end"})
 	}
 }
 
-// letGo closes the session, and keeps its changes for the recording.
-func (t *Trial) letGo() error {
-	if n := len(t.tapings); n > 0 {
+// closeSession closes the session, and keeps its changes for the recording.
+func (t *Trial) closeSession() error {
+	if n := len(t.recordedSessions); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel() // yields the past changes, without waiting for new ones
 		for c := range t.Session.Changes(ctx, 0) {
-			t.tapings[n-1].changes = append(t.tapings[n-1].changes, c)
+			t.recordedSessions[n-1].changes = append(t.recordedSessions[n-1].changes, c)
 		}
 	}
 	return t.Session.Close()
@@ -88,7 +89,7 @@ func (t *Trial) letGo() error {
 
 // writeRecordings writes the recordings of the trial's terminals.
 func (t *Trial) writeRecordings() error {
-	for i, taped := range t.tapings {
+	for i, taped := range t.recordedSessions {
 		name := t.name
 		if i > 0 {
 			name += fmt.Sprintf("-%d", i+1)
@@ -100,13 +101,13 @@ func (t *Trial) writeRecordings() error {
 	return nil
 }
 
-func (t *Trial) writeRecording(name string, taped *taping) error {
-	if err := holder.Settle(taped.hold); err != nil {
+func (t *Trial) writeRecording(name string, taped *recordedSession) error {
+	if err := holder.Settle(taped.holderDir); err != nil {
 		return err
 	}
 	hidden := t.config.hidden()
 	var cast bytes.Buffer
-	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.hold),
+	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.holderDir),
 		holder.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it never ran
@@ -124,7 +125,7 @@ func (t *Trial) writeRecording(name string, taped *taping) error {
 	}
 	lines := changes.String()
 	for _, text := range hidden {
-		lines = strings.ReplaceAll(lines, text, holder.Cover(text))
+		lines = strings.ReplaceAll(lines, text, holder.Mask(text))
 	}
 	path := filepath.Join(t.config.Record, name)
 	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600),

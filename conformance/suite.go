@@ -92,7 +92,7 @@ func Published() []Check {
 // when that ends.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
-	bench := &bench{harness: h, config: c}
+	bench := &checkRunner{harness: h, config: c}
 	defer func() { err = errors.Join(err, bench.clear()) }()
 	for _, check := range checks {
 		if err := ctx.Err(); err != nil {
@@ -113,13 +113,13 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 	return report, nil
 }
 
-// bench runs checks and keeps the trial that the shared ones use.
-type bench struct {
-	harness coleo.Harness
-	config  Config
-	shared  *Trial // nil until a check needs it
-	own     *Trial // of a running check that is not shared
-	count   int    // number of shared trials
+// checkRunner runs checks and keeps the trial that the shared ones use.
+type checkRunner struct {
+	harness  coleo.Harness
+	config   Config
+	shared   *Trial // nil until a check needs it
+	unshared *Trial // of a running check that is not shared
+	count    int    // number of shared trials
 }
 
 // shared is the name of the trial that checks share.
@@ -130,7 +130,7 @@ type skip string
 
 func (s skip) Error() string { return string(s) }
 
-func (b *bench) run(ctx context.Context, check Check) (Result, error) {
+func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 	result := Result{Name: check.Name, Required: check.Required}
 	if check.Needs != nil && !check.Needs(b.harness.Info().Capabilities) {
 		result.skip(check.Skip)
@@ -170,11 +170,11 @@ func (b *bench) run(ctx context.Context, check Check) (Result, error) {
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }
 
 // trial returns the trial for a check.
-func (b *bench) trial(check Check) (*Trial, error) {
+func (b *checkRunner) trial(check Check) (*Trial, error) {
 	t, err := b.shared, error(nil)
 	if !check.Shared {
 		t, err = newTrial(b.harness, b.config, check.Name)
-		b.own = t
+		b.unshared = t
 	} else if t == nil {
 		t, err = newTrial(b.harness, b.config, b.nextShared())
 		b.shared = t
@@ -188,7 +188,7 @@ func (b *bench) trial(check Check) (*Trial, error) {
 
 // nextShared returns the name of the next shared trial. There is a new one after each
 // failure.
-func (b *bench) nextShared() string {
+func (b *checkRunner) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)
 	}
@@ -197,21 +197,21 @@ func (b *bench) nextShared() string {
 
 // done ends the trial of a check that is not shared, and a shared trial in which a check
 // failed.
-func (b *bench) done(check Check, err error) error {
+func (b *checkRunner) done(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {
 		return nil
 	}
-	t := b.own
+	t := b.unshared
 	if check.Shared {
 		t, b.shared = b.shared, nil
 	}
-	b.own = nil
+	b.unshared = nil
 	return t.close()
 }
 
 // clear ends the shared trial that is left.
-func (b *bench) clear() error {
+func (b *checkRunner) clear() error {
 	if b.shared == nil {
 		return nil
 	}

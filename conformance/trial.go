@@ -45,13 +45,13 @@ type Trial struct {
 	Workdir string
 	Session coleo.Session
 
-	config  Config
-	dir     string
-	name    string // of its recording
-	details string
-	tapings []*taping         // one for each agent CLI that was started
-	checks  []holder.CastMark // when each check began
-	before  int               // requests to the model before this check
+	config           Config
+	dir              string
+	name             string // of its recording
+	details          string
+	recordedSessions []*recordedSession // one for each agent CLI that was started
+	checks           []holder.CastMark  // when each check began
+	before           int                // requests to the model before this check
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -89,7 +89,7 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	s, err := t.Harness.Spawn(ctx, c)
 	t.Session = s
 	if s != nil {
-		t.newTaping(c.Dir)
+		t.startRecording(c.Dir)
 	}
 	return err
 }
@@ -130,13 +130,13 @@ func (t *Trial) streams(ctx context.Context, prompt string) error {
 func (t *Trial) close() error {
 	var err error
 	if t.Session != nil {
-		t.endTaping()
+		t.finishRecording()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err = t.Session.Kill(ctx); err != nil {
 			err = fmt.Errorf("end the agent CLI: %w", err)
 		}
-		_ = t.letGo()
+		_ = t.closeSession()
 	}
 	_ = t.Model.Close()
 	err = errors.Join(err, t.writeRecordings())

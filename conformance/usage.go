@@ -34,24 +34,24 @@ func usage(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	seen := len(t.Model.Record())
+	requestsBefore := len(t.Model.Record())
 	nonce := Nonce()
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, accountTimeout)
 	defer cancel()
-	var took, turn, all coleo.Usage
+	var used, turn, all coleo.Usage
 	for {
 		after, err := meter.Usage(ctx)
 		if err != nil {
 			return err
 		}
-		took = after.Minus(before)
-		turn, all = t.counted(seen)
-		if agrees(took, turn) || agrees(took, all) {
-			t.details = fmt.Sprintf("%d tokens sent and %d received, read from the %s", took.Input, took.Output, after.Source)
-			if took.Approximate {
+		used = after.Minus(before)
+		turn, all = t.counted(requestsBefore)
+		if agrees(used, turn) || agrees(used, all) {
+			t.details = fmt.Sprintf("%d tokens sent and %d received, read from the %s", used.Input, used.Output, after.Source)
+			if used.Approximate {
 				t.details += fmt.Sprintf("; a guess: the model counted %d and %d", turn.Input, turn.Output)
 			}
 			return nil
@@ -59,7 +59,7 @@ func usage(ctx context.Context, t *Trial) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("the account says %d tokens sent and %d received, the model counted %d and %d (with side requests %d and %d)",
-				took.Input, took.Output, turn.Input, turn.Output, all.Input, all.Output)
+				used.Input, used.Output, turn.Input, turn.Output, all.Input, all.Output)
 		case <-time.After(accountEvery):
 		}
 	}
@@ -68,16 +68,16 @@ func usage(ctx context.Context, t *Trial) error {
 // agrees reports whether a usage agrees with the model's count, as nearly as it claims
 // to.
 func agrees(account, counted coleo.Usage) bool {
-	near := func(a, b int) bool {
+	agree := func(a, b int) bool {
 		return a == b || account.Approximate && a > 0 && max(a-b, b-a) <= max(b/guessShare, guessSlack)
 	}
-	return near(account.Input, counted.Input) && near(account.Output, counted.Output)
+	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up the model's counts after the first seen requests: for the turn, and
-// with side requests.
-func (t *Trial) counted(seen int) (turn, all coleo.Usage) {
-	for _, q := range t.Model.Record()[seen:] {
+// counted adds up the model's counts of the requests behind the first requestsBefore: for
+// the turn, and with side requests.
+func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {
+	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output
 		if q.Side == "" {
 			turn.Input, turn.Output = turn.Input+q.Input, turn.Output+q.Output

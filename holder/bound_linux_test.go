@@ -257,7 +257,7 @@ func TestAGapIsMarkedWhenAnArmIsEndedOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	j.Mark(Mark{Time: time.Now(), Kind: MarkGap, Lost: 70_000})
+	j.Mark(Mark{Time: time.Now(), Kind: markGap, Lost: 70_000})
 	marks, err := Marks(j.dir)
 	if err != nil || len(marks) != 1 || marks[0].Lost != 70_000 || marks[0].Cols != 0 {
 		t.Fatalf("marks = %+v, %v; want the gap of 70000 bytes", marks, err)

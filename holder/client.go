@@ -61,9 +61,9 @@ func connect(dir, nonce string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the holder in %s: %w", dir, err)
 	}
-	status, err := ask(conn, request{Op: askHello, Version: Version, Nonce: nonce}, answerTimeout)
+	status, err := ask(conn, request{Op: askHello, Version: protocolVersion, Nonce: nonce}, answerTimeout)
 	if err == nil {
-		err = sameProcess(conn, status.Status.Holder)
+		err = checkSender(conn, status.Status.Holder)
 	}
 	if err == nil && nonce != "" && status.Status.Nonce != nonce {
 		err = coleo.Errorf(coleo.EUnproven, "the holder in %s is another one than expected", dir)
@@ -75,8 +75,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// sameProcess refuses an answer that names another process than the one that sent it.
-func sameProcess(conn *net.UnixConn, named coleo.Identity) error {
+// checkSender refuses an answer that names another process than the one that sent it.
+func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
 		err = coleo.Errorf(coleo.EUnproven, "process %d answers for a holder and says that it is process %d", p.PID,
@@ -89,11 +89,11 @@ func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	_ = conn.SetDeadline(time.Now().Add(timeout))
 	defer conn.SetDeadline(time.Time{})
 	if err := writeJSON(conn, frameRequest, q); err != nil {
-		return response{}, lost(q.Op, err)
+		return response{}, unanswered(q.Op, err)
 	}
 	kind, payload, err := readFrame(conn)
 	if err != nil {
-		return response{}, lost(q.Op, err)
+		return response{}, unanswered(q.Op, err)
 	}
 	var r response
 	if kind != frameResponse || json.Unmarshal(payload, &r) != nil {
@@ -105,7 +105,7 @@ func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	return r, nil
 }
 
-func lost(op string, err error) error {
+func unanswered(op string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return coleo.Errorf(coleo.ETimeout, "ask the holder to %s: it does not answer", op)
 	}
@@ -121,15 +121,15 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return c.askOn(conn, q, timeout)
+	return c.askOver(conn, q, timeout)
 }
 
-// askOn is ask over a given connection. The caller holds asking.
-func (c *Client) askOn(conn net.Conn, q request, timeout time.Duration) (response, error) {
+// askOver is ask over a given connection. The caller holds asking.
+func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
 		conn.Close()
-		c.become(nil)
+		c.setConn(nil)
 	}
 	return r, err
 }
@@ -147,15 +147,15 @@ func (c *Client) connected() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.become(conn) {
+	if !c.setConn(conn) {
 		conn.Close()
-		return nil, lost("go on", net.ErrClosed)
+		return nil, unanswered("go on", net.ErrClosed)
 	}
 	return conn, nil
 }
 
-// become sets the connection, unless the client has been closed.
-func (c *Client) become(conn net.Conn) bool {
+// setConn sets the connection, unless the client has been closed.
+func (c *Client) setConn(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
@@ -189,7 +189,7 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if conn == nil {
 		return "", coleo.Errorf(coleo.EUnavailable, "there is no connection to the holder in %s", c.dir)
 	}
-	r, err := c.askOn(conn, request{Op: askStatus}, answerTimeout)
+	r, err := c.askOver(conn, request{Op: askStatus}, answerTimeout)
 	if err != nil {
 		return "", err
 	}
@@ -333,7 +333,7 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	}
 	if err := writeJSON(conn, frameRequest, q); err != nil {
 		conn.Close()
-		return nil, lost(askStream, err)
+		return nil, unanswered(askStream, err)
 	}
 	return &Stream{conn: conn, from: bufio.NewReaderSize(conn, streamBuffer), stop: context.AfterFunc(ctx, func() {
 		conn.Close()

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// FuzzSwiftWrite compares the short way of reading a write with encoding/json, and the
+// FuzzFastWrite compares the short way of reading a write with encoding/json, and the
 // short way of answering it too.
-func FuzzSwiftWrite(f *testing.F) {
+func FuzzFastWrite(f *testing.F) {
 	for _, w := range []Write{
 		{ID: "a", Kind: WriteKeys, Data: []byte("x")},
 		{ID: "0b7c-1", Kind: WriteReply, SeenOffset: 1 << 40, OnlyIfEnd: true, Until: 1 << 41, UntilBoot: 1 << 42,
@@ -31,8 +31,8 @@ func FuzzSwiftWrite(f *testing.F) {
 	f.Add([]byte(`{"op":"write","write":{"write_id":"a","kind":"keys","seen_offset":01,"data":""}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var sent bytes.Buffer
-		fr := &frames{conn: &sent}
-		got := fr.swiftWrite(raw)
+		fr := &frameReader{conn: &sent}
+		got := fr.parseWrite(raw)
 		if got == nil {
 			return
 		}
@@ -155,7 +155,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.Mark(Mark{Time: time.UnixMilli(7), Kind: MarkExit})
+		j.Mark(Mark{Time: time.UnixMilli(7), Kind: markExit})
 		if _, err := j.Append([]byte("more"), time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		marks, err := Marks(dir)
 		end := start + int64(len(output))
-		if err != nil || len(marks) < len(before)+1 || marks[len(before)].Kind != MarkExit ||
+		if err != nil || len(marks) < len(before)+1 || marks[len(before)].Kind != markExit ||
 			marks[len(before)].Offset != end {
 			t.Fatalf("marks = %+v (%v), want the %d before and the end at %d", marks, err, len(before), end)
 		}

@@ -1,200 +1,120 @@
 package holder
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
-)
 
-// A guard is a second process that holds what must not die with the holder. That is the
-// master of the pseudo-terminal, the pipe through which output goes, and the folder's
-// lock. It sleeps until its lifeline breaks, or until a line on it says that the holder
-// has ended in order. When the lifeline breaks, the guard becomes a program that ends the
-// arm's tree and journals the output still on its way: see guarding.go. While it sleeps
-// it is a shell in a read, the smallest process that every system has.
+	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/process"
+	"coleo.dev/holder/tty"
+)
 
 const (
-	shell = "/bin/sh"
-	// guardScript ends when a line comes, and runs its arguments when the lifeline
-	// breaks. Signals that it ignores stay ignored in the program that it runs.
-	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
+	// guardGrace is the time between HUP and KILL for the tree of an arm whose holder has
+	// died. Agent CLIs save their state within a second.
+	guardGrace = 2 * time.Second
+	// guardFull bounds how long a guard waits for room on a full disk.
+	guardFull = 5 * time.Second
 )
 
-// The guard's descriptors. Its standard input is its order, in JSON.
-const (
-	guardLifeline = 3
-	guardMaster   = 4
-	guardLock     = 5
-	guardPipe     = 6 // where the system has an intake with a pipe
-)
+// holderDied is the Reason of an Exit that a guard has written.
+const holderDied = "its holder has died"
 
-// restartGuard is the time between two attempts to start a guard, when one ends early.
-const restartGuard = time.Second
-
-// guardOrder is what a guard must know.
-type guardOrder struct {
-	Arm string `json:"arm"`
-	Dir string `json:"dir"`
-	// Nonce is that of the start. It is "" from a holder that does not send it; then any
-	// start counts.
-	Nonce string `json:"nonce,omitempty"`
-}
-
-// guard is the holder's end of its guard.
-type guard struct {
-	process  *os.Process
-	lifeline *os.File
-}
-
-// keepGuard starts a guard, and another one whenever it ends, until the arm ends. It
-// returns once the first one has started.
-func (s *server) keepGuard() error {
-	if len(s.launch.Self) == 0 {
+// guardArm is the program of a guard. Once the lifeline is broken, it ends the arm's
+// tree, journals what the processes wrote before they ended, and records the end. It
+// holds the folder's lock until it ends itself.
+func guardArm(o guardOrder) error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
+	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
 		return nil
 	}
-	if err := s.startGuard(); err != nil {
+	j, err := CreateJournal(JournalDir(o.Dir))
+	if err != nil {
 		return err
 	}
-	go s.renewGuard()
-	return nil
+	defer j.Close()
+	in, err := inheritIntake(guardPipe)
+	if err != nil {
+		return err
+	}
+	w := &guardWork{journal: j, intake: in}
+	left := w.endTree(o, process.OpenGroup(o.Dir))
+	groupErr := process.OpenGroup(o.Dir).End(o.Dir)
+	err = w.journalAll(time.Now().Add(guardFull))
+	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-func (s *server) renewGuard() {
-	for {
-		s.guardMu.Lock()
-		g := s.guard
-		s.guardMu.Unlock()
-		if g != nil {
-			_, _ = g.process.Wait()
-		}
-		select {
-		case <-s.dismissed:
-			close(s.unguarded)
-			return
-		default:
-		}
-		if err := s.startGuard(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		select {
-		case <-s.dismissed:
-		case <-time.After(restartGuard):
-		}
-	}
+// endedInOrder waits for the holder's message that the arm has ended, and reports whether
+// it came. Without it, the holder has died.
+func endedInOrder(lifeline io.Reader) bool {
+	n, _ := lifeline.Read(make([]byte, 1))
+	return n > 0
 }
 
-// startGuard starts a guard with copies of the descriptors that it must keep.
-func (s *server) startGuard() error {
-	s.guardMu.Lock()
-	defer s.guardMu.Unlock()
-	select {
-	case <-s.dismissed:
-		return nil
-	default:
-	}
-	if s.guard != nil {
-		s.guard.lifeline.Close()
-		s.guard = nil
-	}
-	g, err := s.newGuard()
-	if err != nil {
-		return fmt.Errorf("start the holder's guard: %w", err)
-	}
-	s.guard = g
-	return nil
+// guardWork is the work of a guard whose holder has died.
+type guardWork struct {
+	journal       *Journal
+	intake        *intake
+	terminalEnded bool // the terminal has no more output
 }
 
-func (s *server) newGuard() (*guard, error) {
-	order, err := guardInput(guardOrder{Arm: s.launch.Arm, Dir: s.launch.Dir, Nonce: s.launch.Nonce})
-	if err != nil {
-		return nil, err
-	}
-	defer order.Close()
-	far, near, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer far.Close()
-	var pid int
-	var failed error
-	err = s.term.Control(func(master int) {
-		files := []uintptr{order.Fd(), 2, 2, far.Fd(), uintptr(master), s.lock.Fd()}
-		if pipe := s.intake.parked(); pipe >= 0 {
-			files = append(files, uintptr(pipe))
+// endTree ends the processes that carry the mark of the arm's start or are in its group.
+// It is as polite as a stop. It reads their output meanwhile, because a process that
+// waits for its terminal could not end. It returns the pids that are left.
+func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
+	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
+		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
+			time.Sleep(process.PollEvery)
 		}
-		pid, failed = forkGuard(s.launch.Self, files)
+		_ = w.journalAvailable()
 	})
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
-		near.Close()
-		return nil, err
-	}
-	process, err := os.FindProcess(pid)
-	return &guard{process: process, lifeline: near}, err
 }
 
-// forkGuard runs command as a guard: through the shell, or directly where there is no
-// shell.
-func forkGuard(command []string, files []uintptr) (int, error) {
-	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
-	command = append(append([]string{}, command...), "guard")
-	argv := append([]string{"sh", "-c", guardScript, "coleo hold"}, command...)
-	pid, err := syscall.ForkExec(shell, argv, attr)
-	if err != nil {
-		pid, err = syscall.ForkExec(command[0], command, attr)
+// journalAvailable journals the output that is available now.
+func (w *guardWork) journalAvailable() error {
+	for {
+		if err := w.intake.flush(w.journal, time.Now()); err != nil {
+			return err
+		}
+		n, err := w.intake.take(guardMaster)
+		if n == 0 && err != unix.EINTR {
+			w.terminalEnded = err != unix.EAGAIN
+			return nil
+		}
 	}
-	return pid, err
 }
 
-// ownEnv returns the environment of holder and guard. It holds nothing of the arm's:
-// otherwise a sweep would take the guard for one of the arm's processes. One thread for
-// Go code is enough for processes that wait and pass data on, and saves a fifth of the
-// memory.
-func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
-
-// guardInput returns a pipe from which the order can be read.
-func guardInput(o guardOrder) (*os.File, error) {
-	raw, err := json.Marshal(launchDocument{Guard: &o})
-	if err != nil {
-		return nil, err
+// journalAll journals all remaining output, and waits for room on a full disk.
+func (w *guardWork) journalAll(deadline time.Time) error {
+	for {
+		err := w.journalAvailable()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(retryFull)
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	if _, err := w.Write(raw); err != nil { // far smaller than a pipe
-		r.Close()
-		return nil, err
-	}
-	return r, nil
 }
 
-// dismissGuard tells the guard that the arm has ended in order, and returns when the
-// guard has gone.
-func (s *server) dismissGuard() {
-	s.guardMu.Lock()
-	close(s.dismissed)
-	g := s.guard
-	s.guardMu.Unlock()
-	if g == nil {
-		return
+// record records the end, unless the holder did so before it died.
+func (w *guardWork) record(dir string, left []int, lost error) error {
+	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
+		return nil
 	}
-	_, _ = g.lifeline.Write([]byte("\n"))
-	g.lifeline.Close()
-	<-s.unguarded
-}
-
-// guardPid returns the guard's process id, 0 when there is none.
-func (s *server) guardPid() int {
-	s.guardMu.Lock()
-	defer s.guardMu.Unlock()
-	if s.guard == nil {
-		return 0
+	end := w.journal.End()
+	e := Exit{Code: -1, Reason: holderDied, Time: time.Now().UTC(), Offset: end}
+	if len(left) > 0 {
+		e.Reason += fmt.Sprintf("; processes %v of it are left", left)
 	}
-	return s.guard.process.Pid
+	if lost != nil {
+		e.Reason += "; the end of its output is lost: " + lost.Error()
+		w.journal.Mark(Mark{Time: e.Time, Kind: markGap, Lost: w.intake.held()})
+	}
+	w.journal.Mark(Mark{Time: e.Time, Kind: markExit})
+	return writeExit(dir, e)
 }

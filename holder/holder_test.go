@@ -324,13 +324,13 @@ func TestTheJournalIsReadAcrossSegmentsAndATornIndexIsRepaired(t *testing.T) {
 	if j, err = CreateJournal(dir); err != nil {
 		t.Fatal(err)
 	}
-	j.Mark(Mark{Time: time.Now(), Kind: MarkExit})
+	j.Mark(Mark{Time: time.Now(), Kind: markExit})
 	marks, err := Marks(dir)
 	if err != nil || len(marks) < 2 {
 		t.Fatalf("marks = %v, %v", marks, err)
 	}
 	last := marks[len(marks)-2:]
-	if last[0].Cols != 90 || last[1].Kind != MarkExit || last[1].Offset != int64(len(want)) {
+	if last[0].Cols != 90 || last[1].Kind != markExit || last[1].Offset != int64(len(want)) {
 		t.Fatalf("last marks = %+v, want the resize and the end at %d", last, len(want))
 	}
 	got, err := io.ReadAll(NewReader(dir, 5))

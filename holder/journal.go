@@ -25,9 +25,9 @@ type MarkKind uint8
 const (
 	MarkOutput MarkKind = 1 // output arrived at this time
 	MarkResize MarkKind = 2 // the terminal got Cols x Rows
-	MarkInput  MarkKind = 3 // keys were typed; the text is not kept
-	MarkExit   MarkKind = 4 // the program ended
-	MarkGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
+	markInput  MarkKind = 3 // keys were typed; the text is not kept
+	markExit   MarkKind = 4 // the program ended
+	markGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
 )
 
 // Mark ties a moment to an offset of the output.
@@ -36,7 +36,7 @@ type Mark struct {
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // with MarkResize
-	Lost       int // with MarkGap: number of bytes, in the place of Cols and Rows on disk
+	Lost       int // with markGap: number of bytes, in the place of Cols and Rows on disk
 }
 
 // markSize is the size of a mark on disk, in bytes. A mark has 8 bytes of Unix
@@ -146,8 +146,8 @@ func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, e
 	n = max(n, 0)
 	if n > 0 {
 		j.end += int64(n)
-		j.tell()
-		j.soon(syncEvery)
+		j.notifyWatchers()
+		j.syncWithin(syncEvery)
 	}
 	if err != nil {
 		return n, fmt.Errorf("append to journal: %w", err)
@@ -166,7 +166,7 @@ func (j *Journal) roll() error {
 	}
 	j.segment.Close()
 	j.segment, j.start = next, j.end
-	j.soon(0)
+	j.syncWithin(0)
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (m Mark) encode() []byte {
 	b[16] = byte(m.Kind)
 	binary.BigEndian.PutUint16(b[20:], uint16(m.Cols))
 	binary.BigEndian.PutUint16(b[22:], uint16(m.Rows))
-	if m.Kind == MarkGap {
+	if m.Kind == markGap {
 		binary.BigEndian.PutUint32(b[20:], uint32(m.Lost))
 	}
 	binary.BigEndian.PutUint32(b[24:], crc32.Checksum(b[:24], castagnoli))
@@ -229,7 +229,7 @@ func (j *Journal) Unwatch(c chan struct{}) {
 	j.watchers = slices.DeleteFunc(j.watchers, func(w chan struct{}) bool { return w == c })
 }
 
-func (j *Journal) tell() {
+func (j *Journal) notifyWatchers() {
 	for _, c := range j.watchers {
 		select {
 		case c <- struct{}{}:

@@ -11,9 +11,9 @@ import (
 	"coleo.dev/boottime"
 )
 
-// Version is the version of the protocol. It is frozen: later versions add requests, and
+// protocolVersion is the version of the protocol. It is frozen: later versions add requests, and
 // a holder answers a request that it does not know with an error.
-const Version = 1
+const protocolVersion = 1
 
 // A frame is one byte of type, four bytes of length, big-endian, and as many bytes of
 // payload. The payload is JSON. A frameData instead carries eight bytes of journal offset

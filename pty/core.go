@@ -83,8 +83,8 @@ func New(cols, rows int) *Core {
 // reset is RIS. It resets everything but the title, the frame count, and the replies and
 // notices not fetched yet.
 func (c *Core) reset() {
-	again := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only ESC came since the last one
-	if c.resetAt = c.bytesTaken + 1; again {
+	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only ESC came since the last one
+	if c.resetAt = c.bytesTaken + 1; repeated {
 		return // two bytes would take long on a large screen
 	}
 	c.endFrame()

@@ -89,7 +89,7 @@ func (c *Core) attribute(p int32) {
 func (c *Core) extendedColour(i, subs int) int {
 	var v [6]int32 // the kind of colour and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]
-	taken := subs
+	used := subs
 	if subs > 0 {
 		given = given[:min(subs, len(given))]
 		if len(given) > 4 && given[0] == 2 {
@@ -104,10 +104,10 @@ func (c *Core) extendedColour(i, subs int) int {
 	case 5:
 		colour, most = colourIndex|channel(v[1]), 2
 	default:
-		return taken
+		return used
 	}
 	if subs == 0 {
-		taken = min(len(given), most)
+		used = min(len(given), most)
 	}
 	switch c.param[i] {
 	case 38:
@@ -115,7 +115,7 @@ func (c *Core) extendedColour(i, subs int) int {
 	case 48:
 		c.pen.bg = colour
 	}
-	return taken
+	return used
 }
 
 func channel(v int32) uint32 {

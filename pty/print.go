@@ -8,13 +8,13 @@ const maxCluster = 64
 // print puts r at the cursor.
 func (c *Core) print(r rune) {
 	after, joined := c.widths.Next(c.joining, r)
-	was := 0 // cells that r shares
+	oldCells := 0 // cells that r shares
 	if joined {
-		was = int(c.joining.Cells)
+		oldCells = int(c.joining.Cells)
 	}
 	c.joining = after
 	cells := int(after.Cells)
-	if c.buf.x+cells-was > c.cols {
+	if c.buf.x+cells-oldCells > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
 			if cells == 2 { // there is no room for it, nor for a character that would join it
@@ -22,11 +22,11 @@ func (c *Core) print(r rune) {
 				return
 			}
 		} else {
-			c.wrap(was)
+			c.wrap(oldCells)
 		}
 	}
 	if joined && c.buf.x > 0 {
-		c.join(r, cells-was)
+		c.join(r, cells-oldCells)
 		return
 	}
 	c.putCharacter(r, cells)

@@ -17,15 +17,15 @@ func (c *Core) repeat(n int) {
 	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
 		n = most + (n-most)%(c.cols/width)
 	}
-	alone := c.staysSeparate(ch)
-	if alone && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by the first part of a cluster
+	separate := c.staysSeparate(ch)
+	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by the first part of a cluster
 		if cost := n*width + n*width/c.cols*scrollCost; cost <= freeRepeats || c.spendAllowance(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
 		}
 		return
 	}
 	text := string(c.appendCell(nil, ch))
-	if !alone {
+	if !separate {
 		n = min(n, maxCluster/len(text)+1) // they join, and no cluster gets longer
 	}
 	if !c.spendAllowance(n * maxCluster) {

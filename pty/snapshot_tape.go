@@ -113,9 +113,9 @@ func texts(t *tape, p *internTable, most, length int) {
 	list(t, &strings, most, func(s *string) {
 		t.text(s, length)
 		if t.in != nil && t.err == nil {
-			had := len(p.list)
+			before := len(p.list)
 			p.id(*s)
-			t.check(len(p.list) > had)
+			t.check(len(p.list) > before)
 		}
 	})
 }

@@ -108,10 +108,10 @@ func (s *Stripper) high(out []byte, b byte) []byte {
 		return out
 	}
 	r, n := utf8.DecodeRune(s.held[:s.n])
-	had := s.n
+	heldBytes := s.n
 	s.n = 0
 	switch {
-	case r == utf8.RuneError && n < had: // incomplete: b may begin another character
+	case r == utf8.RuneError && n < heldBytes: // incomplete: b may begin another character
 		return s.high(out, b)
 	case r == utf8.RuneError && n == 1 || r == 0xfeff:
 	case r < 0xa0: // a C1 control is ESC and a letter in one

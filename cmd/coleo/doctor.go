@@ -252,21 +252,21 @@ func isInstalled(s setup.Setup, command string) bool {
 
 // checkKernel reports kernel settings that affect arms.
 func checkKernel(_ context.Context, s setup.Setup) []finding {
-	is := func(path, value string) bool {
+	hasValue := func(path, value string) bool {
 		raw, err := os.ReadFile(path)
 		return err == nil && strings.TrimSpace(string(raw)) == value
 	}
 	var out []finding
-	if !is("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
+	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
 		out = append(out,
 			finding{Wrong: "sudo does not work inside arms: this kernel lets programs type into their own terminal, and Coleo takes that from them", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
 	}
-	if !is("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
+	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
 		out = append(out,
 			finding{Wrong: "with allow_sudo an arm can type into its own terminal, and so answer its own dialogs",
 				Mend: "sudo sysctl dev.tty.legacy_tiocsti=0", Grave: true})
 	}
-	if is("/proc/sys/kernel/yama/ptrace_scope", "0") {
+	if hasValue("/proc/sys/kernel/yama/ptrace_scope", "0") {
 		out = append(out, finding{Wrong: "an arm can trace your other programs",
 			Mend: "sudo sysctl kernel.yama.ptrace_scope=1"})
 	}

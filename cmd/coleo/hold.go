@@ -41,19 +41,19 @@ when the program does, with its exit status. Arms have one each; coleo starts th
 // holdProgram runs the holder. If this build has the small holder program, this process
 // becomes that program. The process stays the same one.
 func holdProgram(dir string, argv []string) error {
-	hold, err := executable.HolderCommand()
+	command, err := executable.HolderCommand()
 	if err != nil {
 		return err
 	}
-	here, err := executable.Path()
+	thisProgram, err := executable.Path()
 	if err != nil {
 		return err
 	}
-	if hold[0] != here && dir != "" && len(argv) > 0 {
-		args := append([]string{hold[0], "hold", "--dir", dir, "--"}, argv...)
-		return fmt.Errorf("become the holder: %w", syscall.Exec(hold[0], args, os.Environ()))
+	if command[0] != thisProgram && dir != "" && len(argv) > 0 {
+		args := append([]string{command[0], "hold", "--dir", dir, "--"}, argv...)
+		return fmt.Errorf("become the holder: %w", syscall.Exec(command[0], args, os.Environ()))
 	}
-	code, err := holder.Hold(dir, argv, os.Environ(), hold)
+	code, err := holder.Hold(dir, argv, os.Environ(), command)
 	if err != nil || code == 0 {
 		return err
 	}

@@ -96,7 +96,7 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	rule, steps := s.chooser.choose(t, s.failures)
 	q.Turn, q.Rule, q.Reply = t.recorded(), rule, steps
 	n := s.rec.add(q)
-	o.began = func() {
+	o.onFirstByte = func() {
 		s.rec.update(n, func(q *Request) { q.First, q.Status = o.first, o.status })
 	}
 

@@ -13,7 +13,7 @@ type httpWriter struct {
 	now         func() time.Time
 	status      int // 0 until something was sent
 	first, last time.Time
-	began       func() // called once, after the first byte was written; may be nil
+	onFirstByte func() // called once, after the first byte was written; may be nil
 	err         error
 }
 
@@ -36,8 +36,8 @@ func (o *httpWriter) write(b []byte) {
 		return
 	}
 	o.first = o.last
-	if o.began != nil {
-		o.began()
+	if o.onFirstByte != nil {
+		o.onFirstByte()
 	}
 }
 

@@ -41,8 +41,8 @@ type Request struct {
 type record struct {
 	mu      sync.Mutex
 	list    []Request
-	keep    int           // least number of requests kept; 0: all
-	gone    int           // number of requests dropped from the beginning
+	minKept int           // least number of requests kept; 0: all
+	dropped int           // number of requests dropped from the beginning
 	changed chan struct{} // closed and replaced at every change
 	log     io.Writer     // may be nil
 	logErr  error
@@ -56,10 +56,10 @@ func newRecord(log io.Writer) *record {
 func (r *record) add(q Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q.N = r.gone + len(r.list) + 1
+	q.N = r.dropped + len(r.list) + 1
 	r.list = append(r.list, q)
-	if over := len(r.list) - r.keep; r.keep > 0 && over > r.keep {
-		r.list, r.gone = slices.Clone(r.list[over:]), r.gone+over
+	if surplus := len(r.list) - r.minKept; r.minKept > 0 && surplus > r.minKept {
+		r.list, r.dropped = slices.Clone(r.list[surplus:]), r.dropped+surplus
 	}
 	r.announce(q)
 	return q.N
@@ -69,10 +69,10 @@ func (r *record) add(q Request) int {
 func (r *record) update(n int, change func(*Request)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n <= r.gone {
+	if n <= r.dropped {
 		return
 	}
-	q := &r.list[n-1-r.gone]
+	q := &r.list[n-1-r.dropped]
 	change(q)
 	r.announce(*q)
 }
@@ -95,13 +95,13 @@ func (r *record) announce(q Request) {
 func (r *record) from(n int) []Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.list[min(max(n-1-r.gone, 0), len(r.list)):])
+	return slices.Clone(r.list[min(max(n-1-r.dropped, 0), len(r.list)):])
 }
 
-func (r *record) count(is func(Request) bool) int {
+func (r *record) count(matches func(Request) bool) int {
 	n := 0
 	for _, q := range r.from(1) {
-		if is(q) {
+		if matches(q) {
 			n++
 		}
 	}
@@ -110,11 +110,11 @@ func (r *record) count(is func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request for which is returns true.
-func (r *record) wait(ctx context.Context, closed <-chan struct{}, is func(Request) bool) (Request, error) {
+// wait returns the first request that matches.
+func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()
-		i, changed, n := slices.IndexFunc(r.list, is), r.changed, len(r.list)
+		i, changed, n := slices.IndexFunc(r.list, matches), r.changed, len(r.list)
 		var q Request
 		if i >= 0 {
 			q = r.list[i]

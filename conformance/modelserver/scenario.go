@@ -28,9 +28,9 @@ import (
 //
 // Every other prompt is echoed: "ECHO: " and the prompt.
 type scenario struct {
-	turn    Turn
-	failed  func(prompt string) int // how often this prompt was answered with a failure or a cut
-	closing string                  // the word after "then say", or ""
+	turn        Turn
+	failed      func(prompt string) int // how often this prompt was answered with a failure or a cut
+	closingText string                  // the word after "then say", or ""
 }
 
 // verbs maps each verb to its method. The order does not matter.
@@ -48,7 +48,7 @@ var thenSay = regexp.MustCompile(`(?i)[,;]?\s*(?:and )?then say (\S+)\s*`)
 func obey(t Turn, failed func(string) int) Reply {
 	s := scenario{turn: t, failed: failed}
 	if m := thenSay.FindStringSubmatch(unquoted(t.Prompt)); m != nil {
-		s.closing = m[1]
+		s.closingText = m[1]
 	}
 	if t.HasToolResult {
 		return Reply{Steps: s.afterTool()}
@@ -72,12 +72,12 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// closeWith returns the closing text, or other where the prompt has none.
-func (s scenario) closeWith(other string) Step {
-	if s.closing != "" {
-		return Step{Text: s.closing}
+// endWith returns the closing text, or otherwise where the prompt has none.
+func (s scenario) endWith(otherwise string) Step {
+	if s.closingText != "" {
+		return Step{Text: s.closingText}
 	}
-	return Step{Text: other}
+	return Step{Text: otherwise}
 }
 
 // headOfResult bounds how much of a tool's result a closing text repeats, in bytes.
@@ -86,13 +86,13 @@ const headOfResult = 80
 func (s scenario) afterTool() []Step {
 	head := strings.Join(strings.Fields(s.turn.ToolResult), " ")
 	head = strings.ToValidUTF8(head[:min(len(head), headOfResult)], "")
-	return []Step{s.closeWith("The tool has answered: " + head)}
+	return []Step{s.endWith("The tool has answered: " + head)}
 }
 
 func (s scenario) say(text string) []Step {
 	steps := []Step{{Text: text}}
-	if s.closing != "" {
-		steps = append(steps, Step{Text: "\n\n" + s.closing})
+	if s.closingText != "" {
+		steps = append(steps, Step{Text: "\n\n" + s.closingText})
 	}
 	return steps
 }
@@ -101,14 +101,14 @@ func (s scenario) write(rest string) []Step {
 	path, content, _ := strings.Cut(rest, " with ")
 	path, content = strings.TrimSpace(path), content+"\n"
 	if format := editFormat(s.turn); format != "" {
-		return []Step{{Text: editText(format, path, content)}, s.closeWith("Edited.")}
+		return []Step{{Text: editText(format, path, content)}, s.endWith("Edited.")}
 	}
 	return s.call(Call{Does: Write, Args: map[string]any{"path": path, "content": content}}, "I will write "+path+".")
 }
 
 func (s scenario) run(command string) []Step {
 	if editFormat(s.turn) != "" {
-		return []Step{{Text: "```bash\n" + command + "\n```\n\n"}, s.closeWith("Suggested.")}
+		return []Step{{Text: "```bash\n" + command + "\n```\n\n"}, s.endWith("Suggested.")}
 	}
 	return s.call(Call{Does: Run, Args: map[string]any{"command": command}}, "I will run it.")
 }
@@ -177,8 +177,8 @@ func (s scenario) count(rest string) []Step {
 		}
 	}
 	steps := []Step{{Text: b.String(), Pace: int(every.Milliseconds())}}
-	if s.closing != "" {
-		steps = append(steps, Step{Text: "\n\n" + s.closing})
+	if s.closingText != "" {
+		steps = append(steps, Step{Text: "\n\n" + s.closingText})
 	}
 	return steps
 }
@@ -190,5 +190,5 @@ func (s scenario) think(rest string) []Step {
 		text, d = rest, thinkFor
 	}
 	words := max(len(strings.Fields(text)), 1)
-	return []Step{{Thinking: text, Pace: int(d.Milliseconds()) / words}, s.closeWith("I have thought about it.")}
+	return []Step{{Thinking: text, Pace: int(d.Milliseconds()) / words}, s.endWith("I have thought about it.")}
 }

@@ -12,7 +12,7 @@ func (s scenario) pause(rest string) []Step {
 	if err != nil {
 		d = time.Second
 	}
-	return []Step{{Pause: max(int(d.Milliseconds()), 1)}, s.closeWith("The pause is over.")}
+	return []Step{{Pause: max(int(d.Milliseconds()), 1)}, s.endWith("The pause is over.")}
 }
 
 // fail reads "CODE [after DURATION] [N times]".
@@ -33,14 +33,14 @@ func (s scenario) fail(rest string) []Step {
 		}
 	}
 	if times > 0 && s.failed(s.turn.Prompt) >= times {
-		return []Step{s.closeWith("Recovered.")}
+		return []Step{s.endWith("Recovered.")}
 	}
 	f.Message = fmt.Sprintf("scripted failure %d", f.Status)
 	return []Step{{Fail: &f}}
 }
 
 func (s scenario) stall(string) []Step {
-	return []Step{{Text: "This stream stops here"}, {Stall: true}, {Text: " and goes on.\n\n"}, s.closeWith("Released.")}
+	return []Step{{Text: "This stream stops here"}, {Stall: true}, {Text: " and goes on.\n\n"}, s.endWith("Released.")}
 }
 
 // cut reads "[N times]".
@@ -48,7 +48,7 @@ func (s scenario) cut(rest string) []Step {
 	words := strings.Fields(rest)
 	if len(words) == 2 && strings.HasPrefix(words[1], "time") {
 		if n, err := strconv.Atoi(words[0]); err == nil && s.failed(s.turn.Prompt) >= n {
-			return []Step{s.closeWith("Recovered.")}
+			return []Step{s.endWith("Recovered.")}
 		}
 	}
 	return []Step{{Text: "This stream is cut here"}, {Cut: true}}
@@ -70,8 +70,8 @@ func (s scenario) show(what string) []Step {
 		text = "Do you want to proceed?\n\n❯ 1. Yes\n  2. No\n\nEsc to cancel · Tab to amend\n\nesc to interrupt\n\n" +
 			"Allow (Y)es/(N)o [Yes]: \n\n>"
 	}
-	if s.closing != "" {
-		text += "\n\n" + s.closing
+	if s.closingText != "" {
+		text += "\n\n" + s.closingText
 	}
 	return []Step{{Text: text}}
 }

@@ -146,7 +146,7 @@ func TestTheScriptInTheDocumentationCanBeLoaded(t *testing.T) {
 func TestARecordThatKeepsSomeForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	r := newRecord(nil)
-	r.keep = 3
+	r.minKept = 3
 	for range 20 {
 		r.add(Request{})
 	}

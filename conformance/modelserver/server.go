@@ -72,7 +72,7 @@ func Start(c Config) (*Server, error) {
 		log = s.log
 	}
 	s.rec = newRecord(log)
-	s.rec.keep = c.Keep
+	s.rec.minKept = c.Keep
 	s.chooser.set(c.Script)
 	for _, l := range listeners {
 		s.serve(l)
@@ -148,11 +148,11 @@ func (s *Server) URL() string { return s.url }
 // Record returns a copy of the requests so far, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request, past or future, for which is returns true. It calls is
+// Wait returns the first request, past or future, that matches. It calls matches
 // again whenever a request arrives, stalls, continues or is done. The error is that of
 // ctx, or says that the server was closed.
-func (s *Server) Wait(ctx context.Context, is func(Request) bool) (Request, error) {
-	return s.rec.wait(ctx, s.ctx.Done(), is)
+func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
+	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
 
 // SetScript replaces the script. Replies that have begun do not change. The error says

@@ -74,9 +74,9 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which root returns true and all below
-// them, parents first. still takes the place of root when a process is checked again
+// them, parents first. stillIn takes the place of root when a process is checked again
 // before a signal.
-func withDescendants(all []procEntry, root, still func(procEntry) bool) []procEntry {
+func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry
 	add := func(p procEntry, own func() bool) {
@@ -88,7 +88,7 @@ func withDescendants(all []procEntry, root, still func(procEntry) bool) []procEn
 	for _, p := range all {
 		if root(p) {
 			pid := p.pid
-			add(p, func() bool { now, err := readProcess(pid); return err == nil && still(now) })
+			add(p, func() bool { now, err := readProcess(pid); return err == nil && stillIn(now) })
 		}
 	}
 	for grew := true; grew; {
@@ -96,7 +96,7 @@ func withDescendants(all []procEntry, root, still func(procEntry) bool) []procEn
 		for _, p := range all {
 			if in[p.parent] && !in[p.pid] {
 				pid := p.pid
-				add(p, func() bool { now, err := readProcess(pid); return err == nil && (in[now.parent] || still(now)) })
+				add(p, func() bool { now, err := readProcess(pid); return err == nil && (in[now.parent] || stillIn(now)) })
 				grew = true
 			}
 		}

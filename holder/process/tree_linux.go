@@ -118,11 +118,11 @@ func treeOf(all []procEntry, g Group, root func(procEntry) bool) []procEntry {
 	return withDescendants(all, listed, func(p procEntry) bool { return root(p) || g.pids()[p.pid] })
 }
 
-// awaitGone waits until no process of the arm is left. It calls again with those that are
+// awaitGone waits until no process of the arm is left. It calls onLeft with those that are
 // left, and returns their pids when the time is over. Between two looks it waits until
 // the processes that it saw have ended, because a look at all processes is expensive with
 // many arms.
-func (t *Tree) awaitGone(limit time.Duration, again func([]procEntry)) []int {
+func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 	deadline := time.Now().Add(limit)
 	for {
 		left := t.processes()
@@ -134,8 +134,8 @@ func (t *Tree) awaitGone(limit time.Duration, again func([]procEntry)) []int {
 		if time.Now().After(deadline) {
 			return pidsOf(left)
 		}
-		if again != nil {
-			again(left)
+		if onLeft != nil {
+			onLeft(left)
 		}
 		if len(left) == 0 {
 			time.Sleep(PollEvery) // the rest is in groups below the arm's own

@@ -54,7 +54,7 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 		fmt.Print(leaveTerminal)
 		_ = term.Restore(fd, before)
 		if end.err == nil {
-			fmt.Fprintln(c.ErrOrStderr(), end.word)
+			fmt.Fprintln(c.ErrOrStderr(), end.message)
 		}
 	}()
 	fmt.Print(enterTerminal)
@@ -76,8 +76,8 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 
 // attachEnd is how attach ended.
 type attachEnd struct {
-	word string
-	err  error
+	message string
+	err     error
 }
 
 // The arm is shown on the alternate screen of the viewer's terminal, so that the former

@@ -24,9 +24,9 @@ const bulkAtOnce = 4
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short string
-	// meant reports whether the filters of this verb may choose an arm.
-	meant func(coleo.Arm) bool
-	do    func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
+	// appliesTo reports whether the filters of this verb may choose an arm.
+	appliesTo func(coleo.Arm) bool
+	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
 
 // choice is a selection of arms by filters in place of names.
@@ -35,9 +35,9 @@ type choice struct {
 	host, harness string
 }
 
-func (f choice) given() bool { return f != choice{} }
+func (f choice) isSet() bool { return f != choice{} }
 
-func (f choice) takes(arm coleo.Arm) bool {
+func (f choice) includes(arm coleo.Arm) bool {
 	return (!f.stopped || arm.Status == coleo.StatusStopped) &&
 		(f.host == "" || f.host == arm.AgentID || f.host == arm.Host) &&
 		(f.harness == "" || f.harness == arm.Harness)
@@ -64,10 +64,10 @@ Several arms are named one after another, or chosen by --all, --stopped, --host 
 came of each, and the exit code is 0 only if all went well.`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 0 && !f.given():
+			case len(args) == 0 && !f.isSet():
 				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)",
 					c.CommandPath(), c.CommandPath())
-			case len(args) > 0 && f.given():
+			case len(args) > 0 && f.isSet():
 				return coleo.Errorf(coleo.EInvalid, "%s takes names or filters, not both: nothing was done", c.CommandPath())
 			}
 			return nil
@@ -80,7 +80,7 @@ came of each, and the exit code is 0 only if all went well.`,
 				}
 				return verb.Say(c, line, result)
 			}
-			names, err := b.chosen(c.Context(), client, f, args)
+			names, err := b.chosenNames(c.Context(), client, f, args)
 			if err != nil {
 				return err
 			}
@@ -94,9 +94,9 @@ came of each, and the exit code is 0 only if all went well.`,
 	return c
 }
 
-// chosen returns the names of the chosen arms, each once.
-func (b bulk) chosen(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
-	if !f.given() {
+// chosenNames returns the names of the chosen arms, each once.
+func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
+	if !f.isSet() {
 		slices.Sort(args)
 		return slices.Compact(args), nil
 	}
@@ -106,7 +106,7 @@ func (b bulk) chosen(ctx context.Context, client *api.Client, f choice, args []s
 	}
 	var names []string
 	for _, arm := range list {
-		if f.takes(arm) && (f.stopped || b.meant(arm)) {
+		if f.includes(arm) && (f.stopped || b.appliesTo(arm)) {
 			names = append(names, arm.Name)
 		}
 	}
@@ -146,11 +146,11 @@ func printOutcomes(c *cobra.Command, list []outcome) error {
 		if o.Error == nil {
 			continue
 		}
-		own := verb.ExitCode(o.Error.Code)
-		if code != 0 && code != own {
-			own = 1
+		one := verb.ExitCode(o.Error.Code)
+		if code != 0 && code != one {
+			one = 1
 		}
-		code = own
+		code = one
 	}
 	if err := writeOutcomes(c, list); err != nil {
 		return err

@@ -19,9 +19,9 @@ const maxEnvFile = 1 << 20
 // lookup finds a variable in the caller's environment.
 type lookup = func(name string) (value string, found bool)
 
-// given returns the environment from -e and --env-file. The last value of a name wins,
-// and -e wins over a file.
-func (f spawnFlags) given(c *cobra.Command) (map[string]string, error) {
+// environment returns the environment from -e and --env-file. The last value of a name
+// wins, and -e wins over a file.
+func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	env := map[string]string{}
 	for _, path := range f.envFiles {
 		if err := readEnvFile(c, path, env); err != nil {
@@ -134,8 +134,8 @@ func envValue(raw string) (string, error) {
 	for i := 0; i < len(rest); i++ {
 		switch b := rest[i]; {
 		case b == quote:
-			behind := strings.TrimLeft(rest[i+1:], " \t")
-			if behind != "" && (behind[0] != '#' || len(behind) == len(rest[i+1:])) {
+			afterQuote := strings.TrimLeft(rest[i+1:], " \t")
+			if afterQuote != "" && (afterQuote[0] != '#' || len(afterQuote) == len(rest[i+1:])) {
 				return "", errors.New("goes on behind its closing quote")
 			}
 			return value.String(), nil

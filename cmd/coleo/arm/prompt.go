@@ -50,8 +50,8 @@ failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.`,
 	return c
 }
 
-// sent is the JSON output of arm prompt without --wait.
-type sent struct {
+// deliveredPrompt is the JSON output of arm prompt without --wait.
+type deliveredPrompt struct {
 	Delivered bool   `json:"delivered"`
 	Run       string `json:"run"`
 	coleo.Receipt
@@ -71,7 +71,7 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return err
 	}
 	if !f.wait {
-		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof), sent{true, receipt.ID, receipt})
+		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof), deliveredPrompt{true, receipt.ID, receipt})
 	}
 	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, f.timeout)
 	if verb.WantsJSON(c) || end.Answer != "" || err == nil {

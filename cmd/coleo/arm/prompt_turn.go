@@ -28,10 +28,10 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 		waiting, cancel = context.WithTimeout(waiting, limit)
 		defer cancel()
 	}
-	asks, ended := make(chan coleo.Arm, 1), make(chan error, 1)
+	asking, ended := make(chan coleo.Arm, 1), make(chan error, 1)
 	go func() {
 		if arm, err := client.WaitArm(waiting, name, coleo.WaitingApproval); err == nil {
-			asks <- arm
+			asking <- arm
 		}
 	}()
 	t := Turn{Delivered: true, Run: run}
@@ -43,7 +43,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 	}()
 	var err error
 	select {
-	case arm := <-asks:
+	case arm := <-asking:
 		t.Status, t.Outcome, t.Dialog = arm.State, coleo.OutcomeAsks, arm.Dialog
 		err = t.failure(name)
 	case err = <-ended:

@@ -92,14 +92,14 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 	if err != nil {
 		return err
 	}
-	tell := progress(c.ErrOrStderr())
+	showProgress := progress(c.ErrOrStderr())
 	begin, until := piece.Offset, piece.Until
 	cast := holder.NewCast(c.OutOrStdout(), piece.Cols, piece.Rows, firstTime(piece))
 	for {
 		writePiece(cast, piece)
-		tell(piece.Next-begin, until-begin)
+		showProgress(piece.Next-begin, until-begin)
 		if piece.Next >= until || cast.Err() != nil {
-			tell(0, 0)
+			showProgress(0, 0)
 			return cast.Close()
 		}
 		from := piece.Next

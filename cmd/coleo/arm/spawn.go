@@ -73,40 +73,14 @@ func newSpawnCommand() *cobra.Command {
 }
 
 func spawn(c *cobra.Command, f spawnFlags) error {
-	if f.q.Terminal != "" {
-		return coleo.Errorf(coleo.EUnsupported,
-			"-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'",
-			f.q.Terminal)
-	}
-	if err := f.complete(); err != nil {
+	if err := f.prepare(c); err != nil {
 		return err
-	}
-	var err error
-	if f.q.Env, err = f.given(c); err != nil {
-		return err
-	}
-	if f.script != "" {
-		if f.q.Script, err = model.ReadScript(f.script); err != nil {
-			return err
-		}
-	}
-	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" && f.q.Endpoint == "" {
-		if err := model.CheckScripted(c.Context()); err != nil {
-			return err
-		}
 	}
 	s, err := setup.New()
 	if err != nil {
 		return err
 	}
-	started, err := s.Start(c.Context())
-	if err != nil {
-		return err
-	}
-	if len(started) > 0 {
-		c.PrintErrln("coleo: started", strings.Join(started, " and "))
-	}
-	client, err := s.Client()
+	client, err := startedClient(c, s)
 	if err != nil {
 		return err
 	}
@@ -134,12 +108,53 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 			return err
 		}
 	}
-	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", reply.Arm.Name, reply.Arm.Harness, reply.Arm.PID,
-		reply.Arm.State)
-	if d := reply.Arm.Dialog; d != nil {
-		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, reply.Arm.Name)
+	return verb.Say(c, spawnedLine(reply.Arm), reply)
+}
+
+// prepare checks the flags and turns them into a request.
+func (f *spawnFlags) prepare(c *cobra.Command) error {
+	if f.q.Terminal != "" {
+		return coleo.Errorf(coleo.EUnsupported,
+			"-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'",
+			f.q.Terminal)
 	}
-	return verb.Say(c, line, reply)
+	if err := f.complete(); err != nil {
+		return err
+	}
+	var err error
+	if f.q.Env, err = f.environment(c); err != nil {
+		return err
+	}
+	if f.script != "" {
+		if f.q.Script, err = model.ReadScript(f.script); err != nil {
+			return err
+		}
+	}
+	if f.q.Model == coleo.ModelScripted && f.q.Provider == "" && f.q.Endpoint == "" {
+		return model.CheckScripted(c.Context())
+	}
+	return nil
+}
+
+// startedClient starts what does not run yet, and returns a client of serve.
+func startedClient(c *cobra.Command, s setup.Setup) (*api.Client, error) {
+	started, err := s.Start(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	if len(started) > 0 {
+		c.PrintErrln("coleo: started", strings.Join(started, " and "))
+	}
+	return s.Client()
+}
+
+// spawnedLine describes a new arm, and what it asks.
+func spawnedLine(arm coleo.Arm) string {
+	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
+	if d := arm.Dialog; d != nil {
+		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
+	}
+	return line
 }
 
 // sayTrust tells the user in advance which file of theirs will be edited.

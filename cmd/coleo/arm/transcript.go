@@ -16,8 +16,8 @@ import (
 // eventPage is how many events one request asks for.
 const eventPage = 1000
 
-// saying is one step of an arm's conversation.
-type saying struct {
+// conversationStep is one step of an arm's conversation.
+type conversationStep struct {
 	Time    time.Time     `json:"time"`
 	Run     string        `json:"run,omitempty"`
 	Who     string        `json:"who"` // "user", "agent" or "decision"; "lost" for a prompt that was not proven to arrive
@@ -38,7 +38,7 @@ func newTranscriptCommand() *cobra.Command {
 			for i, s := range list {
 				blocks[i] = s.String()
 			}
-			return strings.Join(blocks, "\n\n"), map[string][]saying{"transcript": list}, nil
+			return strings.Join(blocks, "\n\n"), map[string][]conversationStep{"transcript": list}, nil
 		})
 	c.Long = `Print the arm's conversation: prompts, answers and decisions, the oldest first.
 
@@ -49,49 +49,49 @@ hook, its transcript, its HTTP API, or the screen, which may lack a part.`
 }
 
 // transcript returns an arm's conversation, read from its events.
-func transcript(ctx context.Context, client *api.Client, name string) ([]saying, error) {
-	out := []saying{}
+func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
+	out := []conversationStep{}
 	for f := (coleo.EventFilter{Arm: name, Limit: eventPage}); ; {
 		list, next, err := client.Events(ctx, f)
 		if err != nil || len(list) == 0 {
 			return out, err
 		}
 		for _, e := range list {
-			said, err := sayingOf(e)
+			step, err := stepOf(e)
 			if err != nil {
 				return out, coleo.Errorf(coleo.EInternal, "read event %d of arm %s: %v", e.Seq, name, err)
 			}
-			if said.Who != "" {
-				said.Time, said.Run = e.Time, e.Run
-				out = append(out, said)
+			if step.Who != "" {
+				step.Time, step.Run = e.Time, e.Run
+				out = append(out, step)
 			}
 		}
 		f.After = next
 	}
 }
 
-// sayingOf returns the step that an event adds to the conversation. Most events add none.
-func sayingOf(e coleo.Event) (saying, error) {
+// stepOf returns the step that an event adds to the conversation. Most events add none.
+func stepOf(e coleo.Event) (conversationStep, error) {
 	switch e.Kind {
 	case coleo.EventRunStart:
 		var r coleo.Receipt
 		err := json.Unmarshal(e.Payload, &r)
-		return saying{Who: "user", Text: r.Text}, err
+		return conversationStep{Who: "user", Text: r.Text}, err
 	case coleo.EventRunEnd:
 		end, err := coleo.DecodeRunEnd(e)
-		return saying{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source, Whole: end.Whole}, err
+		return conversationStep{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source, Whole: end.Whole}, err
 	case coleo.EventDecision:
 		var d coleo.Decided
 		err := json.Unmarshal(e.Payload, &d)
-		return saying{Who: "decision", Text: decisionText(d)}, err
+		return conversationStep{Who: "decision", Text: decisionText(d)}, err
 	case coleo.EventPromptLost:
 		var c coleo.Change
 		err := json.Unmarshal(e.Payload, &c)
-		return saying{Who: "lost", Text: c.Note}, err
+		return conversationStep{Who: "lost", Text: c.Note}, err
 	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked, coleo.EventRules,
 		coleo.EventRemoved, coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation:
 	}
-	return saying{}, nil
+	return conversationStep{}, nil
 }
 
 func decisionText(d coleo.Decided) string {
@@ -111,7 +111,7 @@ func decisionText(d coleo.Decided) string {
 }
 
 // String returns a heading and the text below it.
-func (s saying) String() string {
+func (s conversationStep) String() string {
 	head := map[string]string{"user": "prompt", "agent": "answer", "decision": "decision",
 		"lost": "not proven to have arrived"}[s.Who]
 	var notes []string

@@ -24,8 +24,8 @@ func newWatchCommand() *cobra.Command {
 		})
 }
 
-// others returns every state but now.
-func others(now coleo.State) []coleo.State {
+// otherStates returns every state but now.
+func otherStates(now coleo.State) []coleo.State {
 	var out []coleo.State
 	for _, s := range coleo.States() {
 		if s != now {
@@ -46,7 +46,7 @@ func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			return nil
 		}
 		for {
-			next, err := waitArm(c.Context(), client, arm.ID, logWait, others(arm.State)...)
+			next, err := waitArm(c.Context(), client, arm.ID, logWait, otherStates(arm.State)...)
 			if coleo.ErrorCode(err) == coleo.ETimeout {
 				continue
 			}

@@ -128,8 +128,8 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 
 // input is a recording. If cast is nil, it is a screen.
 type input struct {
-	cast  *pty.Cast
-	still coleo.Screen
+	cast   *pty.Cast
+	screen coleo.Screen
 }
 
 func openInput(path string) (input, error) {
@@ -147,7 +147,7 @@ func openInput(path string) (input, error) {
 		return input{}, coleo.Errorf(coleo.EInvalid, "read %s: %w", path, err)
 	}
 	if s, ok := pty.ReadStill(raw); ok {
-		return input{still: s}, nil
+		return input{screen: s}, nil
 	}
 	cast, err := pty.ReadCast(bytes.NewReader(raw))
 	if err != nil {
@@ -158,8 +158,8 @@ func openInput(path string) (input, error) {
 
 // read returns the reading at the moment that f names. It calls tell for each change up
 // to then.
-func (in input) read(h *terminal.Harness, f readFlags, tell func(coleo.Change)) moment {
-	x := in.replay(h, f, tell)
+func (in input) read(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) moment {
+	x := in.replay(h, f, onChange)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
 	if in.cast != nil {
 		since := reading.Since(x.Reading.Since).Seconds()
@@ -174,9 +174,9 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 
 // replay reads up to the moment that f names. A screen counts as one that has held long
 // enough for any state.
-func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)) coleo.Explanation {
+func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
-		x := h.Explain(in.still)
+		x := h.Explain(in.screen)
 		if !x.Reading.Known {
 			x.Reading.State = coleo.Initializing // nothing is known about it, so it must not count as idle
 		}
@@ -186,7 +186,7 @@ func (in input) replay(h *terminal.Harness, f readFlags, tell func(coleo.Change)
 	if f.at >= 0 {
 		rec.Until = time.Duration(f.at * float64(time.Second))
 	}
-	x, _ := h.Replay(rec, tell)
+	x, _ := h.Replay(rec, onChange)
 	return x
 }
 

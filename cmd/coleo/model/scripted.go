@@ -76,7 +76,7 @@ func (f scriptedFlags) enter(args []string) error {
 	if err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
 	}
-	argv, err := f.again("--inside")
+	argv, err := f.commandLine("--inside")
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (f scriptedFlags) become(args []string) error {
 	return fmt.Errorf("start %s: %w", args[0], syscall.Exec(args[0], args, os.Environ()))
 }
 
-// again returns the command line of this verb with one more flag.
-func (f scriptedFlags) again(flag string) ([]string, error) {
+// commandLine returns the command line of this verb with one more flag.
+func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	program, err := executable.Path()
 	argv := []string{program, ScriptedVerb, flag, "--addr", f.addr}
 	if f.script != "" {
@@ -119,26 +119,26 @@ func (f scriptedFlags) again(flag string) ([]string, error) {
 // model ends with the arm, because the holder ends all remaining processes after the
 // agent CLI has ended.
 func (f scriptedFlags) startModel() (*os.Process, error) {
-	argv, err := f.again("--serve")
+	argv, err := f.commandLine("--serve")
 	if err != nil {
 		return nil, err
 	}
-	said, say, err := os.Pipe()
+	readyOut, readyIn, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the scripted model: %w", err)
 	}
-	defer said.Close()
+	defer readyOut.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = []string{process.EnvArm + "=" + os.Getenv(process.EnvArm), "GOMAXPROCS=1"}
-	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{say} // its standard streams are /dev/null
+	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{readyIn} // its standard streams are /dev/null
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
-	say.Close()
+	readyIn.Close()
 	if err != nil {
 		return nil, fmt.Errorf("start the scripted model: %w", err)
 	}
-	_ = said.SetReadDeadline(time.Now().Add(scriptedTimeout))
-	line, err := bufio.NewReader(said).ReadString('\n')
+	_ = readyOut.SetReadDeadline(time.Now().Add(scriptedTimeout))
+	line, err := bufio.NewReader(readyOut).ReadString('\n')
 	if line = strings.TrimSpace(line); line == scriptedReady {
 		return cmd.Process, nil
 	}
@@ -150,14 +150,14 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 
 // answer is the model. On descriptor 3 it sends that it listens, or why it does not.
 func (f scriptedFlags) answer(ctx context.Context) error {
-	say := os.NewFile(3, "starter")
+	readyIn := os.NewFile(3, "starter")
 	server, err := f.listen()
 	if err != nil {
-		_, _ = fmt.Fprintln(say, strings.ReplaceAll(err.Error(), "\n", " "))
+		_, _ = fmt.Fprintln(readyIn, strings.ReplaceAll(err.Error(), "\n", " "))
 		return err
 	}
-	_, err = fmt.Fprintln(say, scriptedReady)
-	if err = errors.Join(err, say.Close()); err != nil {
+	_, err = fmt.Fprintln(readyIn, scriptedReady)
+	if err = errors.Join(err, readyIn.Close()); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	<-ctx.Done()
@@ -209,10 +209,10 @@ func CheckScripted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, scriptedTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, ScriptedVerb)
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = io.Discard, &said
+	var stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = io.Discard, &stderr
 	if err := cmd.Run(); err != nil {
-		why := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(said.String()), "\n", "; "), "coleo: ")
+		why := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(stderr.String()), "\n", "; "), "coleo: ")
 		return coleo.Errorf(coleo.EUnsupported,
 			"nothing was started: an arm with the scripted model runs in a network namespace of its own, and this system gives none (%s); 'coleo modelserver' and --endpoint work without one", why)
 	}

@@ -37,11 +37,11 @@ func newDownCommand() *cobra.Command {
 			}
 			ended := []string{}
 			for _, name := range []string{"agent", "serve", "modelserver"} {
-				did, err := s.End(c.Context(), name)
+				wasRunning, err := s.End(c.Context(), name)
 				if err != nil {
 					return err
 				}
-				if did {
+				if wasRunning {
 					ended = append(ended, name)
 				}
 			}

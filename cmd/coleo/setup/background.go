@@ -55,8 +55,8 @@ func (s Setup) Start(ctx context.Context) ([]string, error) {
 		if part.ready(ctx) {
 			continue
 		}
-		began, err := s.startOne(ctx, part.name, part.args, part.ready)
-		if began {
+		startedOne, err := s.startOne(ctx, part.name, part.args, part.ready)
+		if startedOne {
 			started = append(started, part.title)
 		}
 		if err != nil {
@@ -70,18 +70,18 @@ func (s Setup) Start(ctx context.Context) ([]string, error) {
 // it is ready. If an old process is still ending, or the process is killed meanwhile,
 // startOne waits for its end. Then it starts another one.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
-	ready func(context.Context) bool) (began bool, err error) {
+	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
 		var ended <-chan struct{}
 		if _, runs := s.Process(name); !runs && !s.databaseHeld(name) {
 			if _, ended, err = s.launch(name, args...); err != nil {
-				return began, err
+				return startedOne, err
 			}
-			began = true
+			startedOne = true
 		}
 		err = s.await(ctx, name, ended, ready)
 	}
-	return began, err
+	return startedOne, err
 }
 
 // databaseHeld reports whether a process has the database of one of Coleo's own verbs
@@ -145,16 +145,16 @@ func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(readyTimeout)
-	var over time.Time // when the started process ended; zero while it runs
-	rival := false     // another process was first
+	var endedAt time.Time // when the started process ended; zero while it runs
+	rival := false        // another process was first
 	for !ready(ctx) {
 		_, runs := s.Process(name)
-		held := !runs && (started == nil || !over.IsZero()) && s.databaseHeld(name)
+		held := !runs && (started == nil || !endedAt.IsZero()) && s.databaseHeld(name)
 		rival = rival || held
-		switch there := runs || held; {
-		case !there && (started == nil || rival):
+		switch alive := runs || held; {
+		case !alive && (started == nil || rival):
 			return errEnded
-		case !there && !over.IsZero() && time.Since(over) > rivalTime:
+		case !alive && !endedAt.IsZero() && time.Since(endedAt) > rivalTime:
 			return coleo.Errorf(coleo.EUnavailable, "%s ended at its start; the end of its log %s:\n%s",
 				name, s.logFile(name), s.LogTail(name))
 		}
@@ -172,7 +172,7 @@ func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ended:
-			over, ended = time.Now(), nil
+			endedAt, ended = time.Now(), nil
 		case <-time.After(pollEvery):
 		}
 	}

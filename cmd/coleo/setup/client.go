@@ -28,12 +28,12 @@ func WithClient(
 		}
 		err = do(c, client, args)
 		if api.Unsent(err) && s.ServeStopped() == nil && !s.ServeAnswers(c.Context()) {
-			away := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
+			notRunning := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
 			var e *coleo.Error
 			if errors.As(err, &e) {
-				away.Delivered = e.Delivered
+				notRunning.Delivered = e.Delivered
 			}
-			return away
+			return notRunning
 		}
 		return didYouMean(c.Context(), client, err)
 	}

@@ -69,9 +69,9 @@ func (s Setup) Registry() (*registry.Registry, error) {
 
 // ReadRegistry returns the harnesses and the errors of the user's files.
 func (s Setup) ReadRegistry() (*registry.Registry, error) {
-	hold, err := executable.HolderCommand()
+	holderCommand, err := executable.HolderCommand()
 	if err != nil {
 		return nil, err
 	}
-	return registry.New(s.Harnesses(), hold)
+	return registry.New(s.Harnesses(), holderCommand)
 }

@@ -49,33 +49,33 @@ type server struct {
 
 	typing sync.Mutex // one writer at a time; taken before mu
 
-	mu        sync.Mutex // held while output goes from the pseudo-terminal to the journal, and while a write is decided
-	cols      int
-	rows      int
-	answered  int64
-	read      int64         // how far the host agent has read
-	ahead     int64         // how far the drain may be ahead of the host agent; 0: unreadLimit
-	advanced  chan struct{} // closed when the host agent has read more; nil: nobody waits
-	done      map[string]bool
-	order     []string
-	blocked   string
-	permitted time.Duration // end of the permit for keys, on package boottime's clock; with NeedsPermit
-	covered   int64         // end of the output that a snapshot of the host agent replaces
-	lost      int           // bytes that were given up on a full disk
-	exit      *Exit
-	exited    chan struct{}
-	stopping  chan struct{} // closed when somebody ends the arm
-	stopOnce  sync.Once
-	met       bool          // some client has connected
-	talks     int           // open connections
-	left      chan struct{} // closed and replaced when one ends
+	mu              sync.Mutex // held while output goes from the pseudo-terminal to the journal, and while a write is decided
+	cols            int
+	rows            int
+	answered        int64
+	hostRead        int64         // how far the host agent has read
+	leadLimit       int64         // how far the drain may be ahead of the host agent; 0: unreadLimit
+	readFurther     chan struct{} // closed when the host agent has read more; nil: nobody waits
+	doneWrites      map[string]bool
+	doneOrder       []string
+	blocked         string
+	permittedUntil  time.Duration // end of the permit for keys, on package boottime's clock; with NeedsPermit
+	coveredUntil    int64         // end of the output that a snapshot of the host agent replaces
+	lostBytes       int           // bytes that were given up on a full disk
+	exit            *Exit
+	exited          chan struct{}
+	stopping        chan struct{} // closed when somebody ends the arm
+	stopOnce        sync.Once
+	hadClient       bool          // some client has connected
+	connections     int           // open connections
+	connectionEnded chan struct{} // closed and replaced when one ends
 
-	pace      atomic.Int64 // most bytes per second that are taken in; 0: no bound
-	memory    memory.Releaser
-	guardMu   sync.Mutex
-	guard     *guard        // nil without a guard
-	dismissed chan struct{} // closed when the arm has ended in order
-	unguarded chan struct{} // closed when the last guard is gone
+	pace           atomic.Int64 // most bytes per second that are taken in; 0: no bound
+	memory         memory.Releaser
+	guardMu        sync.Mutex
+	guard          *guard        // nil without a guard
+	guardDismissed chan struct{} // closed when the arm has ended in order
+	guardsGone     chan struct{} // closed when the last guard is gone
 }
 
 // Serve runs a holder in this process until its program has ended. It reads the Launch
@@ -132,7 +132,7 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make the holder's folder: %w", err)
 	}
-	lock, err := enter(l)
+	lock, err := takeFolder(l)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,8 +142,8 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	}
 	s := &server{
 		launch: l, lock: lock, cols: l.Cols, rows: l.Rows,
-		done: map[string]bool{}, exited: make(chan struct{}), left: make(chan struct{}), stopping: make(chan struct{}),
-		dismissed: make(chan struct{}), unguarded: make(chan struct{}),
+		doneWrites: map[string]bool{}, exited: make(chan struct{}), connectionEnded: make(chan struct{}), stopping: make(chan struct{}),
+		guardDismissed: make(chan struct{}), guardsGone: make(chan struct{}),
 	}
 	s.tree.Program, s.tree.Guard = func() int { return s.term.Pid() }, s.guardPid
 	s.tree.Exited = s.exited
@@ -156,10 +156,10 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	return s, at, nil
 }
 
-// enter takes the folder. If an earlier holder and its guard both died in it, enter ends
-// what they left of the arm. It removes their files: a socket that nobody answers, and
-// the exit record of another generation.
-func enter(l Launch) (*os.File, error) {
+// takeFolder takes the folder. If an earlier holder and its guard both died in it,
+// takeFolder ends what they left of the arm. It removes their files: a socket that nobody
+// answers, and the exit record of another generation.
+func takeFolder(l Launch) (*os.File, error) {
 	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
 	}
@@ -269,23 +269,23 @@ func (s *server) run(at *socket.Listener) error {
 	s.tree.End(0)
 	groupErr := s.tree.Group.End(s.launch.Dir)
 	s.tree.Group = process.Group{}
-	s.awaitFarewell()
+	s.awaitDisconnect()
 	at.Close()
 	os.Remove(SocketPath(s.launch.Dir))
 	s.dismissGuard()
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitFarewell returns when no client is connected any more. At least one must have
+// awaitDisconnect returns when no client is connected any more. At least one must have
 // been, unless the holder runs for a person. It also returns after linger.
-func (s *server) awaitFarewell() {
+func (s *server) awaitDisconnect() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		over, left := (s.met || s.launch.Alone) && s.talks == 0, s.left
+		allGone, left := (s.hadClient || s.launch.Alone) && s.connections == 0, s.connectionEnded
 		s.mu.Unlock()
-		if over {
+		if allGone {
 			return
 		}
 		select {
@@ -296,32 +296,32 @@ func (s *server) awaitFarewell() {
 	}
 }
 
-// talk serves a connection and counts it as open.
-func (s *server) talk(conn io.ReadWriteCloser) {
-	s.count(1)
-	defer s.count(-1)
-	s.converse(conn)
+// serveConnection serves a connection and counts it as open.
+func (s *server) serveConnection(conn io.ReadWriteCloser) {
+	s.countConnection(1)
+	defer s.countConnection(-1)
+	s.answerRequests(conn)
 }
 
-func (s *server) count(n int) {
+func (s *server) countConnection(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.met = true
-	s.talks += n
+	s.hadClient = true
+	s.connections += n
 	if n < 0 {
-		close(s.left)
-		s.left = make(chan struct{})
+		close(s.connectionEnded)
+		s.connectionEnded = make(chan struct{})
 	}
 }
 
 // stopOnTerm ends the arm when this process is told to end, as a machine does when it
 // shuts down.
 func (s *server) stopOnTerm(ctx context.Context) {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
-	defer signal.Stop(told)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	defer signal.Stop(terminated)
 	select {
-	case <-told:
+	case <-terminated:
 		s.stopOnce.Do(func() { close(s.stopping) })
 		s.tree.End(termGrace)
 	case <-ctx.Done():
@@ -334,7 +334,7 @@ func (s *server) accept(at *socket.Listener) {
 		if err != nil {
 			return
 		}
-		go s.talk(conn)
+		go s.serveConnection(conn)
 	}
 }
 
@@ -343,7 +343,7 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Status{
-		Version: Version, Arm: s.launch.Arm, Generation: s.launch.Generation, Nonce: s.launch.Nonce,
+		Version: protocolVersion, Arm: s.launch.Arm, Generation: s.launch.Generation, Nonce: s.launch.Nonce,
 		Holder: s.holder, Process: s.process, Cols: s.cols, Rows: s.rows,
 		Start: start, End: end, Answered: s.answered, Blocked: s.blocked, Exit: s.exit,
 	}

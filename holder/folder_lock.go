@@ -15,10 +15,11 @@ import (
 
 const (
 	// lockTimeout bounds how long a new holder waits for the last holder's guard, which
-	// ends what that holder left. It is guardGrace and process.KillTimeout, with some margin.
+	// ends what that holder left. It is guardGrace and process.KillTimeout, with some
+	// margin.
 	lockTimeout = 12 * time.Second
-	// lockLook is the interval at which the lock is tried again.
-	lockLook = 2 * time.Millisecond
+	// lockPoll is the interval at which the lock is tried again.
+	lockPoll = 2 * time.Millisecond
 )
 
 // lockFolder takes the folder's lock. The holder and its guard both hold it through one
@@ -29,7 +30,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the holder's lock: %w", err)
 	}
-	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockLook) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockPoll) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return f, nil
@@ -69,7 +70,7 @@ func Settle(dir string) error {
 		return fmt.Errorf("open the holder's lock: %w", err)
 	}
 	defer f.Close()
-	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockLook) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockPoll) {
 		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
 			return nil
 		}

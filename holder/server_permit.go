@@ -22,7 +22,7 @@ func (s *server) permit(until time.Duration) response {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.permitted = until
+	s.permittedUntil = until
 	return response{}
 }
 
@@ -32,7 +32,7 @@ func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if !s.launch.NeedsPermit {
 		return maxPermit, nil
 	}
-	if left := boottime.Until(s.permitted); left > 0 {
+	if left := boottime.Until(s.permittedUntil); left > 0 {
 		return left, nil
 	}
 	return 0, coleo.Errorf(coleo.EUnproven,

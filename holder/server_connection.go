@@ -36,14 +36,14 @@ func typingTime(n int) time.Duration {
 	return typeTimeout
 }
 
-// converse serves one connection. The first request must be hello.
-func (s *server) converse(conn io.ReadWriteCloser) {
+// answerRequests serves one connection. The first request must be hello.
+func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	if err := socket.Admit(conn); err != nil {
 		_ = writeJSON(conn, frameResponse, response{Error: asError(err)})
 		return
 	}
-	f := newFrames(conn)
+	f := newFrameReader(conn)
 	greeted, shown := false, ""
 	for {
 		kind, payload, err := f.next()
@@ -52,8 +52,8 @@ func (s *server) converse(conn io.ReadWriteCloser) {
 		}
 		s.memory.ReleaseSoon()
 		if greeted && shown == s.launch.Nonce && kind == frameRequest {
-			if w := f.swiftWrite(payload); w != nil {
-				if s.tell(f, s.write(w)) != nil {
+			if w := f.parseWrite(payload); w != nil {
+				if s.answerWrite(f, s.write(w)) != nil {
 					return
 				}
 				continue
@@ -89,8 +89,8 @@ func (s *server) converse(conn io.ReadWriteCloser) {
 	}
 }
 
-// tell answers a write.
-func (s *server) tell(f *frames, r response) error {
+// answerWrite answers a write.
+func (s *server) answerWrite(f *frameReader, r response) error {
 	if r.Error != nil {
 		return writeJSON(f.conn, frameResponse, r)
 	}
@@ -105,8 +105,8 @@ func (s *server) greet(q request) response {
 	switch {
 	case q.Op != askHello:
 		return refuse(coleo.EInvalid, "the first request must be hello, not %q", q.Op)
-	case q.Version != Version:
-		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", Version, q.Version)
+	case q.Version != protocolVersion:
+		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", protocolVersion, q.Version)
 	case q.Nonce != "" && q.Nonce != s.launch.Nonce:
 		return refuse(coleo.EUnproven, "this holder keeps another generation of arm %s", s.launch.Arm)
 	}
@@ -144,7 +144,7 @@ func (s *server) answer(q request) response {
 		}
 		return response{}
 	case askCovered:
-		return s.cover(q.From)
+		return s.setCovered(q.From)
 	case askPace:
 		if q.Rate < 0 {
 			return refuse(coleo.EInvalid, "a pace of %d bytes a second", q.Rate)
@@ -190,7 +190,7 @@ func (s *server) write(w *Write) response {
 	}
 	s.typing.Lock()
 	defer s.typing.Unlock()
-	n, left, r := s.begin(w)
+	n, left, r := s.beginWrite(w)
 	if r.Error != nil || !r.Wrote.Applied || w.Kind == WriteReply || n == len(w.Data) {
 		return r
 	}
@@ -201,13 +201,13 @@ func (s *server) write(w *Write) response {
 	return r
 }
 
-// begin decides on a write and types as much of it as the program takes at once. left is
-// how long the rest may be typed.
-func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
+// beginWrite decides on a write and types as much of it as the program takes at once.
+// left is how long the rest may be typed.
+func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end := s.journal.End()
-	if s.done[w.ID] {
+	if s.doneWrites[w.ID] {
 		return 0, 0, response{Wrote: &Wrote{Duplicate: true, End: end}}
 	}
 	if s.exit != nil {
@@ -225,7 +225,7 @@ func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
 	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
 		return 0, 0, response{Wrote: &Wrote{End: end}}
 	}
-	s.remember(w.ID)
+	s.rememberWrite(w.ID)
 	n, err := s.typeNow(w.Data)
 	if err != nil {
 		return n, 0, refuse(coleo.EConflict, "type into the terminal: %w", err)
@@ -235,7 +235,7 @@ func (s *server) begin(w *Write) (n int, left time.Duration, r response) {
 	case WriteReply:
 		s.answered = max(s.answered, w.SeenOffset)
 	case WriteKeys:
-		s.journal.Mark(Mark{Time: time.Now(), Kind: MarkInput})
+		s.journal.Mark(Mark{Time: time.Now(), Kind: markInput})
 	}
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
@@ -256,7 +256,7 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 // Otherwise the draining goroutine would learn of it only after a round through the
 // kernel's poll. takeEcho does not wait for room on a full disk.
 func (s *server) takeEcho() {
-	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.read >= s.mayLead() {
+	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
 	}
 	_ = s.term.Control(func(master int) {
@@ -265,32 +265,32 @@ func (s *server) takeEcho() {
 			go func() {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.keep()
+				s.journalIntake()
 			}()
 		}
 	})
 }
 
-func (s *server) remember(id string) {
-	s.done[id] = true
-	s.order = append(s.order, id)
-	if len(s.order) > rememberedWrites {
-		delete(s.done, s.order[0])
-		s.order = s.order[1:]
+func (s *server) rememberWrite(id string) {
+	s.doneWrites[id] = true
+	s.doneOrder = append(s.doneOrder, id)
+	if len(s.doneOrder) > rememberedWrites {
+		delete(s.doneWrites, s.doneOrder[0])
+		s.doneOrder = s.doneOrder[1:]
 	}
 }
 
 // stream sends output from an offset on, until the program has ended and all output has
 // been sent, or the client disconnects.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
-	gone := make(chan struct{})
-	go func() { defer close(gone); _, _ = io.Copy(io.Discard, conn) }()
+	disconnected := make(chan struct{})
+	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()
 	reader := NewReader(JournalDir(s.launch.Dir), q.From)
 	defer reader.Close()
 	if q.Host {
-		s.lead(q.Ahead)
+		s.setLead(q.Ahead)
 		defer s.pace.Store(0)
-		defer s.lead(0)
+		defer s.setLead(0)
 	}
 	grown := s.journal.Watch()
 	defer s.journal.Unwatch(grown)
@@ -318,7 +318,7 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 		select {
 		case <-grown:
 		case <-s.exited:
-		case <-gone:
+		case <-disconnected:
 			return
 		}
 	}

@@ -168,7 +168,7 @@ func decodeMarks(raw []byte) []Mark {
 			Cols:   int(binary.BigEndian.Uint16(raw[20:])),
 			Rows:   int(binary.BigEndian.Uint16(raw[22:])),
 		}
-		if m.Kind == MarkGap {
+		if m.Kind == markGap {
 			m.Cols, m.Rows, m.Lost = 0, 0, int(binary.BigEndian.Uint32(raw[20:]))
 		}
 		out = append(out, m)

@@ -16,7 +16,7 @@ import (
 type CastEdit struct {
 	Marks []CastMark // markers, in the order of their times
 	Typed bool       // add an input event, without the keys, where keys were typed
-	Hide  []string   // texts of the output that a Cover replaces; a text that the terminal wraps stays
+	Hide  []string   // texts of the output that a Mask replaces; a text that the terminal wraps stays
 }
 
 // CastMark is a marker: a moment with a name.
@@ -49,7 +49,7 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	r := NewReader(dir, begin)
 	defer r.Close()
 	c := NewCast(out, cols, rows, start)
-	return start, c.journal(hide(r, end, edit.Hide), end, marks, edit)
+	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
 // journal writes output with the marks of its index and the additions of edit.
@@ -58,14 +58,14 @@ func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	for _, m := range marks {
 		c.copy(r, m.Offset, now)
 		for len(markers) > 0 && !markers[0].Time.After(m.Time) {
-			c.Mark(markers[0])
+			c.label(markers[0])
 			markers = markers[1:]
 		}
 		now = m.Time
 		if m.Kind == MarkResize {
 			c.Resize(now, m.Cols, m.Rows)
 		}
-		if m.Kind == MarkInput && edit.Typed {
+		if m.Kind == markInput && edit.Typed {
 			c.now = now
 			c.line([]any{c.seconds(), "i", ""})
 		}
@@ -73,7 +73,7 @@ func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	c.copy(r, end, now)
 	c.now = now
 	for _, m := range markers {
-		c.Mark(m)
+		c.label(m)
 	}
 	return c.Close()
 }
@@ -121,8 +121,8 @@ func (c *Cast) Resize(at time.Time, cols, rows int) {
 	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
 }
 
-// Mark adds a marker.
-func (c *Cast) Mark(m CastMark) {
+// label adds a marker.
+func (c *Cast) label(m CastMark) {
 	c.now = m.Time
 	c.event("m", m.Label)
 }

@@ -42,9 +42,6 @@ func (x *Index) Find(after func(Mark) bool) int {
 	})
 }
 
-// Len returns the number of marks.
-func (x *Index) Len() int { return x.n }
-
 // From yields the marks from a number on. It skips marks with a wrong checksum.
 func (x *Index) From(i int) iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {

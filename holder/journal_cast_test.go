@@ -26,9 +26,9 @@ func TestAJournalIsWrittenAsACast(t *testing.T) {
 	add(time.Second, "one \xe4\xb8")
 	add(2*time.Second, "\x96 two\xff\x1b[0m")
 	j.Mark(Mark{Time: start.Add(3 * time.Second), Kind: MarkResize, Cols: 100, Rows: 40})
-	j.Mark(Mark{Time: start.Add(3 * time.Second), Kind: MarkInput})
+	j.Mark(Mark{Time: start.Add(3 * time.Second), Kind: markInput})
 	add(4*time.Second, "three\xf0\x9f")
-	j.Mark(Mark{Time: start.Add(5 * time.Second), Kind: MarkExit})
+	j.Mark(Mark{Time: start.Add(5 * time.Second), Kind: markExit})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	j.Mark(Mark{Time: start.Add(3500 * time.Millisecond), Kind: MarkInput})
+	j.Mark(Mark{Time: start.Add(3500 * time.Millisecond), Kind: markInput})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,9 @@ type syncing struct {
 	done    int64 // all before this offset is on the disk
 }
 
-// soon writes the journal to the disk within d, or at an earlier time that was set
+// syncWithin writes the journal to the disk within d, or at an earlier time that was set
 // before. The caller holds mu.
-func (j *Journal) soon(d time.Duration) {
+func (j *Journal) syncWithin(d time.Duration) {
 	s := &j.syncing
 	switch {
 	case s.timer == nil:

@@ -20,18 +20,18 @@ const (
 	// drainAfterExit bounds how long the holder waits, after the program's end, for
 	// output of the processes that it left behind.
 	drainAfterExit = time.Second
-	// paceRest is how long a drain that keeps to a pace rests at once. The echo of typed
-	// keys is late by as much. maxPaceRest bounds it for paces that are slower than a
+	// pacePause is how long a drain that keeps to a pace rests at once. The echo of typed
+	// keys is late by as much. maxPacePause bounds it for paces that are slower than a
 	// terminal's buffer.
-	paceRest    = 10 * time.Millisecond
-	maxPaceRest = 100 * time.Millisecond
-	// muchOutput is how much a program that writes continuously has written by the time
+	pacePause    = 10 * time.Millisecond
+	maxPacePause = 100 * time.Millisecond
+	// largeStep is how much a program that writes continuously has written by the time
 	// of the next read, in bytes. It is half of what a terminal returns at once.
-	muchOutput = 2 << 10
-	// lookAgain is how long the holder polls such a program before it waits for a wake-up
+	largeStep = 2 << 10
+	// pollFor is how long the holder polls such a program before it waits for a wake-up
 	// by the kernel. The program writes the next 4 KiB in some 40 us. Wake-ups cost 7 %
 	// of the throughput.
-	lookAgain = 50 * time.Microsecond
+	pollFor = 50 * time.Microsecond
 )
 
 // drainUntilExit moves output from the pseudo-terminal to the journal until the program
@@ -43,7 +43,7 @@ func (s *server) drainUntilExit() {
 	}
 	end := make(chan ended, 1)
 	go func() {
-		code, signal := s.waitMain()
+		code, signal := s.waitForProgram()
 		end <- ended{code, signal, time.Now()}
 	}()
 	drained := make(chan struct{})
@@ -52,10 +52,10 @@ func (s *server) drainUntilExit() {
 	_ = s.term.SetReadDeadline(e.at.Add(drainAfterExit))
 	<-drained
 	offset := s.journal.End()
-	s.finish(Exit{Code: e.code, Signal: e.signal, Time: e.at.UTC(), Offset: offset})
+	s.recordExit(Exit{Code: e.code, Signal: e.signal, Time: e.at.UTC(), Offset: offset})
 }
 
-func (s *server) waitMain() (code, signal int) {
+func (s *server) waitForProgram() (code, signal int) {
 	state, err := s.term.Wait()
 	if state == nil || err != nil && state == nil {
 		return -1, 0
@@ -66,14 +66,14 @@ func (s *server) waitMain() (code, signal int) {
 	return state.ExitCode(), 0
 }
 
-func (s *server) finish(e Exit) {
+func (s *server) recordExit(e Exit) {
 	s.mu.Lock()
 	s.exit = &e
 	s.mu.Unlock()
-	if s.lost > 0 {
-		s.journal.Mark(Mark{Time: e.Time, Kind: MarkGap, Lost: s.lost})
+	if s.lostBytes > 0 {
+		s.journal.Mark(Mark{Time: e.Time, Kind: markGap, Lost: s.lostBytes})
 	}
-	s.journal.Mark(Mark{Time: e.Time, Kind: MarkExit})
+	s.journal.Mark(Mark{Time: e.Time, Kind: markExit})
 	if err := writeExit(s.launch.Dir, e); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -92,14 +92,14 @@ func (s *server) drain() {
 		n, failed = s.takeMore(int(fd), n)
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
-	for owed := 0; ; owed += max(n, 0) {
-		owed = s.keepPace(owed)
+	for unpaced := 0; ; unpaced += max(n, 0) {
+		unpaced = s.keepPace(unpaced)
 		s.waitForReader()
 		err := raw.Read(step)
 		if trimErr := s.trim(); trimErr != nil {
 			fmt.Fprintln(os.Stderr, trimErr)
 		}
-		if err == nil && failed == syscall.EIO && s.mainRuns() {
+		if err == nil && failed == syscall.EIO && s.programRuns() {
 			time.Sleep(retryHangup) // every process has closed it; one may open it again
 			continue
 		}
@@ -109,18 +109,18 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace rests once the bytes that were taken in are worth a paceRest at the ordered
+// keepPace rests once the bytes that were taken in are worth a pacePause at the ordered
 // pace. It returns how many of them still count.
-func (s *server) keepPace(owed int) int {
+func (s *server) keepPace(unpaced int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
 		return 0
 	}
-	if int64(owed) < rate*int64(paceRest)/int64(time.Second) {
-		return owed
+	if int64(unpaced) < rate*int64(pacePause)/int64(time.Second) {
+		return unpaced
 	}
 	select {
-	case <-time.After(min(time.Duration(int64(owed))*time.Second/time.Duration(rate), maxPaceRest)):
+	case <-time.After(min(time.Duration(int64(unpaced))*time.Second/time.Duration(rate), maxPacePause)):
 	case <-s.stopping:
 	}
 	return 0
@@ -130,7 +130,7 @@ func (s *server) keepPace(owed int) int {
 // comes at once, and waiting for a wake-up costs more than another read.
 func (s *server) takeMore(master, last int) (int, error) {
 	n, err := s.takeOnce(master)
-	for start := time.Now(); err == syscall.EAGAIN && last >= muchOutput && time.Since(start) < lookAgain; {
+	for start := time.Now(); err == syscall.EAGAIN && last >= largeStep && time.Since(start) < pollFor; {
 		yield()
 		n, err = s.takeOnce(master)
 	}
@@ -145,16 +145,16 @@ func (s *server) takeOnce(master int) (int, error) {
 	n, err := s.intake.take(master)
 	if n > 0 {
 		s.memory.ReleaseSoon()
-		s.keep()
+		s.journalIntake()
 		err = nil
 	}
 	return n, err
 }
 
-// keep writes the intake to the journal, however long the disk is full. Nothing is read
-// meanwhile, so the kernel blocks the writer and no output is lost, unless somebody ends
-// the arm.
-func (s *server) keep() {
+// journalIntake writes the intake to the journal, however long the disk is full. Nothing
+// is read meanwhile, so the kernel blocks the writer and no output is lost, unless
+// somebody ends the arm.
+func (s *server) journalIntake() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
 		if err == nil {
@@ -166,8 +166,8 @@ func (s *server) keep() {
 			s.blocked = "no room: " + s.blocked
 		}
 		if s.isStopping() { // whoever ends the arm now gives up its unwritten output
-			s.lost = s.intake.held()
-			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lost)
+			s.lostBytes = s.intake.held()
+			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lostBytes)
 			return
 		}
 		s.mu.Unlock()
@@ -181,11 +181,11 @@ func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
 		end := s.journal.End()
-		near := s.launch.Alone || end-s.read < s.mayLead()
-		if !near && s.advanced == nil {
-			s.advanced = make(chan struct{})
+		near := s.launch.Alone || end-s.hostRead < s.leadBound()
+		if !near && s.readFurther == nil {
+			s.readFurther = make(chan struct{})
 		}
-		advanced := s.advanced
+		advanced := s.readFurther
 		s.mu.Unlock()
 		if near {
 			return
@@ -198,28 +198,28 @@ func (s *server) waitForReader() {
 	}
 }
 
-// lead sets how many bytes may be taken in that the host agent has not read; 0 stands for
-// unreadLimit.
-func (s *server) lead(ahead int64) {
+// setLead sets how many bytes may be taken in that the host agent has not read; 0 stands
+// for unreadLimit.
+func (s *server) setLead(ahead int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ahead = ahead
+	s.leadLimit = ahead
 	s.wakeDrain()
 }
 
-// mayLead returns the bound that lead has set. The caller holds mu.
-func (s *server) mayLead() int64 {
-	if s.ahead > 0 {
-		return min(s.ahead, unreadLimit)
+// leadBound returns the bound that lead has set. The caller holds mu.
+func (s *server) leadBound() int64 {
+	if s.leadLimit > 0 {
+		return min(s.leadLimit, unreadLimit)
 	}
 	return unreadLimit
 }
 
 // wakeDrain wakes a drain that waits. The caller holds mu.
 func (s *server) wakeDrain() {
-	if s.advanced != nil {
-		close(s.advanced)
-		s.advanced = nil
+	if s.readFurther != nil {
+		close(s.readFurther)
+		s.readFurther = nil
 	}
 }
 
@@ -236,25 +236,25 @@ func (s *server) isStopping() bool {
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if offset > s.read {
-		s.read = offset
+	if offset > s.hostRead {
+		s.hostRead = offset
 		s.wakeDrain()
 	}
 }
 
-func (s *server) mainRuns() bool {
+func (s *server) programRuns() bool {
 	_, err := process.Identify(s.term.Pid())
 	return err == nil
 }
 
-// cover records the end of the output that the host agent no longer needs, and deletes
-// what is over the bound.
-func (s *server) cover(offset int64) response {
+// setCovered records the end of the output that the host agent no longer needs, and
+// deletes what is over the bound.
+func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
 	}
 	s.mu.Lock()
-	s.covered = max(s.covered, offset)
+	s.coveredUntil = max(s.coveredUntil, offset)
 	s.mu.Unlock()
 	if err := s.trim(); err != nil {
 		return refuse(coleo.EInternal, "%w", err)
@@ -264,7 +264,7 @@ func (s *server) cover(offset int64) response {
 
 func (s *server) trim() error {
 	s.mu.Lock()
-	covered := s.covered
+	covered := s.coveredUntil
 	s.mu.Unlock()
 	keep := s.launch.Keep
 	if keep <= 0 {
@@ -273,7 +273,7 @@ func (s *server) trim() error {
 	err := s.journal.trim(keep, covered)
 	if err != nil { // not again before the next report of the host agent
 		s.mu.Lock()
-		s.covered = 0
+		s.coveredUntil = 0
 		s.mu.Unlock()
 	}
 	return err

@@ -13,9 +13,9 @@ const (
 	// spliceSize is how much is requested from the pseudo-terminal at once, in bytes. It
 	// never returns more, and the kernel reserves pages for all that is requested.
 	spliceSize = 4096
-	// takeMost bounds one step from the pseudo-terminal to the journal, in bytes. The
+	// maxTake bounds one step from the pseudo-terminal to the journal, in bytes. The
 	// pipe has 16 pages.
-	takeMost = 16 * spliceSize
+	maxTake = 16 * spliceSize
 )
 
 // intake moves output from the pseudo-terminal to the journal within the kernel: into a
@@ -26,10 +26,10 @@ const (
 // journal's file system. Then bytes are read and written. A kill between the two loses
 // what was read: at most 4095 bytes, because a pseudo-terminal returns no more at once.
 type intake struct {
-	read, write int // the pipe's ends
-	inside      int // bytes in the pipe
-	plain       bool
-	rest        []byte // with plain: read and not yet written
+	read, write   int // the pipe's ends
+	inPipe        int // bytes in the pipe
+	withoutSplice bool
+	unwritten     []byte // with withoutSplice: read and not yet written
 }
 
 // newIntake makes an intake with a pipe that no child inherits.
@@ -51,29 +51,29 @@ func inheritIntake(pipe int) (*intake, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the pipe of output: %w", err)
 	}
-	return &intake{read: pipe, write: write, inside: inside}, nil
+	return &intake{read: pipe, write: write, inPipe: inside}, nil
 }
 
-// parked returns the descriptor that keeps the bytes in the pipe alive in another
+// keptPipe returns the descriptor that keeps the bytes in the pipe alive in another
 // process.
-func (in *intake) parked() int { return in.read }
+func (in *intake) keptPipe() int { return in.read }
 
 // held returns how many bytes have left the pseudo-terminal and are not yet in the
 // journal.
-func (in *intake) held() int { return in.inside + len(in.rest) }
+func (in *intake) held() int { return in.inPipe + len(in.unwritten) }
 
 // take moves the available output into the pipe and returns the number of bytes. It
 // returns EAGAIN when there is none, and EIO when the program and all other processes on
 // the terminal are gone.
 func (in *intake) take(master int) (int, error) {
-	if in.plain {
+	if in.withoutSplice {
 		return in.takePlain(master)
 	}
 	total := 0
-	for total < takeMost {
+	for total < maxTake {
 		n, err := splice(master, in.write, spliceSize)
 		if n > 0 {
-			in.inside += n
+			in.inPipe += n
 			total += n
 			if n >= spliceSize/2 {
 				continue // there may be more
@@ -83,7 +83,7 @@ func (in *intake) take(master int) (int, error) {
 			break
 		}
 		if err == unix.EINVAL || err == unix.ENOSYS || err == unix.EPERM {
-			in.plain = true
+			in.withoutSplice = true
 			return in.takePlain(master)
 		}
 		return 0, err
@@ -95,20 +95,20 @@ func (in *intake) takePlain(master int) (int, error) {
 	buf := make([]byte, spliceSize)
 	n, err := unix.Read(master, buf)
 	if n > 0 {
-		in.rest = append(in.rest, buf[:n]...)
+		in.unwritten = append(in.unwritten, buf[:n]...)
 	}
 	return max(n, 0), err
 }
 
 // flush moves the held bytes into the journal. After an error the rest stays held.
 func (in *intake) flush(j *Journal, now time.Time) error {
-	for in.inside > 0 {
+	for in.inPipe > 0 {
 		n, err := j.extend(now, func(f *os.File, most int) (int, error) {
-			return splice(in.read, int(f.Fd()), min(in.inside, most))
+			return splice(in.read, int(f.Fd()), min(in.inPipe, most))
 		})
-		in.inside -= n
+		in.inPipe -= n
 		if errors.Is(err, unix.EINVAL) {
-			if err = in.unpipe(); err != nil {
+			if err = in.stopSplicing(); err != nil {
 				return err
 			}
 			break
@@ -117,20 +117,20 @@ func (in *intake) flush(j *Journal, now time.Time) error {
 			return err
 		}
 	}
-	n, err := j.Append(in.rest, now)
-	in.rest = in.rest[n:]
+	n, err := j.Append(in.unwritten, now)
+	in.unwritten = in.unwritten[n:]
 	return err
 }
 
-// unpipe stops splicing, because the journal's file system does not support it.
-func (in *intake) unpipe() error {
-	in.plain = true
-	buf := make([]byte, in.inside)
+// stopSplicing stops splicing, because the journal's file system does not support it.
+func (in *intake) stopSplicing() error {
+	in.withoutSplice = true
+	buf := make([]byte, in.inPipe)
 	n, err := unix.Read(in.read, buf)
 	if err != nil {
 		return fmt.Errorf("empty the pipe of output: %w", err)
 	}
-	in.rest, in.inside = append(in.rest, buf[:n]...), in.inside-n
+	in.unwritten, in.inPipe = append(in.unwritten, buf[:n]...), in.inPipe-n
 	return nil
 }
 

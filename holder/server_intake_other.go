@@ -16,32 +16,32 @@ const readSize = 64 << 10
 // intake reads output and then writes it to the journal. A kill -9 between the two loses
 // what was read: at most 64 KiB.
 type intake struct {
-	buf  []byte
-	rest []byte // read and not yet written
+	buf       []byte
+	unwritten []byte // read and not yet written
 }
 
 func newIntake() (*intake, error) { return &intake{buf: make([]byte, readSize)}, nil }
 
 func inheritIntake(int) (*intake, error) { return newIntake() }
 
-// parked returns -1: no descriptor keeps the held bytes.
-func (in *intake) parked() int { return -1 }
+// keptPipe returns -1: no descriptor keeps the held bytes.
+func (in *intake) keptPipe() int { return -1 }
 
 // held returns how many bytes have left the pseudo-terminal and are not yet in the
 // journal.
-func (in *intake) held() int { return len(in.rest) }
+func (in *intake) held() int { return len(in.unwritten) }
 
 func (in *intake) take(master int) (int, error) {
 	n, err := unix.Read(master, in.buf)
 	if n > 0 {
-		in.rest = append(in.rest, in.buf[:n]...)
+		in.unwritten = append(in.unwritten, in.buf[:n]...)
 	}
 	return max(n, 0), err
 }
 
 func (in *intake) flush(j *Journal, now time.Time) error {
-	n, err := j.Append(in.rest, now)
-	in.rest = append(in.rest[:0], in.rest[n:]...)
+	n, err := j.Append(in.unwritten, now)
+	in.unwritten = append(in.unwritten[:0], in.unwritten[n:]...)
 	return err
 }
 

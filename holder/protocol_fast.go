@@ -14,11 +14,11 @@ import (
 // one that was not. So this file parses the exact bytes that this package's client sends.
 // Anything else goes through encoding/json. A fuzz test compares the two.
 
-// keptFrame is the largest frame whose buffer is kept for the next one, in bytes.
-const keptFrame = 4 << 10
+// maxKeptFrame is the largest frame whose buffer is kept for the next one, in bytes.
+const maxKeptFrame = 4 << 10
 
-// frames reads and writes a connection's frames in buffers that are used again.
-type frames struct {
+// frameReader reads and writes a connection's frames in buffers that are used again.
+type frameReader struct {
 	conn  io.Writer
 	from  *bufio.Reader // head and payload come in one read
 	head  [5]byte
@@ -28,12 +28,12 @@ type frames struct {
 	data  []byte
 }
 
-func newFrames(conn io.ReadWriter) *frames {
-	return &frames{conn: conn, from: bufio.NewReaderSize(conn, keptFrame)}
+func newFrameReader(conn io.ReadWriter) *frameReader {
+	return &frameReader{conn: conn, from: bufio.NewReaderSize(conn, maxKeptFrame)}
 }
 
 // next returns the next frame. Its payload is valid until the following call.
-func (f *frames) next() (byte, []byte, error) {
+func (f *frameReader) next() (byte, []byte, error) {
 	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
 		return 0, nil, err
 	}
@@ -41,21 +41,21 @@ func (f *frames) next() (byte, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if n > keptFrame {
+	if n > maxKeptFrame {
 		payload := make([]byte, n)
 		_, err = io.ReadFull(f.from, payload)
 		return f.head[0], payload, err
 	}
 	if f.in == nil {
-		f.in = make([]byte, keptFrame)
+		f.in = make([]byte, maxKeptFrame)
 	}
 	_, err = io.ReadFull(f.from, f.in[:n])
 	return f.head[0], f.in[:n], err
 }
 
-// swiftWrite returns the write in a request, or nil when encoding/json must read it. The
+// parseWrite returns the write in a request, or nil when encoding/json must read it. The
 // write is valid until the next frame.
-func (f *frames) swiftWrite(p []byte) *Write {
+func (f *frameReader) parseWrite(p []byte) *Write {
 	w := &f.write
 	*w = Write{}
 	var ok bool
@@ -63,24 +63,24 @@ func (f *frames) swiftWrite(p []byte) *Write {
 	if p, ok = bytes.CutPrefix(p, []byte(`{"op":"write","write":{"write_id":"`)); !ok {
 		return nil
 	}
-	if id, p, ok = plainUntil(p, `","kind":"`); !ok || len(id) == 0 {
+	if id, p, ok = cutPlain(p, `","kind":"`); !ok || len(id) == 0 {
 		return nil
 	}
-	if kind, p, ok = plainUntil(p, `","seen_offset":`); !ok {
+	if kind, p, ok = cutPlain(p, `","seen_offset":`); !ok {
 		return nil
 	}
 	if number, p, ok = digits(p); !ok {
 		return nil
 	}
 	p, w.OnlyIfEnd = bytes.CutPrefix(p, []byte(`,"only_if_end_at":true`))
-	if rest, has := bytes.CutPrefix(p, []byte(`,"until":`)); has {
+	if rest, found := bytes.CutPrefix(p, []byte(`,"until":`)); found {
 		var until []byte
 		if until, p, ok = digits(rest); !ok {
 			return nil
 		}
 		w.Until = wholeNumber(until)
 	}
-	if rest, has := bytes.CutPrefix(p, []byte(`,"until_boot":`)); has {
+	if rest, found := bytes.CutPrefix(p, []byte(`,"until_boot":`)); found {
 		var until []byte
 		if until, p, ok = digits(rest); !ok {
 			return nil
@@ -90,14 +90,14 @@ func (f *frames) swiftWrite(p []byte) *Write {
 	if p, ok = bytes.CutPrefix(p, []byte(`,"data":"`)); !ok {
 		return nil
 	}
-	if p, ok = bytes.CutSuffix(p, []byte(`"}}`)); !ok || bytes.ContainsAny(p, "\r\n\\") || len(p) > keptFrame {
+	if p, ok = bytes.CutSuffix(p, []byte(`"}}`)); !ok || bytes.ContainsAny(p, "\r\n\\") || len(p) > maxKeptFrame {
 		return nil
 	}
 	if w.Kind, ok = writeKind(kind); !ok {
 		return nil
 	}
 	if f.data == nil {
-		f.data = make([]byte, keptFrame)
+		f.data = make([]byte, maxKeptFrame)
 	}
 	n, err := base64.StdEncoding.Decode(f.data, p)
 	if err != nil {
@@ -124,9 +124,9 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// plainUntil splits p at end. The part before it must be a string that JSON writes
+// cutPlain splits p at end. The part before it must be a string that JSON writes
 // unchanged.
-func plainUntil(p []byte, end string) (before, after []byte, ok bool) {
+func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {
 		return nil, nil, false
@@ -149,7 +149,7 @@ func digits(p []byte) (number, rest []byte, ok bool) {
 }
 
 // answerWrite sends the outcome of a write, in the bytes that encoding/json would send.
-func (f *frames) answerWrite(w *Wrote) error {
+func (f *frameReader) answerWrite(w *Wrote) error {
 	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)
 	out = append(out, `{"wrote":{"applied":`...)
 	out = strconv.AppendBool(out, w.Applied)

@@ -1,0 +1,64 @@
+package holder
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// source is output that is read from an offset on.
+type source interface {
+	io.Reader
+	Offset() int64
+}
+
+// Mask returns a text of the same length in bytes that reveals nothing: the path
+// /coleo-coleo-…. The length stays the same because terminals place the following text by
+// it.
+func Mask(text string) string {
+	if text == "" {
+		return ""
+	}
+	const word = "coleo-"
+	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
+}
+
+// masked returns the output of r up to an offset, with texts masked.
+func masked(r *Reader, end int64, texts []string) source {
+	if len(texts) == 0 {
+		return r
+	}
+	return &maskedOutput{r: r, texts: texts, next: r.Offset(), end: end}
+}
+
+// maskedOutput is output in which texts are masked. The first Read reads all of it.
+type maskedOutput struct {
+	r         *Reader
+	texts     []string
+	next, end int64
+	rest      []byte // nil: not read yet
+}
+
+// Offset returns the offset of the next byte.
+func (m *maskedOutput) Offset() int64 { return m.next }
+
+// Read implements io.Reader.
+func (m *maskedOutput) Read(p []byte) (int, error) {
+	if m.rest == nil {
+		all := make([]byte, m.end-m.next)
+		if _, err := io.ReadFull(m.r, all); err != nil {
+			return 0, fmt.Errorf("read what is to be covered: %w", err)
+		}
+		for _, text := range m.texts {
+			all = bytes.ReplaceAll(all, []byte(text), []byte(Mask(text)))
+		}
+		m.rest = all
+	}
+	n := copy(p, m.rest)
+	m.next, m.rest = m.next+int64(n), m.rest[n:]
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
