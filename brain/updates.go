@@ -115,6 +115,10 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Upd
 	}, nil
 }
 
+// Cursor returns the cursor of the last event of serve's log. A subscription after it
+// begins now.
+func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
+
 // passNews yields published updates. It leaves out events up to a position of the log,
 // which the subscriber has already.
 func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(coleo.Update) bool) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,31 +21,72 @@ func (w *world) ends(arm string) (n int) {
 	return n
 }
 
+// notifyToFile is a configuration that writes each notice as a line of the file `told`.
+const notifyToFile = `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`
+
+// told returns the notices so far.
+func (w *world) told() []string {
+	w.t.Helper()
+	if !exists(w.path("told")) {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(w.read("told")), "\n")
+}
+
+func (w *world) awaitTold(want string) {
+	w.t.Helper()
+	until(w.t, "the user is told "+want, func() bool { return slices.Contains(w.told(), want) })
+}
+
+// TestTheFirstNoticeIsNotLostWithServe: a turn ends while serve is dead, before the user was
+// told anything.
+func TestTheFirstNoticeIsNotLostWithServe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, notifyToFile)
+	one := w.spawnFake("one")
+	one.must("arm", "prompt", one.name, "slow it ends while serve is away for 1s")
+	w.kill9(w.the("serve"))
+	until(t, "the host agent has written down the end of the turn", func() bool { return w.ends(one.name) == 1 })
+	w.must("up")
+	w.awaitTold("finished one it ends while serve is away")
+	if got := w.told(); len(got) != 1 {
+		t.Errorf("the user was told %q", got)
+	}
+}
+
+// TestANoticeOutlivesServe: serve is ended while the user's command runs, and the command
+// finishes.
+func TestANoticeOutlivesServe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; done; echo ended >> \"$COLEO_DIR/told\""`)
+	one := w.spawnFake("one")
+	w.write("wait", "")
+	one.answers("hello")
+	w.awaitTold("begun")
+	w.must("down")
+	w.check(os.Remove(w.path("wait")))
+	w.awaitTold("ended")
+}
+
 // TestARestartOfServeLosesAndRepeatsNoNotice: what ended while serve was dead is told when
 // it is back, and what was told before is not told again.
 func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t,
-		`notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`)
+	w := newWorld(t, notifyToFile)
 	one, two := w.spawnFake("one"), w.spawnFake("two")
-	told := func() []string { return strings.Split(strings.TrimSpace(w.read("told")), "\n") }
-	awaits := func(want string) {
-		t.Helper()
-		until(t, "the user is told "+want, func() bool { return slices.Contains(told(), want) })
-	}
 	one.answers("before")
-	awaits("finished one before")
+	w.awaitTold("finished one before")
 	one.asks("make it")
-	awaits("asks one make it")
+	w.awaitTold("asks one make it")
 	two.must("arm", "prompt", two.name, "slow it ends while serve is away for 1s")
 	w.kill9(w.the("serve"))
 	until(t, "the host agent has written down the end of the turn", func() bool { return w.ends(two.name) == 1 })
 	w.must("up")
-	awaits("finished two it ends while serve is away")
+	w.awaitTold("finished two it ends while serve is away")
 	two.answers("after")
-	awaits("finished two after")
+	w.awaitTold("finished two after")
 	want := []string{"finished one before", "asks one make it", "finished two it ends while serve is away", "finished two after"}
-	if got := told(); !slices.Equal(got, want) {
+	if got := w.told(); !slices.Equal(got, want) {
 		t.Errorf("the user was told %q, want %q", got, want)
 	}
 }

@@ -45,28 +45,30 @@ const notifySetting = "notify"
 
 // toldSoFar is where the next serve continues.
 type toldSoFar struct {
-	Cursor  string                       `json:"cursor"`  // of the last event with a notice; "" for none
+	// Cursor is that of the last event with a notice, or of the last event before Since.
+	Cursor string `json:"cursor"`
+	// Since is when notices began. What happened before is not told: a new database first
+	// fills with the whole past.
+	Since   time.Time                    `json:"since"`
 	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last one with a notice, by arm
 }
 
 // notifier runs the user's command once for each dialog that opens, and for each turn that
-// ends or dies. It follows serve's log, so a restart of serve loses and repeats nothing.
+// ends or dies. It follows serve's log, and stores how far it has told the user. So nothing
+// is lost when serve ends at any time. A serve that is killed between the start of a command
+// and the storing of that tells one notice twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
 
-	// since is when the notifier began. Without a stored cursor, what is older is not told:
-	// a new database first fills with the whole past.
-	since   time.Time
 	told    toldSoFar     // its cursor is that of the last event that was looked at
 	running chan struct{} // a token for each command that runs
 }
 
 func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
-	return &notifier{brain: b, db: db, command: command, log: log, since: time.Now(),
-		running: make(chan struct{}, notifyAtOnce)}
+	return &notifier{brain: b, db: db, command: command, log: log, running: make(chan struct{}, notifyAtOnce)}
 }
 
 // follow tells the user until ctx ends.
@@ -76,7 +78,7 @@ func (n *notifier) follow(ctx context.Context) {
 		news, err := n.brain.Subscribe(ctx, n.told.Cursor)
 		if err != nil {
 			n.log.Warn("notify: what happened before is not told", "error", err)
-			n.told.Cursor, n.since = "", time.Now()
+			n.beginNow(ctx)
 			continue
 		}
 		for u := range news {
@@ -98,11 +100,28 @@ func (n *notifier) load(ctx context.Context) {
 	if err != nil {
 		n.log.Warn("notify: what was told before is not known", "error", err)
 	}
-	if n.told.Cursor != "" {
-		n.since = time.Time{}
-	}
 	if n.told.Dialogs == nil {
 		n.told.Dialogs = map[string]coleo.Fingerprint{}
+	}
+	if n.told.Cursor == "" {
+		n.beginNow(ctx)
+	}
+}
+
+// beginNow makes now the time from which on the user is told.
+func (n *notifier) beginNow(ctx context.Context) {
+	n.told.Cursor, n.told.Since = n.brain.Cursor(), time.Now().UTC()
+	n.save(ctx)
+}
+
+// save stores what was told. If it cannot, the next serve tells the last notices again.
+func (n *notifier) save(ctx context.Context) {
+	text, err := json.Marshal(n.told)
+	if err == nil {
+		err = n.db.SetConfig(ctx, notifySetting, string(text))
+	}
+	if err != nil && ctx.Err() == nil {
+		n.log.Warn("notify: a later serve may tell this again", "up_to", n.told.Cursor, "error", err)
 	}
 }
 
@@ -128,15 +147,13 @@ func (n *notifier) take(ctx context.Context, u coleo.Update) {
 	if !ok {
 		return
 	}
-	n.running <- struct{}{}
+	select {
+	case n.running <- struct{}{}:
+	case <-ctx.Done():
+		return // the next serve tells it
+	}
 	wait := notice.start(ctx, n.command, n.log)
-	text, err := json.Marshal(n.told)
-	if err == nil {
-		err = n.db.SetConfig(ctx, notifySetting, string(text))
-	}
-	if err != nil && ctx.Err() == nil {
-		n.log.Warn("notify: after a restart of serve this is told again", "event", notice.event, "error", err)
-	}
+	n.save(context.WithoutCancel(ctx)) // the command runs
 	go func() { defer func() { <-n.running }(); wait() }()
 }
 
@@ -147,9 +164,12 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 		delete(n.told.Dialogs, e.Arm)
 		return notice{}, false
 	}
-	arm, err := n.brain.Arm(ctx, e.Arm)
-	if err != nil || e.Time.Before(n.since) {
+	if e.Arm == "" || e.Time.Before(n.told.Since) {
 		return notice{}, false
+	}
+	arm, err := n.brain.Arm(ctx, e.Arm)
+	if err != nil {
+		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // it has been removed since
 	}
 	if e.Kind == coleo.EventRunEnd {
 		end, err := coleo.DecodeRunEnd(e)
@@ -163,9 +183,10 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
 }
 
-// start starts the user's command. The returned function waits for its end.
+// start starts the user's command. The returned function waits for its end. The command
+// goes on when serve ends.
 func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
-	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(os.Environ(), n.environ()...)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,8 +80,12 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
 			OnPartition: s.Arms.OnPartition},
 	})
+	ctx, cancel := context.WithCancel(ctx)
+	var notifying sync.WaitGroup
+	defer notifying.Wait() // it writes to the database
+	defer cancel()
 	if s.Notify != "" {
-		go newNotifier(b, db, s.Notify, log).follow(ctx)
+		notifying.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
 	} else {
 		forgetNotices(ctx, db, log)
 	}
