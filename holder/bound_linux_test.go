@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -39,20 +40,30 @@ func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, 
 // kernel's buffers of the pseudo-terminal, the pipe, and one write of the writer.
 const inTransit = 128 << 10
 
+// awaitPause returns a count once it has stayed the same for 300 ms.
+func awaitPause(t *testing.T, count func() int) int {
+	t.Helper()
+	const pause = 300 * time.Millisecond
+	last, since := count(), time.Now()
+	for deadline := time.Now().Add(patience); time.Since(since) <= pause; runtime.Gosched() {
+		if now := count(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it goes on to grow, to %d", last)
+		}
+	}
+	return last
+}
+
 func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 	t.Parallel()
 	_, l, said := load(t, "binary", nil)
 	c := dial(t, l)
 	wait(t, func() bool { return said() >= unreadLimit })
-	calm, since := said(), time.Now()
-	wait(t, func() bool {
-		if now := said(); now != calm {
-			calm, since = now, time.Now()
-		}
-		return time.Since(since) > 300*time.Millisecond
-	})
-	if calm > unreadLimit+inTransit {
-		t.Fatalf("the writer got %d bytes off with nobody reading, want at most %d", calm, unreadLimit+inTransit)
+	written := awaitPause(t, said)
+	if written > unreadLimit+inTransit {
+		t.Fatalf("the writer got %d bytes off with nobody reading, want at most %d", written, unreadLimit+inTransit)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -61,7 +72,7 @@ func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	for got := 0; got < calm+1<<20; {
+	for got := 0; got < written+1<<20; {
 		chunk, err := stream.Next()
 		if err != nil {
 			t.Fatal(err)
@@ -162,15 +173,15 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 			before = said()
 		}
 		read := int(chunk.Offset) + len(chunk.Data)
-		calm, since := said(), time.Now()
+		written, since := said(), time.Now()
 		wait(t, func() bool {
-			if now := said(); now != calm {
-				calm, since = now, time.Now()
+			if now := said(); now != written {
+				written, since = now, time.Now()
 			}
 			return time.Since(since) > 100*time.Millisecond
 		})
-		if most := max(read+ahead+socketBuffers, before) + inTransit; calm > most {
-			t.Fatalf("the writer got %d bytes off where %d were read, want at most %d", calm, read, most)
+		if most := max(read+ahead+socketBuffers, before) + inTransit; written > most {
+			t.Fatalf("the writer got %d bytes off where %d were read, want at most %d", written, read, most)
 		}
 	}
 	cancel()
