@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"coleo.dev/holder/journal"
 	"coleo.dev/holder/process"
 )
 
@@ -148,7 +149,7 @@ func killUnderLoad(t *testing.T, kind string, after int) {
 
 func journalOf(t *testing.T, dir string) []byte {
 	t.Helper()
-	got, err := io.ReadAll(NewReader(JournalDir(dir), 0))
+	got, err := io.ReadAll(journal.NewReader(JournalDir(dir), 0))
 	if err != nil {
 		t.Fatal(err)
 	}
