@@ -207,7 +207,8 @@ soak: build
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS)
 	$(GO) test -v -timeout 4h -count=1 -run '$(or $(RUN),SamePid)' ./holder/process -reuses $(REUSES)
-	for f in FuzzProtocol FuzzJournal FuzzFastWrite; do $(GO) test -run '^$$' -fuzz $$f -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./holder || exit 1; done
+	for f in holder/FuzzProtocol holder/FuzzFastWrite holder/journal/FuzzJournal; do \
+	  $(GO) test -run '^$$' -fuzz $${f##*/} -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./$${f%/*} || exit 1; done
 
 clean:
 	rm -rf bin cmd/coleo/executable/coleo-hold.bin

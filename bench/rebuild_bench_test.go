@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/pty"
 )
 
@@ -41,7 +42,7 @@ func BenchmarkRebuild(b *testing.B) {
 	})
 	awaitLast(b, s, last)
 	ok(b, s.Close())
-	if _, end, err := holder.Span(holder.JournalDir(handle.Dir)); err != nil || end != total {
+	if _, end, err := journal.Span(holder.JournalDir(handle.Dir)); err != nil || end != total {
 		b.Fatalf("the journal ends at %d (%v), want %d", end, err, total)
 	}
 	kept := keepWhole(b, handle.Dir)
@@ -72,7 +73,7 @@ func flood(b *testing.B, dir, last string) int64 {
 	many = append(many, bytes.Repeat([]byte("."), history/8-len(many))...)
 	casts, err := filepath.Glob("../pty/testdata/casts/claude-*.cast")
 	ok(b, err)
-	for len(tail) < holder.SegmentSize-64<<10 {
+	for len(tail) < journal.SegmentSize-64<<10 {
 		for _, path := range casts {
 			f, err := os.Open(path)
 			ok(b, err)
@@ -86,7 +87,7 @@ func flood(b *testing.B, dir, last string) int64 {
 			}
 		}
 	}
-	tail = append(tail[:holder.SegmentSize-64<<10], "\x18\x1bc\x1b[H"+last...)
+	tail = append(tail[:journal.SegmentSize-64<<10], "\x18\x1bc\x1b[H"+last...)
 	ok(b, os.WriteFile(filepath.Join(dir, "many"), many, 0o600))
 	ok(b, os.WriteFile(filepath.Join(dir, "tail"), tail, 0o600))
 	return 8*int64(len(many)) + int64(len(tail))
@@ -101,7 +102,7 @@ func keepWhole(b *testing.B, dir string) (size int64) {
 	for _, e := range entries {
 		offset, err := strconv.ParseInt(strings.TrimSuffix(e.Name(), ".screen"), 16, 64)
 		ok(b, err)
-		if offset%holder.SegmentSize != 0 {
+		if offset%journal.SegmentSize != 0 {
 			ok(b, os.Remove(filepath.Join(dir, "snapshots", e.Name())))
 			continue
 		}

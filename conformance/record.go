@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // Moment is a change of a session in the form for programs: one JSON object.
@@ -71,7 +72,7 @@ const recordingTail = time.Second
 func (t *Trial) finishRecording() {
 	if len(t.recordedSessions) > 0 {
 		<-time.After(recordingTail)
-		t.checks = append(t.checks, holder.CastMark{Time: time.Now(), Label: "end"})
+		t.checks = append(t.checks, journal.CastMark{Time: time.Now(), Label: "end"})
 	}
 }
 
@@ -107,8 +108,8 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	}
 	hidden := t.config.hidden()
 	var cast bytes.Buffer
-	start, err := holder.WriteCast(&cast, holder.JournalDir(taped.holderDir),
-		holder.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
+	start, err := journal.WriteCast(&cast, holder.JournalDir(taped.holderDir),
+		journal.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it never ran
 	}
@@ -125,7 +126,7 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	}
 	lines := changes.String()
 	for _, text := range hidden {
-		lines = strings.ReplaceAll(lines, text, holder.Mask(text))
+		lines = strings.ReplaceAll(lines, text, journal.Mask(text))
 	}
 	path := filepath.Join(t.config.Record, name)
 	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600),

@@ -14,7 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
-	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // Config says where and with what harnesses are tested.
@@ -50,7 +50,7 @@ type Trial struct {
 	name             string // of its recording
 	details          string
 	recordedSessions []*recordedSession // one for each agent CLI that was started
-	checks           []holder.CastMark  // when each check began
+	checks           []journal.CastMark // when each check began
 	before           int                // requests to the model before this check
 }
 
@@ -111,7 +111,7 @@ func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) 
 // begin prepares the trial for a check.
 func (t *Trial) begin(check string) {
 	t.details, t.before = "", len(t.Model.Record())
-	t.checks = append(t.checks, holder.CastMark{Time: time.Now(), Label: check})
+	t.checks = append(t.checks, journal.CastMark{Time: time.Now(), Label: check})
 }
 
 // requests returns the model's requests during this check.

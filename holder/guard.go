@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"coleo.dev/holder/journal"
 	"coleo.dev/holder/process"
 	"coleo.dev/holder/tty"
 )
@@ -34,7 +35,7 @@ func guardArm(o guardOrder) error {
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
 		return nil
 	}
-	j, err := CreateJournal(JournalDir(o.Dir))
+	j, err := journal.Create(JournalDir(o.Dir))
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func endedInOrder(lifeline io.Reader) bool {
 
 // guardWork is the work of a guard whose holder has died.
 type guardWork struct {
-	journal       *Journal
+	journal       *journal.Writer
 	intake        *intake
 	terminalEnded bool // the terminal has no more output
 }
@@ -113,8 +114,8 @@ func (w *guardWork) record(dir string, left []int, lost error) error {
 	}
 	if lost != nil {
 		e.Reason += "; the end of its output is lost: " + lost.Error()
-		w.journal.Mark(Mark{Time: e.Time, Kind: markGap, Lost: w.intake.held()})
+		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.held()})
 	}
-	w.journal.Mark(Mark{Time: e.Time, Kind: markExit})
+	w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkExit})
 	return writeExit(dir, e)
 }

@@ -9,13 +9,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"coleo.dev/holder/journal"
 	"coleo.dev/holder/process"
 )
 
@@ -146,7 +149,7 @@ func killUnderLoad(t *testing.T, kind string, after int) {
 
 func journalOf(t *testing.T, dir string) []byte {
 	t.Helper()
-	got, err := io.ReadAll(NewReader(JournalDir(dir), 0))
+	got, err := io.ReadAll(journal.NewReader(JournalDir(dir), 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,28 +183,34 @@ func children(pid int) []int {
 	return out
 }
 
+// awaitGuard waits for a guard of the holder that is another one than the last.
+func awaitGuard(t *testing.T, s Status, last int) int {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		for _, pid := range children(s.Holder.PID) {
+			if pid != s.Process.PID && pid != last {
+				return pid
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the holder has no other guard than %d", last)
+		}
+	}
+}
+
 func TestAKilledGuardIsReplacedAndTheNextOneGuards(t *testing.T) {
 	t.Parallel()
 	s, l := start(t, "stty raw -echo; echo ready; read x; read y")
 	c := dial(t, l)
 	output(t, c, 0, "ready")
-	var guard int
-	find := func() bool {
-		for _, pid := range children(s.Holder.PID) {
-			if pid != s.Process.PID && pid != guard {
-				guard = pid
-				return true
-			}
-		}
-		return false
-	}
+	guard := 0
 	for range 2 {
-		wait(t, find)
+		guard = awaitGuard(t, s, guard)
 		if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wait(t, find)
+	awaitGuard(t, s, guard)
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

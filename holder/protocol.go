@@ -11,8 +11,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. It is frozen: later versions add requests, and
-// a holder answers a request that it does not know with an error.
+// protocolVersion is the version of the protocol. It is frozen: later versions add
+// requests, and a holder answers a request that it does not know with an error.
 const protocolVersion = 1
 
 // A frame is one byte of type, four bytes of length, big-endian, and as many bytes of

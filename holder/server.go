@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder/journal"
 	"coleo.dev/holder/memory"
 	"coleo.dev/holder/process"
 	"coleo.dev/holder/socket"
@@ -39,7 +40,7 @@ const (
 // server is one running holder.
 type server struct {
 	launch  Launch
-	journal *Journal
+	journal *journal.Writer
 	term    *tty.Terminal
 	intake  *intake
 	lock    *os.File
@@ -201,7 +202,7 @@ func sweepFolder(l Launch) []int {
 // program's first byte.
 func (s *server) start() error {
 	var err error
-	if s.journal, err = CreateJournal(JournalDir(s.launch.Dir)); err != nil {
+	if s.journal, err = journal.Create(JournalDir(s.launch.Dir)); err != nil {
 		return err
 	}
 	if s.intake, err = newIntake(); err != nil {
@@ -228,7 +229,7 @@ func (s *server) start() error {
 	if s.holder, err = process.Identify(os.Getpid()); err != nil {
 		return err
 	}
-	s.journal.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: s.cols, Rows: s.rows})
+	s.journal.Mark(journal.Mark{Time: time.Now(), Kind: journal.MarkResize, Cols: s.cols, Rows: s.rows})
 	return nil
 }
 
@@ -339,7 +340,7 @@ func (s *server) accept(at *socket.Listener) {
 }
 
 func (s *server) status() Status {
-	start, end := s.journal.span()
+	start, end := s.journal.Span()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Status{

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"coleo.dev"
+	"coleo.dev/holder/journal"
 	"coleo.dev/holder/socket"
 )
 
@@ -174,7 +175,7 @@ func (s *server) resize(cols, rows int) response {
 		return refuse(coleo.EConflict, "resize the terminal: %w", err)
 	}
 	s.cols, s.rows = cols, rows
-	s.journal.Mark(Mark{Time: time.Now(), Kind: MarkResize, Cols: cols, Rows: rows})
+	s.journal.Mark(journal.Mark{Time: time.Now(), Kind: journal.MarkResize, Cols: cols, Rows: rows})
 	return response{}
 }
 
@@ -235,7 +236,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	case WriteReply:
 		s.answered = max(s.answered, w.SeenOffset)
 	case WriteKeys:
-		s.journal.Mark(Mark{Time: time.Now(), Kind: markInput})
+		s.journal.Mark(journal.Mark{Time: time.Now(), Kind: journal.MarkInput})
 	}
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
@@ -285,7 +286,7 @@ func (s *server) rememberWrite(id string) {
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	disconnected := make(chan struct{})
 	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()
-	reader := NewReader(JournalDir(s.launch.Dir), q.From)
+	reader := journal.NewReader(JournalDir(s.launch.Dir), q.From)
 	defer reader.Close()
 	if q.Host {
 		s.setLead(q.Ahead)

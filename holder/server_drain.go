@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/holder/journal"
 	"coleo.dev/holder/process"
 )
 
@@ -71,9 +72,9 @@ func (s *server) recordExit(e Exit) {
 	s.exit = &e
 	s.mu.Unlock()
 	if s.lostBytes > 0 {
-		s.journal.Mark(Mark{Time: e.Time, Kind: markGap, Lost: s.lostBytes})
+		s.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: s.lostBytes})
 	}
-	s.journal.Mark(Mark{Time: e.Time, Kind: markExit})
+	s.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkExit})
 	if err := writeExit(s.launch.Dir, e); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -270,7 +271,7 @@ func (s *server) trim() error {
 	if keep <= 0 {
 		keep = DefaultKeep
 	}
-	err := s.journal.trim(keep, covered)
+	err := s.journal.Trim(keep, covered)
 	if err != nil { // not again before the next report of the host agent
 		s.mu.Lock()
 		s.coveredUntil = 0

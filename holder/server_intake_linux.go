@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/journal"
 )
 
 const (
@@ -101,9 +103,9 @@ func (in *intake) takePlain(master int) (int, error) {
 }
 
 // flush moves the held bytes into the journal. After an error the rest stays held.
-func (in *intake) flush(j *Journal, now time.Time) error {
+func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	for in.inPipe > 0 {
-		n, err := j.extend(now, func(f *os.File, most int) (int, error) {
+		n, err := j.Extend(now, func(f *os.File, most int) (int, error) {
 			return splice(in.read, int(f.Fd()), min(in.inPipe, most))
 		})
 		in.inPipe -= n

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/journal"
 )
 
 // readSize is how much is read from the pseudo-terminal at once, in bytes. It is more
@@ -39,7 +41,7 @@ func (in *intake) take(master int) (int, error) {
 	return max(n, 0), err
 }
 
-func (in *intake) flush(j *Journal, now time.Time) error {
+func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	n, err := j.Append(in.unwritten, now)
 	in.unwritten = append(in.unwritten[:0], in.unwritten[n:]...)
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/store"
 )
 
@@ -17,7 +18,7 @@ func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 	a := &arm{host: &Host{Config: Config{Dir: t.TempDir(), Keep: 1}}}
 	a.record = store.ArmRecord{ID: "ada", Name: "ada", Handle: &coleo.Handle{Arm: "ada", Generation: 3}}
 	for n := 1; n <= 2; n++ {
-		j, err := holder.CreateJournal(holder.JournalDir(a.dirOf(n)))
+		j, err := journal.Create(holder.JournalDir(a.dirOf(n)))
 		if err == nil {
 			_, err = j.Append([]byte("some output"), time.Now())
 		}

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 const (
@@ -197,7 +198,7 @@ func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 			out.Cols, out.Rows = view.Cols, view.Rows
 		}
 	}
-	start, end, err := holder.Span(holder.JournalDir(r.Handle.Dir))
+	start, end, err := journal.Span(holder.JournalDir(r.Handle.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 }
 
 func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, error) {
-	reader := holder.NewReader(holder.JournalDir(r.Handle.Dir), out.Offset)
+	reader := journal.NewReader(holder.JournalDir(r.Handle.Dir), out.Offset)
 	defer reader.Close()
 	buf := make([]byte, outputAtOnce)
 	n, err := reader.Read(buf)

@@ -129,13 +129,13 @@ func (r *row) fill(x, end int, b cell) {
 // fillUnprotected is fill without the cells that DECSCA protects.
 func (r *row) fillUnprotected(x, end int, b cell) {
 	end = min(end, r.cols)
-	known := min(end, len(r.cells))
-	if end > known && r.rest.attr&attrProtected == 0 {
-		r.fill(max(x, known), end, b)
+	inMemory := min(end, len(r.cells))
+	if end > inMemory && r.rest.attr&attrProtected == 0 {
+		r.fill(max(x, inMemory), end, b)
 	}
-	for x < known {
+	for x < inMemory {
 		to := x
-		for to < known && r.cells[to].attr&attrProtected == 0 {
+		for to < inMemory && r.cells[to].attr&attrProtected == 0 {
 			to++
 		}
 		r.fill(x, to, b)

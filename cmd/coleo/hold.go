@@ -12,6 +12,7 @@ import (
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/hook"
 )
 
@@ -75,7 +76,7 @@ func newReplayCommand() *cobra.Command {
 				return coleo.Errorf(coleo.ENotFound, "there is no journal in %s", args[0])
 			}
 			if cast {
-				_, err := holder.WriteCast(c.OutOrStdout(), dir, holder.CastEdit{})
+				_, err := journal.WriteCast(c.OutOrStdout(), dir, journal.CastEdit{})
 				return err
 			}
 			return printJournal(c.OutOrStdout(), dir)
@@ -97,11 +98,11 @@ func newHookCommand() *cobra.Command {
 }
 
 func printJournal(out io.Writer, dir string) error {
-	start, _, err := holder.Span(dir)
+	start, _, err := journal.Span(dir)
 	if err != nil {
 		return err
 	}
-	r := holder.NewReader(dir, start)
+	r := journal.NewReader(dir, start)
 	defer r.Close()
 	if _, err := io.Copy(out, r); err != nil {
 		return fmt.Errorf("replay %s: %w", dir, err)

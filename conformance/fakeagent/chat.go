@@ -70,9 +70,9 @@ const (
 	retryAfter = time.Second
 )
 
-// ask sends the conversation and returns the model's reply. It calls said with the text
+// ask sends the conversation and returns the model's reply. It calls onText with the text
 // so far, each time the text grows.
-func (m *Model) ask(ctx context.Context, talk []message, tools []any, said func(string)) (message, error) {
+func (m *Model) ask(ctx context.Context, talk []message, tools []any, onText func(string)) (message, error) {
 	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true},
 		"messages": talk}
 	if len(tools) > 0 {
@@ -95,13 +95,13 @@ func (m *Model) ask(ctx context.Context, talk []message, tools []any, said func(
 	if r.StatusCode != http.StatusOK {
 		return message{}, statusError(r.StatusCode)
 	}
-	return readReply(r.Body, said)
+	return readReply(r.Body, onText)
 }
 
 // longestEvent bounds one event of a reply, in bytes.
 const longestEvent = 1 << 20
 
-func readReply(in io.Reader, said func(string)) (message, error) {
+func readReply(in io.Reader, onText func(string)) (message, error) {
 	reply := message{Role: "assistant"}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, longestEvent)
@@ -123,7 +123,7 @@ func readReply(in io.Reader, said func(string)) (message, error) {
 		for _, choice := range c.Choices {
 			if text := choice.Delta.Content; text != "" {
 				reply.Content += text
-				said(reply.Content)
+				onText(reply.Content)
 			}
 			for _, d := range choice.Delta.Calls {
 				reply.add(d)

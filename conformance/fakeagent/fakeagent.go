@@ -30,25 +30,25 @@ type program struct {
 	turns sync.WaitGroup
 	quit  chan int // exit code; holds one
 
-	mu         sync.Mutex
-	state      string   // "", "idle", "busy", "dialog"
-	dark       bool     // nothing is drawn
-	frozen     bool     // nothing is answered, permanently
-	foreign    bool     // the screen is garbage until the next input
-	transcript []string // whole lines
-	composer   string
-	pending    string   // input that is not complete yet
-	queue      []string // prompts that came while busy
-	dialog     *dialog
-	interrupt  context.CancelFunc // of the turn; nil without one
-	holding    bool               // the turn ignores interrupts
-	lastCtrlC  time.Time
-	loseUntil  time.Time
-	deaf       int
-	breaks     int
-	ignored    map[string]bool
-	faults     map[string]bool // its faults from now on, by their words
-	trying     string          // the attempt, while a request is repeated
+	mu              sync.Mutex
+	state           string   // "", "idle", "busy", "dialog"
+	dark            bool     // nothing is drawn
+	frozen          bool     // nothing is answered, permanently
+	foreign         bool     // the screen is garbage until the next input
+	transcript      []string // whole lines
+	composer        string
+	pending         string   // input that is not complete yet
+	queue           []string // prompts that came while busy
+	dialog          *dialog
+	interrupt       context.CancelFunc // of the turn; nil without one
+	holding         bool               // the turn ignores interrupts
+	lastCtrlC       time.Time
+	loseUntil       time.Time
+	submitsToIgnore int
+	submitsToBreak  int
+	ignored         map[string]bool
+	faults          map[string]bool // its faults from now on, by their words
+	trying          string          // the attempt, while a request is repeated
 
 	// With a model. These belong to the turn, except at the start.
 	talk   []message

@@ -65,12 +65,12 @@ func (p *program) submit(ctx context.Context) {
 	if strings.TrimSpace(prompt) == "" {
 		return
 	}
-	if p.deaf > 0 {
-		p.deaf--
+	if p.submitsToIgnore > 0 {
+		p.submitsToIgnore--
 		return
 	}
-	if p.breaks > 0 {
-		p.breaks--
+	if p.submitsToBreak > 0 {
+		p.submitsToBreak--
 		p.composer += "\n"
 		return
 	}

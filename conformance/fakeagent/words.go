@@ -19,7 +19,7 @@ func (p *program) words() map[string]act {
 		"say": p.say, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
 		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
-		"lose": p.lose, "deaf": p.goDeaf, "break": p.goBreak, "paste": p.paste, "status": p.status,
+		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
 	}
 	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle} {
 		words[fault] = func(context.Context, string) error {
@@ -196,26 +196,26 @@ func (p *program) ignore(_ context.Context, name string) error {
 	return nil
 }
 
-func (p *program) lose(_ context.Context, rest string) error {
+func (p *program) loseInput(_ context.Context, rest string) error {
 	p.set(func() { p.loseUntil = time.Now().Add(duration(rest, time.Second)) })
 	return nil
 }
 
-func (p *program) goDeaf(_ context.Context, rest string) error {
+func (p *program) ignoreSubmits(_ context.Context, rest string) error {
 	n, err := strconv.Atoi(rest)
 	if err != nil {
 		n = 1
 	}
-	p.set(func() { p.deaf = n })
+	p.set(func() { p.submitsToIgnore = n })
 	return nil
 }
 
-func (p *program) goBreak(_ context.Context, rest string) error {
+func (p *program) breakSubmits(_ context.Context, rest string) error {
 	n, err := strconv.Atoi(rest)
 	if err != nil {
 		n = 1
 	}
-	p.set(func() { p.breaks = n })
+	p.set(func() { p.submitsToBreak = n })
 	return nil
 }
 

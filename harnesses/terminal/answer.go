@@ -11,6 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/pty"
 )
 
@@ -48,7 +49,7 @@ const (
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
-	reader := holder.NewReader(holder.JournalDir(s.handle.Dir), from)
+	reader := journal.NewReader(holder.JournalDir(s.handle.Dir), from)
 	defer reader.Close()
 	screen := pty.New(printedCols, rows)
 	if _, err := io.Copy(screen, io.LimitReader(reader, end-from)); err != nil {

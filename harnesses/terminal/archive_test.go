@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/pty"
 )
 
@@ -15,7 +16,7 @@ import (
 func recordingOf(t *testing.T, st *stage) (cast *pty.Cast, first coleo.Recording) {
 	t.Helper()
 	var out bytes.Buffer
-	var w *holder.Cast
+	var w *journal.Cast
 	for from := int64(0); ; {
 		piece, err := st.h.Record(st.handle, from)
 		if err != nil {
@@ -23,7 +24,7 @@ func recordingOf(t *testing.T, st *stage) (cast *pty.Cast, first coleo.Recording
 		}
 		if w == nil {
 			first = piece
-			w = holder.NewCast(&out, piece.Cols, piece.Rows, piece.Events[0].Time)
+			w = journal.NewCast(&out, piece.Cols, piece.Rows, piece.Events[0].Time)
 		}
 		for _, e := range piece.Events {
 			if len(e.Data) > 0 {
@@ -105,17 +106,17 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 // begin with the rest of a sequence at the journal's beginning.
 func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	t.Parallel()
-	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 3*holder.SegmentSize+recorded/2)
-	for at := holder.SegmentSize; at < len(data); at += holder.SegmentSize { // each file begins within a sequence
+	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 3*journal.SegmentSize+recorded/2)
+	for at := journal.SegmentSize; at < len(data); at += journal.SegmentSize { // each file begins within a sequence
 		copy(data[at-5:], "\x1b[38;5;123m")
 	}
 	st, s := setStage(t, cols, rows, 1)
 	old := time.Now()
 	for len(st.said) < len(data) {
-		n := min(len(data)-len(st.said), holder.SegmentSize)
+		n := min(len(data)-len(st.said), journal.SegmentSize)
 		st.say(s, data[len(st.said):len(st.said)+n])
 	}
-	start, _, err := holder.Span(holder.JournalDir(st.handle.Dir))
+	start, _, err := journal.Span(holder.JournalDir(st.handle.Dir))
 	if err != nil || start == 0 {
 		t.Fatalf("the journal begins at %d (%v): nothing was trimmed", start, err)
 	}
@@ -195,12 +196,12 @@ const markedEvery = 50 * time.Millisecond
 
 func lastMark(t *testing.T, st *stage) (last time.Time) {
 	t.Helper()
-	marks, err := holder.Marks(holder.JournalDir(st.handle.Dir))
+	marks, err := journal.Marks(holder.JournalDir(st.handle.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range marks {
-		if m.Kind == holder.MarkOutput {
+		if m.Kind == journal.MarkOutput {
 			last = m.Time
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"coleo.dev/harnesses/terminal/past"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // rebuild makes the Reader with the screen at the journal's end, from the newest readable
@@ -31,7 +32,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	}
 	// The journal may have been trimmed meanwhile, or a file may be unreadable.
 	if err := s.catchUp(r, dir, replay); err != nil {
-		if start, _, err := holder.Span(dir); err == nil && start > r.End() {
+		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
 			_ = s.catchUp(r, dir, replay) // the rest comes over the stream
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // What a program draws for its new size must not be read at the old one. So the screen is
@@ -46,7 +47,7 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	given := func() []holder.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
+	given := func() []journal.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
 	st.await("all are given", func() bool { n := len(given()); return n > 2 })
 	m := given()
 	small, last := m[len(m)-2], m[len(m)-1]
@@ -73,7 +74,7 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, "whole_after_resize = true\n"+stageSpec, 80, 24, 0)
-	given := func() []holder.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
+	given := func() []journal.Mark { return resizes(holder.JournalDir(s.handle.Dir)) }
 	start, begun := len(given()), time.Now()
 	for _, size := range [][2]int{{60, 20}, {80, 24}} {
 		if err := s.Resize(t.Context(), size[0], size[1]); err != nil {
@@ -97,14 +98,14 @@ func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 }
 
 // resizes returns the resizes in the journal in dir.
-func resizes(dir string) (out []holder.Mark) {
-	index, err := holder.OpenIndex(dir)
+func resizes(dir string) (out []journal.Mark) {
+	index, err := journal.OpenIndex(dir)
 	if err != nil {
 		return nil
 	}
 	defer index.Close()
 	for m := range index.From(0) {
-		if m.Kind == holder.MarkResize {
+		if m.Kind == journal.MarkResize {
 			out = append(out, m)
 		}
 	}

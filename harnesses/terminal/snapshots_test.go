@@ -15,6 +15,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a segment. It
@@ -26,14 +27,14 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 		"claude-code-2.1.329/compact"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data, cols, rows := traffic(t, name, holder.SegmentSize+recorded*2/3+i*12345)
+			data, cols, rows := traffic(t, name, journal.SegmentSize+recorded*2/3+i*12345)
 			st, s := setStage(t, cols, rows, 0)
-			half := holder.SegmentSize + 54_321 // a crash shortly after a snapshot
+			half := journal.SegmentSize + 54_321 // a crash shortly after a snapshot
 			st.say(s, data[:half])
 			crash(s)
 			s = st.attach()
-			if s.snapshots.Newest() != holder.SegmentSize {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(), holder.SegmentSize)
+			if s.snapshots.Newest() != journal.SegmentSize {
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(), journal.SegmentSize)
 			}
 			st.same(s, "after a crash", st.whole(cols, rows))
 			st.say(s, data[half:])
@@ -56,22 +57,22 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 // snapshot is used, and without any the whole journal.
 func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	t.Parallel()
-	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 2*holder.SegmentSize+recorded/2)
+	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 2*journal.SegmentSize+recorded/2)
 	st, s := setStage(t, cols, rows, 0)
-	st.say(s, data[:holder.SegmentSize+1]) // in parts, so that no snapshot is left out
-	st.say(s, data[holder.SegmentSize+1:])
+	st.say(s, data[:journal.SegmentSize+1]) // in parts, so that no snapshot is left out
+	st.say(s, data[journal.SegmentSize+1:])
 	crash(s)
 	want := st.whole(cols, rows)
 	shots := shotsOf(st.handle)
-	if got := shots.offsets(); !slices.Equal(got, []int64{holder.SegmentSize, 2 * holder.SegmentSize}) {
+	if got := shots.offsets(); !slices.Equal(got, []int64{journal.SegmentSize, 2 * journal.SegmentSize}) {
 		t.Fatalf("there are snapshots at %v", got)
 	}
-	newest, err := os.ReadFile(shots.path(2 * holder.SegmentSize))
+	newest, err := os.ReadFile(shots.path(2 * journal.SegmentSize))
 	if err != nil {
 		t.Fatal(err)
 	}
 	foreign := reading.New(s.rules(), cols, rows, time.Now(), func(coleo.Change) {}).Snapshot(time.Now())
-	foreign.Nonce, foreign.Offset = "another", 2*holder.SegmentSize
+	foreign.Nonce, foreign.Offset = "another", 2*journal.SegmentSize
 	other, err := foreign.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +86,9 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 		"of another session":     other,
 		"of another CoreVersion": resealed(t, newest),
 	} {
-		write(t, shots.path(2*holder.SegmentSize), bad)
+		write(t, shots.path(2*journal.SegmentSize), bad)
 		s := st.attach()
-		if s.snapshots.Newest() < holder.SegmentSize || s.snapshots.Newest() > 2*holder.SegmentSize {
+		if s.snapshots.Newest() < journal.SegmentSize || s.snapshots.Newest() > 2*journal.SegmentSize {
 			t.Errorf("%s: rebuilt from %d", what, s.snapshots.Newest())
 		}
 		st.same(s, "a snapshot "+what, want)
@@ -113,16 +114,16 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 // the screen is incomplete.
 func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	t.Parallel()
-	const keep = 2 * holder.SegmentSize
-	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 6*holder.SegmentSize+recorded/2)
+	const keep = 2 * journal.SegmentSize
+	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 6*journal.SegmentSize+recorded/2)
 	st, s := setStage(t, cols, rows, keep)
 	for len(st.said) < len(data) {
-		n := min(len(data)-len(st.said), holder.SegmentSize)
+		n := min(len(data)-len(st.said), journal.SegmentSize)
 		st.say(s, data[len(st.said):len(st.said)+n])
 	}
-	start, end, err := holder.Span(holder.JournalDir(st.handle.Dir))
-	if err != nil || end != int64(len(data)) || start == 0 || end-start > keep+2*holder.SegmentSize {
-		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err, keep+2*holder.SegmentSize)
+	start, end, err := journal.Span(holder.JournalDir(st.handle.Dir))
+	if err != nil || end != int64(len(data)) || start == 0 || end-start > keep+2*journal.SegmentSize {
+		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err, keep+2*journal.SegmentSize)
 	}
 	shots := shotsOf(st.handle)
 	if list := shots.offsets(); list[0] != start || len(list) > 4 {

@@ -75,11 +75,11 @@ func (t *Tree) descendants() []procEntry {
 
 // withAllBelow returns these processes and those of a group, with all below them.
 func withAllBelow(pids []int, g Group) []int {
-	seen := map[int]bool{}
+	listed := map[int]bool{}
 	var out []int
 	add := func(pid int) {
-		if !seen[pid] {
-			seen[pid] = true
+		if !listed[pid] {
+			listed[pid] = true
 			out = append(out, pid)
 		}
 	}

@@ -64,14 +64,14 @@ var madeTable = sync.OnceValue(func() *Table {
 			flat[ch] = r.property
 		}
 	}
-	known := map[[256]uint8]uint16{}
+	numbers := map[[256]uint8]uint16{}
 	for i := range p.index {
 		block := [256]uint8(flat[i<<8:])
-		n, ok := known[block]
+		n, ok := numbers[block]
 		if !ok {
 			n = uint16(len(p.blocks))
 			p.blocks = append(p.blocks, block)
-			known[block] = n
+			numbers[block] = n
 		}
 		p.index[i] = n
 	}

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 func newScreenCommand() *cobra.Command {
@@ -94,7 +94,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 	}
 	showProgress := progress(c.ErrOrStderr())
 	begin, until := piece.Offset, piece.Until
-	cast := holder.NewCast(c.OutOrStdout(), piece.Cols, piece.Rows, firstTime(piece))
+	cast := journal.NewCast(c.OutOrStdout(), piece.Cols, piece.Rows, firstTime(piece))
 	for {
 		writePiece(cast, piece)
 		showProgress(piece.Next-begin, until-begin)
@@ -115,7 +115,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 	}
 }
 
-func writePiece(cast *holder.Cast, piece coleo.Recording) {
+func writePiece(cast *journal.Cast, piece coleo.Recording) {
 	for _, e := range piece.Events {
 		if e.Cols > 0 {
 			cast.Resize(e.Time, e.Cols, e.Rows)

@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/pty"
 )
 
@@ -23,17 +24,17 @@ const (
 type archive struct {
 	folder     Folder
 	dir        string // of the journal
-	index      *holder.Index
+	index      *journal.Index
 	start, end int64
 }
 
 func openArchive(h coleo.Handle) (*archive, error) {
 	a := &archive{folder: FolderOf(h), dir: holder.JournalDir(h.Dir)}
 	var err error
-	if a.start, a.end, err = holder.Span(a.dir); err != nil {
+	if a.start, a.end, err = journal.Span(a.dir); err != nil {
 		return nil, fmt.Errorf("open the recording of arm %s: %w", h.Arm, err)
 	}
-	if a.index, err = holder.OpenIndex(a.dir); err != nil {
+	if a.index, err = journal.OpenIndex(a.dir); err != nil {
 		return nil, fmt.Errorf("open the recording of arm %s: %w", h.Arm, err)
 	}
 	return a, nil
@@ -70,9 +71,9 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 // until returns the offset at which the output ended at a time, and the number of marks
 // up to that time.
 func (a *archive) until(at time.Time) (offset int64, marks int) {
-	marks = a.index.Find(func(m holder.Mark) bool { return m.Time.After(at) })
+	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
-		if m.Kind == holder.MarkOutput {
+		if m.Kind == journal.MarkOutput {
 			return max(m.Offset, a.start), marks
 		}
 	}
@@ -92,8 +93,8 @@ func (a *archive) begins() (time.Time, bool) {
 	if snapshot == nil {
 		return time.Time{}, false
 	}
-	for m := range a.index.From(a.index.Find(func(m holder.Mark) bool { return m.Offset >= snapshot.Offset })) {
-		if m.Kind == holder.MarkOutput {
+	for m := range a.index.From(a.index.Find(func(m journal.Mark) bool { return m.Offset >= snapshot.Offset })) {
+		if m.Kind == journal.MarkOutput {
 			return m.Time, true
 		}
 	}
@@ -114,34 +115,34 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999
 // play writes the journal between two offsets to a screen and applies the resizes among
 // the first marks. It makes a new screen when screen is nil.
 func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
-	journal := holder.NewReader(a.dir, from)
-	defer journal.Close()
+	output := journal.NewReader(a.dir, from)
+	defer output.Close()
 	first := 0
 	if screen == nil {
 		screen = pty.New(pty.DefaultCols, pty.DefaultRows)
 	} else {
-		first = a.index.Find(func(m holder.Mark) bool { return m.Offset >= from })
+		first = a.index.Find(func(m journal.Mark) bool { return m.Offset >= from })
 	}
 	buf := make([]byte, readChunk)
 	for m := range a.index.From(first) {
 		if first++; first > marks {
 			break
 		}
-		if m.Kind != holder.MarkResize {
+		if m.Kind != journal.MarkResize {
 			continue
 		}
-		if err := feedUntil(screen, journal, min(m.Offset, until), buf); err != nil {
+		if err := feedUntil(screen, output, min(m.Offset, until), buf); err != nil {
 			return nil, err
 		}
 		screen.Resize(m.Cols, m.Rows)
 	}
-	return screen, feedUntil(screen, journal, until, buf)
+	return screen, feedUntil(screen, output, until, buf)
 }
 
 // feedUntil writes the journal to a screen, up to an offset.
-func feedUntil(screen *pty.Core, journal *holder.Reader, until int64, buf []byte) error {
-	for journal.Offset() < until {
-		n, err := journal.Read(buf[:min(int64(len(buf)), until-journal.Offset())])
+func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte) error {
+	for output.Offset() < until {
+		n, err := output.Read(buf[:min(int64(len(buf)), until-output.Offset())])
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -165,7 +166,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	}
 	defer a.close()
 	out := coleo.Recording{Offset: from, Next: from, Until: a.end, Events: []coleo.RecordedEvent{}}
-	first := a.index.Find(func(m holder.Mark) bool { return m.Offset >= from })
+	first := a.index.Find(func(m journal.Mark) bool { return m.Offset >= from })
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
@@ -173,7 +174,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 		}
 	case from == 0:
 		for m := range a.index.From(0) {
-			if m.Offset > 0 || m.Kind != holder.MarkResize {
+			if m.Offset > 0 || m.Kind != journal.MarkResize {
 				break
 			}
 			out.Cols, out.Rows = m.Cols, m.Rows
@@ -197,7 +198,7 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 		out.Offset = snapshot.Offset
 	}
 	out.Next = out.Offset
-	first := a.index.Find(func(m holder.Mark) bool { return m.Offset >= out.Offset })
+	first := a.index.Find(func(m journal.Mark) bool { return m.Offset >= out.Offset })
 	if snapshot == nil {
 		out.Cols, out.Rows = a.sizeAt(first)
 		return first, nil
@@ -210,11 +211,11 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 // complete reads on to the end of the sequence or character in the middle of which a
 // snapshot was taken.
 func (a *archive) complete(s *reading.Snapshot) error {
-	journal := holder.NewReader(a.dir, s.Offset)
-	defer journal.Close()
+	output := journal.NewReader(a.dir, s.Offset)
+	defer output.Close()
 	one := make([]byte, 1)
 	for s.Offset < a.end && !s.Core().Between() {
-		if err := feedUntil(s.Core(), journal, s.Offset+1, one); err != nil {
+		if err := feedUntil(s.Core(), output, s.Offset+1, one); err != nil {
 			return err
 		}
 		s.Offset++
@@ -229,7 +230,7 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 		if n++; n > mark {
 			break
 		}
-		if m.Kind == holder.MarkResize {
+		if m.Kind == journal.MarkResize {
 			cols, rows = m.Cols, m.Rows
 		}
 	}
@@ -247,8 +248,8 @@ func (a *archive) timeAt(mark int) time.Time {
 
 // collect fills a piece with output and resizes, from a mark on, until the piece is full.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
-	journal := holder.NewReader(a.dir, out.Next)
-	defer journal.Close()
+	output := journal.NewReader(a.dir, out.Next)
+	defer output.Close()
 	until := min(a.end, out.Next+pieceBytes)
 	now := a.timeAt(mark)
 	for m := range a.index.From(mark) {
@@ -256,24 +257,24 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 			until = min(until, m.Offset)
 			break
 		}
-		if err := take(out, journal, min(m.Offset, until), now); err != nil {
+		if err := take(out, output, min(m.Offset, until), now); err != nil {
 			return err
 		}
 		now = m.Time.UTC()
-		if m.Kind == holder.MarkResize {
+		if m.Kind == journal.MarkResize {
 			out.Events = append(out.Events, coleo.RecordedEvent{Time: now, Cols: m.Cols, Rows: m.Rows})
 		}
 	}
-	return take(out, journal, until, now)
+	return take(out, output, until, now)
 }
 
 // take adds the output up to an offset to a piece.
-func take(out *coleo.Recording, journal *holder.Reader, until int64, at time.Time) error {
+func take(out *coleo.Recording, output *journal.Reader, until int64, at time.Time) error {
 	if out.Next >= until {
 		return nil
 	}
 	data := make([]byte, until-out.Next)
-	n, err := io.ReadFull(journal, data)
+	n, err := io.ReadFull(output, data)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}

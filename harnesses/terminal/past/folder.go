@@ -12,7 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
-	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 const (
@@ -143,7 +143,7 @@ func (f Folder) prune(start int64) {
 // a host agent makes one of those.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
-		if offset < before && offset%holder.SegmentSize != 0 {
+		if offset < before && offset%journal.SegmentSize != 0 {
 			_ = os.Remove(f.path(offset))
 		}
 	}

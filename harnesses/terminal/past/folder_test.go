@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
-	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // shotOf returns a snapshot of a screen that shows a text.
@@ -32,8 +32,8 @@ func keeping(t *testing.T) (*Writer, *[]int64) {
 func TestASnapshotIsTakenWhereASegmentEnds(t *testing.T) {
 	t.Parallel()
 	w, covered := keeping(t)
-	const end = 2 * holder.SegmentSize
-	for _, offset := range []int64{end - 1, end, end, end + 1, holder.SegmentSize} {
+	const end = 2 * journal.SegmentSize
+	for _, offset := range []int64{end - 1, end, end, end + 1, journal.SegmentSize} {
 		w.Capture(offset, func() *reading.Snapshot { return shotOf("hello", offset) })
 		w.Wait()
 	}
@@ -45,7 +45,7 @@ func TestASnapshotIsTakenWhereASegmentEnds(t *testing.T) {
 		t.Errorf("the newest snapshot is %+v", shot)
 	}
 	w.Stop()
-	if w.Capture(3*holder.SegmentSize, func() *reading.Snapshot { return shotOf("late", 0) }); w.Newest() != end {
+	if w.Capture(3*journal.SegmentSize, func() *reading.Snapshot { return shotOf("late", 0) }); w.Newest() != end {
 		t.Error("a Writer that was stopped takes a snapshot")
 	}
 }
@@ -106,7 +106,7 @@ func TestOnlySnapshotsOfThisGenerationAreUsed(t *testing.T) {
 func TestSnapshotsThatAreOfNoUseAreDeleted(t *testing.T) {
 	t.Parallel()
 	f := FolderOf(coleo.Handle{Dir: t.TempDir()})
-	const segment = holder.SegmentSize
+	const segment = journal.SegmentSize
 	fill := func(offsets ...int64) {
 		t.Helper()
 		for _, offset := range offsets {
@@ -138,7 +138,7 @@ func TestSnapshotsThatAreOfNoUseAreDeleted(t *testing.T) {
 
 func TestAReplayStopsWhereTheSessionMustAct(t *testing.T) {
 	t.Parallel()
-	r := Replay{Until: 100, Answered: 40, resizes: []holder.Mark{{Offset: 60, Cols: 70, Rows: 20}}}
+	r := Replay{Until: 100, Answered: 40, resizes: []journal.Mark{{Offset: 60, Cols: 70, Rows: 20}}}
 	var stops []int64
 	for at := int64(0); at < 150; {
 		at += int64(r.Next(at, 50))
@@ -156,7 +156,7 @@ func TestAReplayStopsWhereTheSessionMustAct(t *testing.T) {
 	if !r.Behind(99) || r.Behind(100) {
 		t.Error("the end of the output from before is told wrongly")
 	}
-	if got := r.Next(holder.SegmentSize-3, 50); got != 3 {
+	if got := r.Next(journal.SegmentSize-3, 50); got != 3 {
 		t.Errorf("before the end of a segment it feeds %d bytes, want 3", got)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 	"coleo.dev/pty"
 )
 
@@ -17,7 +17,7 @@ type Replay struct {
 	Until    int64 // end of the output when the session was opened: no look is taken before it
 	Answered int64 // the holder has the answers to the queries up to this offset
 
-	resizes []holder.Mark // the resizes to come, in order
+	resizes []journal.Mark // the resizes to come, in order
 }
 
 // Size is the size of a terminal in cells. It is zero where it is not known.
@@ -42,15 +42,15 @@ func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact b
 
 // resizesFrom returns the resizes in the journal in dir from an offset on. Without any,
 // the caller uses the present size.
-func resizesFrom(dir string, offset int64) []holder.Mark {
-	index, err := holder.OpenIndex(dir)
+func resizesFrom(dir string, offset int64) []journal.Mark {
+	index, err := journal.OpenIndex(dir)
 	if err != nil {
 		return nil
 	}
 	defer index.Close()
-	var out []holder.Mark
-	for m := range index.From(index.Find(func(m holder.Mark) bool { return m.Offset >= offset })) {
-		if m.Kind == holder.MarkResize {
+	var out []journal.Mark
+	for m := range index.From(index.Find(func(m journal.Mark) bool { return m.Offset >= offset })) {
+		if m.Kind == journal.MarkResize {
 			out = append(out, m)
 		}
 	}
@@ -72,7 +72,7 @@ func (r *Replay) Next(offset int64, n int) int {
 	if len(r.resizes) > 0 && r.resizes[0].Offset > offset {
 		n = min(n, int(r.resizes[0].Offset-offset))
 	}
-	return min(n, int(holder.SegmentSize-offset%holder.SegmentSize)) // a snapshot may be due
+	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot may be due
 }
 
 // Resize gives the screen the sizes that it had up to an offset.
@@ -86,7 +86,7 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 // Read reads the journal in dir from an offset on, and calls feed with each piece of
 // output, until the Replay ends or the files do.
 func (r *Replay) Read(dir string, from int64, feed func(data []byte)) error {
-	journal := holder.NewReader(dir, from)
+	journal := journal.NewReader(dir, from)
 	defer journal.Close()
 	buf := make([]byte, readChunk)
 	for journal.Offset() < r.Until {

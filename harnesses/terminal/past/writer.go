@@ -6,6 +6,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
+	"coleo.dev/holder/journal"
 )
 
 // lastBytes is how many bytes of output since the newest snapshot justify another one when
@@ -52,7 +53,7 @@ func (w *Writer) Newest() int64 {
 // drawing or a sequence. It calls take at once, and writes later. It skips the snapshot
 // while the last one is being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
-	if end%holder.SegmentSize != 0 || !w.claim(end) {
+	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
 	}
 	data, err := w.encode(take())
@@ -96,7 +97,7 @@ func (w *Writer) keep(offset int64, data []byte) {
 		return
 	}
 	w.covered(offset)
-	if start, _, err := holder.Span(w.journal); err == nil {
+	if start, _, err := journal.Span(w.journal); err == nil {
 		w.folder.prune(start)
 	}
 	w.folder.thin(offset)

@@ -1,4 +1,4 @@
-package holder
+package journal
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 func TestAJournalIsWrittenAsACast(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	j, err := CreateJournal(dir)
+	j, err := Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,9 +26,9 @@ func TestAJournalIsWrittenAsACast(t *testing.T) {
 	add(time.Second, "one \xe4\xb8")
 	add(2*time.Second, "\x96 two\xff\x1b[0m")
 	j.Mark(Mark{Time: start.Add(3 * time.Second), Kind: MarkResize, Cols: 100, Rows: 40})
-	j.Mark(Mark{Time: start.Add(3 * time.Second), Kind: markInput})
+	j.Mark(Mark{Time: start.Add(3 * time.Second), Kind: MarkInput})
 	add(4*time.Second, "three\xf0\x9f")
-	j.Mark(Mark{Time: start.Add(5 * time.Second), Kind: markExit})
+	j.Mark(Mark{Time: start.Add(5 * time.Second), Kind: MarkExit})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func sameEvents(t *testing.T, got, want []pty.CastEvent) {
 func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	j, err := CreateJournal(dir)
+	j, err := Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	j.Mark(Mark{Time: start.Add(3500 * time.Millisecond), Kind: markInput})
+	j.Mark(Mark{Time: start.Add(3500 * time.Millisecond), Kind: MarkInput})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

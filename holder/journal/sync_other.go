@@ -1,6 +1,6 @@
 //go:build !linux
 
-package holder
+package journal
 
 import "os"
 

@@ -1,15 +1,15 @@
-package holder
+package journal
 
 import (
 	"fmt"
 	"os"
 )
 
-// trim deletes the oldest segments while more than keep bytes would be left, so that
+// Trim deletes the oldest segments while more than keep bytes would be left, so that
 // never more than keep and one segment remain. It deletes only segments that end before
 // covered, which a snapshot of the screen replaces. The open segment stays. Marks before
 // the new beginning are deleted too, except for the last size.
-func (j *Journal) trim(keep, covered int64) error {
+func (j *Writer) Trim(keep, covered int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.end-j.first < keep+SegmentSize || covered < j.first+SegmentSize {
@@ -36,7 +36,7 @@ func (j *Journal) trim(keep, covered int64) error {
 }
 
 // trimIndex writes the index again without the marks before the journal's beginning.
-func (j *Journal) trimIndex() error {
+func (j *Writer) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))
 	if err != nil {
 		return fmt.Errorf("trim journal index: %w", err)

@@ -1,4 +1,4 @@
-package holder
+package journal
 
 import (
 	"bufio"
@@ -65,7 +65,7 @@ func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 		if m.Kind == MarkResize {
 			c.Resize(now, m.Cols, m.Rows)
 		}
-		if m.Kind == markInput && edit.Typed {
+		if m.Kind == MarkInput && edit.Typed {
 			c.now = now
 			c.line([]any{c.seconds(), "i", ""})
 		}
@@ -138,9 +138,12 @@ func (c *Cast) Close() error {
 	return errors.Join(c.err, c.out.Flush())
 }
 
+// castBuffer is how much output is read at once, in bytes.
+const castBuffer = 16 << 10
+
 // copy writes the output up to an offset, with the time now.
 func (c *Cast) copy(r source, until int64, now time.Time) {
-	buf := make([]byte, streamChunk)
+	buf := make([]byte, castBuffer)
 	for c.err == nil && r.Offset() < until {
 		n, err := r.Read(buf[:min(int64(len(buf)), until-r.Offset())])
 		if err != nil {

@@ -1,6 +1,7 @@
-package holder
+package journal
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // some seconds, and the rest at the end.
 func TestOutputIsBroughtToTheDisk(t *testing.T) {
 	t.Parallel()
-	j, err := CreateJournal(JournalDir(t.TempDir()))
+	j, err := Create(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func TestOutputIsBroughtToTheDisk(t *testing.T) {
 		t.Error("the first bytes were waited for")
 	}
 	begun := time.Now()
-	wait(t, func() bool { return done() == 100 })
+	awaitSync(t, func() bool { return done() == 100 })
 	if took := time.Since(begun); took < syncEvery/2 || took > 2*syncEvery {
 		t.Errorf("an open segment was on the disk after %s, want %s", took, syncEvery)
 	}
@@ -33,11 +34,23 @@ func TestOutputIsBroughtToTheDisk(t *testing.T) {
 	if _, err := j.Append(make([]byte, SegmentSize), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, func() bool { return done() >= SegmentSize })
+	awaitSync(t, func() bool { return done() >= SegmentSize })
 	if took := time.Since(begun); took > syncEvery/2 {
 		t.Errorf("a full segment was on the disk after %s, want at once", took)
 	}
 	if err := j.Close(); err != nil {
 		t.Errorf("close: %v", err)
+	}
+}
+
+// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+const patience = 20 * time.Second
+
+func awaitSync(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come about in time")
+		}
 	}
 }

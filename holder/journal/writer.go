@@ -1,4 +1,7 @@
-package holder
+// Package journal keeps every byte of an arm's output on the disk, with the times at
+// which it came and the sizes that the terminal had. It writes a journal, reads it, and
+// turns it into a recording. It does not interpret the output.
+package journal
 
 import (
 	"encoding/binary"
@@ -25,9 +28,9 @@ type MarkKind uint8
 const (
 	MarkOutput MarkKind = 1 // output arrived at this time
 	MarkResize MarkKind = 2 // the terminal got Cols x Rows
-	markInput  MarkKind = 3 // keys were typed; the text is not kept
-	markExit   MarkKind = 4 // the program ended
-	markGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
+	MarkInput  MarkKind = 3 // keys were typed; the text is not kept
+	MarkExit   MarkKind = 4 // the program ended
+	MarkGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
 )
 
 // Mark ties a moment to an offset of the output.
@@ -36,7 +39,7 @@ type Mark struct {
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // with MarkResize
-	Lost       int // with markGap: number of bytes, in the place of Cols and Rows on disk
+	Lost       int // with MarkGap: number of bytes, in the place of Cols and Rows on disk
 }
 
 // markSize is the size of a mark on disk, in bytes. A mark has 8 bytes of Unix
@@ -46,11 +49,11 @@ const markSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Journal is an arm's output on disk: segments of raw bytes, named by their first offset,
+// Writer is an arm's output on disk: segments of raw bytes, named by their first offset,
 // and an index of marks. The lengths of the files are the truth. A torn record at the end
 // of the index is cut off when the journal is opened to write. Its methods may be called
 // from several goroutines.
-type Journal struct {
+type Writer struct {
 	dir string
 
 	mu       sync.Mutex
@@ -64,13 +67,13 @@ type Journal struct {
 	syncing  syncing
 }
 
-// CreateJournal opens the journal in dir to append, and makes it if it is missing. The
+// Create opens the journal in dir to append, and makes it if it is missing. The
 // error says which file of the journal cannot be opened or repaired.
-func CreateJournal(dir string) (*Journal, error) {
+func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
 	}
-	j := &Journal{dir: dir}
+	j := &Writer{dir: dir}
 	segments, err := listSegments(dir)
 	if err != nil {
 		return nil, err
@@ -120,10 +123,10 @@ func openIndex(path string) (*os.File, error) {
 
 // Append writes output to the journal and returns how many bytes of p are on disk. After
 // an error the rest may be tried again.
-func (j *Journal) Append(p []byte, now time.Time) (int, error) {
+func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	done := 0
 	for done < len(p) {
-		n, err := j.extend(now, func(f *os.File, most int) (int, error) { return f.Write(p[done:min(len(p), done+most)]) })
+		n, err := j.Extend(now, func(f *os.File, most int) (int, error) { return f.Write(p[done:min(len(p), done+most)]) })
 		done += n
 		if err != nil {
 			return done, err
@@ -132,9 +135,9 @@ func (j *Journal) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// extend calls write with the open segment and the room in it, and counts the bytes that
+// Extend calls write with the open segment and the room in it, and counts the bytes that
 // write returns.
-func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
+func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.end-j.start >= SegmentSize {
@@ -159,7 +162,7 @@ func (j *Journal) extend(now time.Time, write func(f *os.File, most int) (int, e
 	return n, nil
 }
 
-func (j *Journal) roll() error {
+func (j *Writer) roll() error {
 	next, err := openSegment(j.dir, j.end)
 	if err != nil {
 		return err
@@ -172,14 +175,14 @@ func (j *Journal) roll() error {
 
 // Mark adds a mark at the present end. It drops a mark that cannot be written: the bytes
 // are the truth, and marks only a convenience.
-func (j *Journal) Mark(m Mark) {
+func (j *Writer) Mark(m Mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	m.Offset = j.end
 	j.mark(m)
 }
 
-func (j *Journal) mark(m Mark) {
+func (j *Writer) mark(m Mark) {
 	_, _ = j.index.Write(m.encode())
 }
 
@@ -190,7 +193,7 @@ func (m Mark) encode() []byte {
 	b[16] = byte(m.Kind)
 	binary.BigEndian.PutUint16(b[20:], uint16(m.Cols))
 	binary.BigEndian.PutUint16(b[22:], uint16(m.Rows))
-	if m.Kind == markGap {
+	if m.Kind == MarkGap {
 		binary.BigEndian.PutUint32(b[20:], uint32(m.Lost))
 	}
 	binary.BigEndian.PutUint32(b[24:], crc32.Checksum(b[:24], castagnoli))
@@ -198,14 +201,14 @@ func (m Mark) encode() []byte {
 }
 
 // End returns the offset after the newest byte.
-func (j *Journal) End() int64 {
+func (j *Writer) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end
 }
 
-// span returns the offsets of the oldest byte held and after the newest.
-func (j *Journal) span() (first, end int64) {
+// Span returns the offsets of the oldest byte held and after the newest.
+func (j *Writer) Span() (first, end int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.first, j.end
@@ -214,7 +217,7 @@ func (j *Journal) span() (first, end int64) {
 // Watch returns a channel that receives a value when the journal has grown since the last
 // value, until Unwatch is called with it. One channel serves all values, because a new
 // one for each would be garbage in a busy holder.
-func (j *Journal) Watch() chan struct{} {
+func (j *Writer) Watch() chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := make(chan struct{}, 1)
@@ -223,13 +226,13 @@ func (j *Journal) Watch() chan struct{} {
 }
 
 // Unwatch ends a Watch.
-func (j *Journal) Unwatch(c chan struct{}) {
+func (j *Writer) Unwatch(c chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.watchers = slices.DeleteFunc(j.watchers, func(w chan struct{}) bool { return w == c })
 }
 
-func (j *Journal) notifyWatchers() {
+func (j *Writer) notifyWatchers() {
 	for _, c := range j.watchers {
 		select {
 		case c <- struct{}{}:
@@ -240,7 +243,7 @@ func (j *Journal) notifyWatchers() {
 
 // Close closes the files, and returns when all output is on the disk. It returns the
 // errors of all files, joined.
-func (j *Journal) Close() error {
+func (j *Writer) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.syncing.timer != nil {

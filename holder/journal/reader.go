@@ -1,4 +1,4 @@
-package holder
+package journal
 
 import (
 	"encoding/binary"
@@ -168,7 +168,7 @@ func decodeMarks(raw []byte) []Mark {
 			Cols:   int(binary.BigEndian.Uint16(raw[20:])),
 			Rows:   int(binary.BigEndian.Uint16(raw[22:])),
 		}
-		if m.Kind == markGap {
+		if m.Kind == MarkGap {
 			m.Cols, m.Rows, m.Lost = 0, 0, int(binary.BigEndian.Uint32(raw[20:]))
 		}
 		out = append(out, m)

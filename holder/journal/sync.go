@@ -1,4 +1,4 @@
-package holder
+package journal
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ type syncing struct {
 
 // syncWithin writes the journal to the disk within d, or at an earlier time that was set
 // before. The caller holds mu.
-func (j *Journal) syncWithin(d time.Duration) {
+func (j *Writer) syncWithin(d time.Duration) {
 	s := &j.syncing
 	switch {
 	case s.timer == nil:
@@ -38,7 +38,7 @@ func (j *Journal) syncWithin(d time.Duration) {
 
 // sync writes the present output to the disk. After an error it tries again when there is
 // more output.
-func (j *Journal) sync() {
+func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
 	if s.running { // the disk is slower than the output, so the next sync waits
