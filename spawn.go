@@ -99,10 +99,10 @@ type EventFilter struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Update is one piece of news for a follower. Exactly one field is set.
+// Update is one piece of news for a follower. Exactly one of Arm, Removed and Event is set.
 type Update struct {
 	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
 	Removed string `json:"removed,omitempty"` // id of an arm that is gone
 	Event   *Event `json:"event,omitempty"`
-	Cursor  string `json:"cursor,omitempty"` // of Event: what follows it is read from here on
+	Cursor  string `json:"cursor,omitempty"` // set with Event: what follows it is read from here on
 }

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Arms returns the arms. Without all it leaves out arms that a person drives by hand and
-// that have no task.
+// Arms returns the arms. Without all it leaves out idle arms of the harness "manual" that
+// have no task.
 func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 	var out armsReply
 	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(all), nil, &out)
