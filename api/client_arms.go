@@ -77,7 +77,7 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
 		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
-	return out.Receipt, kept(err)
+	return out.Receipt, notDelivered(err)
 }
 
 // Respond answers the dialog with that fingerprint. An empty fingerprint means the open
