@@ -90,8 +90,9 @@ type LeaseRequest struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventFilter selects events of the log. After is a cursor from an earlier answer. An
-// empty After means the beginning. Limit 0 means the default.
+// EventFilter selects events of the log, for callers of the API. After is a cursor from an
+// earlier answer. An empty After means the beginning. Limit 0 means the default. The
+// store has a filter of its own, with positions in place of cursors.
 type EventFilter struct {
 	Arm   string `json:"arm,omitempty"`
 	Run   string `json:"run,omitempty"`
