@@ -15,7 +15,7 @@ const (
 	StatusRunning  Status = "running"
 	StatusIdle     Status = "idle"
 	StatusBusy     Status = "busy"
-	StatusPaused   Status = "paused"
+	StatusPaused   Status = "paused" // published, but nothing sets it today
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
 	// StatusPlanningBlocked is an arm that is paused until its plan is approved. The

@@ -39,11 +39,11 @@ type Event struct {
 	Host    string          `json:"host"`
 	Epoch   string          `json:"epoch"` // a new one each time the host agent opens its log
 	Seq     uint64          `json:"seq"`
-	Run     string          `json:"run,omitempty"`    // from one prompt to the next idle
+	Run     string          `json:"run,omitempty"`    // from one prompt to the end of its turn, whatever state that is
 	Parent  string          `json:"parent,omitempty"` // the run that this one belongs to
 	Arm     string          `json:"arm"`
 	Time    time.Time       `json:"time"`
-	Turn    int             `json:"turn,omitempty"` // starts at 1
+	Turn    int             `json:"turn,omitempty"` // reserved: nothing sets it
 	Kind    EventKind       `json:"kind"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Fingerprint names one appearance of one dialog. It depends on the dialog's kind,
-// subject and options, and on the number of earlier dialogs in the session. The same
+// title, subject and options, and on the number of earlier dialogs in the session. The same
 // question asked twice has two fingerprints.
 type Fingerprint string
 

@@ -90,8 +90,9 @@ type LeaseRequest struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventFilter selects events of the log. After is a cursor from an earlier answer. An
-// empty After means the beginning. Limit 0 means the default.
+// EventFilter selects events of the log, for callers of the API. After is a cursor from an
+// earlier answer. An empty After means the beginning. Limit 0 means the default. The
+// store has a filter of its own, with positions in place of cursors.
 type EventFilter struct {
 	Arm   string `json:"arm,omitempty"`
 	Run   string `json:"run,omitempty"`
@@ -99,10 +100,10 @@ type EventFilter struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Update is one piece of news for a follower. Exactly one field is set.
+// Update is one piece of news for a follower. Exactly one of Arm, Removed and Event is set.
 type Update struct {
 	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
 	Removed string `json:"removed,omitempty"` // id of an arm that is gone
 	Event   *Event `json:"event,omitempty"`
-	Cursor  string `json:"cursor,omitempty"` // of Event: what follows it is read from here on
+	Cursor  string `json:"cursor,omitempty"` // set with Event: what follows it is read from here on
 }

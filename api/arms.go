@@ -32,7 +32,7 @@ type spawnInput struct {
 }
 
 type armsInput struct {
-	All bool `query:"includeAll" doc:"Also arms that nobody drives and that have no task"`
+	All bool `query:"includeAll" doc:"Also idle arms of the harness manual that have no task"`
 }
 
 func (s *Server) armRoutes(d table) {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Arms returns the arms. Without all it leaves out arms that a person drives by hand and
-// that have no task.
+// Arms returns the arms. Without all it leaves out idle arms of the harness "manual" that
+// have no task.
 func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 	var out armsReply
 	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(all), nil, &out)
@@ -77,7 +77,7 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
 		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
-	return out.Receipt, kept(err)
+	return out.Receipt, notDelivered(err)
 }
 
 // Respond answers the dialog with that fingerprint. An empty fingerprint means the open

@@ -10,12 +10,12 @@ import (
 	"coleo.dev/brain"
 )
 
-// These limits bound how long a client waits for an answer. Each is longer than serve's
-// own limit, so that serve's error arrives in time.
+// A client waits this long for an answer. Serve itself gives up answerMargin earlier, so
+// that the client still gets serve's error.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to answer
-	steerTime    = 90*time.Second + answerMargin  // a response or an interrupt; a prompt has more
+	steerTime    = 90*time.Second + answerMargin  // answering a dialog, interrupting; for a prompt see promptTime
 	killTime     = 30*time.Second + answerMargin  // kill and remove
 	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, and the model catalogue
 )
@@ -83,8 +83,8 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable returns the error for a request without an answer. If the request may have
-// changed something, the message says that this is unknown.
+// unreachable returns the error for a request that got no answer. If the request may have
+// changed something, the message says that nobody knows whether it was done.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
@@ -112,8 +112,9 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 // promptTime returns how long a client waits for the delivery of a prompt.
 func promptTime(text string) time.Duration { return brain.PromptTime(text) + answerMargin }
 
-// kept marks the error of a prompt that no server received: the prompt was not delivered.
-func kept(err error) error {
+// notDelivered marks the error of a prompt as "not delivered" if no server received the
+// prompt. It returns any other error unchanged.
+func notDelivered(err error) error {
 	var u unsent
 	if !errors.As(err, &u) {
 		return err

@@ -82,8 +82,9 @@ func isOpen(r *http.Request) bool {
 	return r.Method == get && isSocket(r) // its first message must show the token
 }
 
-// checkPlace refuses hosts and pages that are not this server's. A page gets such a host
-// name through DNS rebinding.
+// checkPlace refuses a request whose Host is not a name of this server, and a request from
+// a page of another origin. A foreign page gets the first past the browser by DNS
+// rebinding: its own host name then leads to this server.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return coleo.Errorf(coleo.EForbidden, "%q is not a name of this server", r.Host)

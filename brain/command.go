@@ -52,8 +52,11 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// commanded carries out a command on one arm and then updates the store from the host's
-// log. If the command types, commanded first gets a permit for an arm that needs one.
+// commanded sends an order about one arm to its host agent. Then it reads the host's log
+// into the store. If the order types and the arm needs a permit, commanded first gets one.
+// Errors: ENotFound; EUnproven if the arm gets no permit before ctx ends; EExited if the
+// arm has never run; EUnavailable if its host agent cannot be asked; or the host agent's
+// own error.
 func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
 	out any) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -71,11 +74,12 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 }
 
 // catchUp reads all new events of a host, so that the next reader of the store sees them.
+// It gives up at an error.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
 		var err error
 		if more, err = b.pull(ctx, host); err != nil {
-			return // the goroutine that follows the host tries again and logs the error
+			return // the goroutine that follows the host tries again, and logs the error
 		}
 	}
 }
@@ -83,10 +87,11 @@ func (b *Brain) catchUp(ctx context.Context, host string) {
 func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 
 // Prompt sends a prompt to an arm. The receipt's ID is the id of the run that the prompt
-// opens. Errors: ENotFound, EExited if the arm has never run, EUnavailable if its host
-// agent cannot be asked, ETimeout, or the host agent's own error. If the error has
-// Delivered set to false, the prompt was not delivered. After any other error that is
-// unknown.
+// opens. Errors: ENotFound; EUnproven if the arm gets no permit before ctx ends; EExited
+// if the arm has never run; EUnavailable if its host agent cannot be asked; ETimeout if the
+// time for the delivery is up; or the host agent's own error. If the error has Delivered set
+// to false, the prompt was not delivered. Any other error leaves open whether it was
+// delivered.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
@@ -123,10 +128,10 @@ func refused(err error) error {
 	return &marked
 }
 
-// Respond answers a dialog. If dialog is empty, it answers the open dialog. It returns
-// ENotFound, EExited if the arm has never run, or EStale if the dialog is not open. It
-// returns EUnavailable if the host agent cannot be asked. Other errors are the host
-// agent's own.
+// Respond answers a dialog. If dialog is empty, it answers the open dialog. Errors:
+// ENotFound; EUnproven if the arm gets no permit before ctx ends; EExited if the arm has
+// never run; EStale if the dialog is not open; EUnavailable if its host agent cannot be
+// asked; or the host agent's own error.
 func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {
@@ -134,15 +139,16 @@ func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Finge
 	}, nil)
 }
 
-// Interrupt stops an arm's running turn. Errors: ENotFound, EExited if the arm has never
-// run, EUnavailable if its host agent cannot be asked, or the host agent's own error.
+// Interrupt stops an arm's running turn. Errors: ENotFound; EUnproven if the arm gets no
+// permit before ctx ends; EExited if the arm has never run; EUnavailable if its host agent
+// cannot be asked; or the host agent's own error.
 func (b *Brain) Interrupt(ctx context.Context, idOrName string) error {
 	return b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, nil)
 }
 
 // Kill ends an arm's whole process tree. It waits until the tree is gone and returns the
-// arm's row. Errors: ENotFound, EExited if the arm has never run, EUnavailable if its
-// host agent cannot be asked, or the host agent's own error.
+// arm's row. Errors: ENotFound; EExited if the arm has never run; EUnavailable if its host
+// agent cannot be asked; or the host agent's own error.
 func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	if err := b.commanded(ctx, idOrName, bus.OpKill, killTimeout, onArm, nil); err != nil {
 		return coleo.Arm{}, err
@@ -151,7 +157,7 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 }
 
 // Remove forgets a stopped arm and deletes its files, its journal included. Errors:
-// ENotFound, EConflict if the arm has not stopped, EUnavailable if its host agent cannot
+// ENotFound; EConflict if the arm has not stopped; EUnavailable if its host agent cannot
 // be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -175,16 +181,16 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 
-// Explain returns the evidence behind an arm's reading. Errors: ENotFound, EExited
-// without a live session, EUnavailable if its host agent cannot be asked.
+// Explain returns the evidence behind an arm's reading. Errors: ENotFound; EExited
+// without a live session; EUnavailable if its host agent cannot be asked.
 func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation, error) {
 	var x coleo.Explanation
 	err := b.look(ctx, idOrName, bus.OpExplain, &x)
 	return x, err
 }
 
-// Usage returns the tokens that an arm's conversation has used so far. Errors: ENotFound,
-// EExited without a live session, EUnsupported if the harness does not count tokens,
+// Usage returns the tokens that an arm's conversation has used so far. Errors: ENotFound;
+// EExited without a live session; EUnsupported if the harness does not count tokens;
 // EUnavailable if the host agent cannot be asked.
 func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
 	var u coleo.Usage
@@ -193,8 +199,8 @@ func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error)
 }
 
 // Screen returns an arm's screen, or its screen at a time if at is not zero. It includes
-// up to history lines that have scrolled away. Errors: ENotFound, EExited without a
-// session, EUnsupported for an arm without a terminal, EUnavailable if the host agent
+// up to history lines that have scrolled away. Errors: ENotFound; EExited without a
+// session; EUnsupported for an arm without a terminal; EUnavailable if the host agent
 // cannot be asked.
 func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, history int) (coleo.Screen, error) {
 	var s coleo.Screen
@@ -208,9 +214,9 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 }
 
 // Record returns one piece of the recording of an arm's generation, starting at the
-// offset from. Generation 0 is the last one. It returns ENotFound, EExited if the arm has
-// never run, or EInvalid if the generation is not kept. It returns EUnsupported for an
-// arm without a terminal, and EUnavailable if the host agent cannot be asked.
+// offset from. Generation 0 is the last one. Errors: ENotFound; EExited if the arm has never
+// run; EInvalid if the generation is not kept; EUnsupported for an arm without a terminal;
+// EUnavailable if the host agent cannot be asked.
 func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
@@ -234,7 +240,7 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 
 // Output returns a piece of terminal output, starting at the offset from. A negative
 // offset counts from the end. If there is no output yet, it waits for up to wait. Errors:
-// ENotFound, EExited if the arm has never run, EUnavailable if its host agent cannot be
+// ENotFound; EExited if the arm has never run; EUnavailable if its host agent cannot be
 // asked.
 func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
@@ -247,9 +253,9 @@ func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait ti
 	return out, err
 }
 
-// Input types raw keys by hand, under a lease. It returns ENotFound, EBusy without the
-// lease, EExited without a live session, or EUnavailable if the host agent cannot be
-// asked. It returns EUnproven if the arm gets no permit before ctx ends.
+// Input types raw keys by hand, under a lease. Errors: ENotFound; EBusy without the
+// lease; EExited without a live session; EUnavailable if the host agent cannot be asked;
+// EUnproven if the arm gets no permit before ctx ends.
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -262,7 +268,7 @@ func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) 
 }
 
 // Resize changes the size of an arm's terminal, in cells, under a lease. Errors:
-// ENotFound, EBusy without the lease, EExited without a live session, EUnavailable if the
+// ENotFound; EBusy without the lease; EExited without a live session; EUnavailable if the
 // host agent cannot be asked.
 func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows int) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -273,9 +279,9 @@ func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows i
 		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Lease takes, renews or releases the right to type by hand. Errors: ENotFound, EBusy
-// while somebody else has the lease, EExited if the arm has never run, EUnavailable if
-// the host agent cannot be asked.
+// Lease takes, renews or releases the right to type by hand. Errors: ENotFound; EBusy
+// while somebody else has the lease; EExited if the arm has never run; EUnavailable if the
+// host agent cannot be asked.
 func (b *Brain) Lease(ctx context.Context, idOrName string, q coleo.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)

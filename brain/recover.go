@@ -11,8 +11,8 @@ import (
 
 // Recover brings an arm back. It gathers evidence, lets package recovery decide, and
 // carries out the remedy. It reports a reattach only after the session has proven itself
-// and is attached. Errors: ENotFound, EUnavailable with the reason if nothing can be
-// done, EUnproven if the session cannot prove itself, or the host agent's own error.
+// and is attached. Errors: ENotFound; EUnavailable with the reason if nothing can be
+// done; EUnproven if the session cannot prove itself; or the host agent's own error.
 func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

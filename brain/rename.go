@@ -9,8 +9,8 @@ import (
 
 // Rename gives an arm another name, first on its host, then in the store. After an
 // interruption in between, the caller can repeat it: the host accepts the name that the
-// arm already has. Errors: ENotFound, EInvalid for a bad name, EConflict when another arm
-// has the name, EUnavailable when the host agent cannot be asked. After any of these
+// arm already has. Errors: ENotFound; EInvalid for a bad name; EConflict when another arm
+// has the name; EUnavailable when the host agent cannot be asked. After any of these
 // errors nothing is renamed.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
 	if err := coleo.CheckName(name); err != nil {

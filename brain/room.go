@@ -34,8 +34,8 @@ func (b *Brain) tidy(ctx context.Context) {
 	}
 }
 
-// thinMost bounds the transactions of one check that delete old events and commands. With
-// 500 rows each, they take about 200 ms.
+// thinMost bounds how many transactions one call of thin makes for events. Each deletes up
+// to 500 rows. All of them take about 200 ms.
 const thinMost = 20
 
 // thin deletes old events of the arms whose ids follow arm, and old commands. It returns

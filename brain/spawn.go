@@ -20,9 +20,9 @@ import (
 const initialPromptTimeout = 5 * time.Minute
 
 // Spawn starts a new arm, or starts a stopped arm again. Errors: EInvalid for a bad
-// request, EConflict if the arm runs or may still run, or if the hosts are full. It
-// returns EUnavailable without a host agent, ENotInstalled without the agent CLI, or the
-// host agent's own error. If the host agent's answer does not come, the arm's row stays,
+// request; EConflict if the arm runs or may still run, or if the hosts are full;
+// EUnavailable without a host agent; ENotInstalled without the agent CLI; or the host
+// agent's own error. If the host agent's answer does not come, the arm's row stays,
 // and the host's log decides.
 func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	arm, known, err := b.named(ctx, q.Name)

@@ -16,15 +16,15 @@ import (
 
 const (
 	// watchEvery is the time between two checks that a host agent is still working on a
-	// command.
+	// order.
 	watchEvery = time.Second
-	// goneAfter is how long nobody may listen for a host agent's commands before it
+	// goneAfter is how long nobody may listen for a host agent's orders before it
 	// counts as gone. It is much longer than a reconnect takes.
 	goneAfter = 3 * time.Second
 	// silentAfter is how long a listening host agent may leave every alive request
-	// unanswered. After that, a command to it is given up. A host agent answers within a
+	// unanswered. After that, an order to it is given up. A host agent answers within a
 	// millisecond, and one on a loaded machine gets much longer. The host agent knows
-	// this limit, so it types nothing for a command that was given up.
+	// this limit, so it types nothing for an order that was given up.
 	silentAfter = 10 * time.Second
 	// answerTime is how much earlier the host agent's time ends than the caller's. The
 	// host agent's own error, which says what was done, then arrives in time. For short
@@ -36,13 +36,13 @@ const (
 // host agent answers that it does not know the op, so it is alive too.
 const opAlive Op = "alive"
 
-// Ask sends a command to a host agent and waits for its report. It decodes the report
+// Ask sends an order to a host agent and waits for its report. It decodes the report
 // into out unless out is nil. Without a deadline on ctx it waits for DefaultTimeout.
 //
-// Ask returns EUnavailable if no host agent listens, and EInvalid if the command is too
+// Ask returns EUnavailable if no host agent listens, and EInvalid if the order is too
 // large. If the deadline passes, it returns ETimeout. If ctx is cancelled, or the host agent
 // ends or falls silent, it returns EUnavailable. For the errors of the last two sentences
-// Unanswered reports true, because the command may have been carried out. Any other
+// Unanswered reports true, because the order may have been carried out. Any other
 // coleo.Error is the host agent's own report.
 func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
@@ -97,7 +97,7 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 }
 
 // watch stops the wait for a report that can no longer come. The host agent has gone,
-// falls silent, or was started after the command was sent.
+// falls silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
 	var silent time.Time             // the time since nobody listens; zero while somebody does
@@ -138,8 +138,8 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 	}
 }
 
-// age returns how long a host agent has listened for commands, or forever if it does not
-// say. It also tells the host agent how long the caller is sure to wait for the command.
+// age returns how long a host agent has listened for orders, or forever if it does not
+// say. It also tells the host agent how long the caller is sure to wait for the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -164,7 +164,7 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 // reach something itself returns the same code but not this type.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // a host agent got the command and has gone since
+	sent    bool // a host agent got the order and has gone since
 }
 
 // Error returns the message, which says that the host agent cannot be asked.
@@ -173,8 +173,8 @@ func (u unreachable) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unreachable) Unwrap() error { return u.because }
 
-// unanswered is the error for a command that was sent but whose report did not come. The
-// command may have been carried out, or may still be.
+// unanswered is the error for an order that was sent but whose report did not come. The
+// order may have been carried out, or may still be.
 type unanswered struct{ because *coleo.Error }
 
 // Error returns the message, which says that the report did not come.
@@ -183,8 +183,8 @@ func (u unanswered) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered reports whether err leaves open what became of a command. Any other error is
-// the host agent's own report, or means that nobody got the command.
+// Unanswered reports whether err leaves open what became of an order. Any other error is
+// the host agent's own report, or means that nobody got the order.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
@@ -193,12 +193,12 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve answers the commands to a host with handle until ctx ends. It calls handle in a
-// new goroutine for each command. Serve itself returns as soon as it listens.
+// Serve answers the orders to a host with handle until ctx ends. It calls handle in a
+// new goroutine for each order. Serve itself returns as soon as it listens.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
-	// The queue delivers each command once, even if two host agents have the same id.
+	// The queue delivers each order once, even if two host agents have the same id.
 	sub, err := c.nc.QueueSubscribe(commandSubject(host), "host", func(msg *nats.Msg) {
 		go func() {
 			var o order
@@ -206,7 +206,7 @@ func (c *Conn) Serve(ctx context.Context, host string,
 			if err := json.Unmarshal(msg.Data, &o); err != nil {
 				r.Error = coleo.Errorf(coleo.EInvalid, "unreadable command: %v", err)
 			} else if o.Op == opAlive {
-				c.leases.renew(o.ID, o.Waiting)
+				c.senders.renew(o.ID, o.Waiting)
 				r = carryOut(ctx, o, func(context.Context, Op, json.RawMessage) (any, error) { return time.Since(began), nil })
 			} else {
 				r = c.carryOut(ctx, o, handle)
@@ -221,8 +221,8 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.nc.Flush()
 }
 
-// answer sends the report of a command. If the report cannot be sent, it sends an error
-// instead, which says that the command was carried out.
+// answer sends the report of an order. If the report cannot be sent, it sends an error
+// instead, which says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {

@@ -15,7 +15,7 @@ import (
 // Conn is a connection to the bus. It reconnects by itself until it is closed, or until
 // the server refuses its key.
 type Conn struct {
-	// Unsent is called for each answer to a command that could not be sent, with the
+	// Unsent is called for each answer to an order that could not be sent, with the
 	// reason. It may be nil. Set it before Serve.
 	Unsent func(op Op, err error)
 
@@ -24,13 +24,13 @@ type Conn struct {
 	back chan struct{} // holds one signal: the connection is up again
 	over chan struct{} // closed when there will be no more reconnects
 
-	leases leases // of the commands that this process is carrying out
+	senders waitingSenders // of the orders that this process is carrying out
 }
 
-// DefaultTimeout bounds a command whose context has no deadline.
+// DefaultTimeout bounds an order whose context has no deadline.
 const DefaultTimeout = 30 * time.Second
 
-// maxWait bounds how long a host agent works on one command. The longest command is a
+// maxWait bounds how long a host agent works on one order. The longest order is a
 // prompt of 1 MiB, which is the largest that serve accepts. Package brain gives such a
 // prompt 90 s, and 6 s more for each 1,000 bytes.
 const maxWait = 2 * time.Hour
@@ -96,12 +96,12 @@ func (c *Conn) Close() {
 	c.nc.Close()
 }
 
-// order is a command as it goes over the bus.
+// order is the message that carries an order over the bus.
 type order struct {
-	ID      string          `json:"id,omitempty"` // of the command; for opAlive, of the command to renew
+	ID      string          `json:"id,omitempty"` // of the order; for opAlive, of the order to renew
 	Op      Op              `json:"op"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	Timeout time.Duration   `json:"timeout"`              // time to work on the command, from its arrival
+	Timeout time.Duration   `json:"timeout"`              // time to work on the order, from its arrival
 	End     time.Duration   `json:"end_at,omitempty"`     // the end of that time, on package boottime's clock
 	Waiting time.Duration   `json:"waiting_to,omitempty"` // the sender is sure to wait until then, on that clock
 }

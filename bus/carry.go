@@ -11,51 +11,52 @@ import (
 	"coleo.dev/boottime"
 )
 
-// leases holds, for each command that this process is carrying out, the time until which
-// the sender is sure to wait. The times are on package boottime's clock. The zero value
-// is ready to use.
-type leases struct {
+// waitingSenders holds, for each order that this process is carrying out, the time until
+// which the sender is sure to wait. The times are on package boottime's clock. The zero
+// value is ready to use.
+type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// take adds a command. The function done removes it.
-func (l *leases) take(id string, end time.Duration) (done func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ends == nil {
-		l.ends = map[string]time.Duration{}
+// add adds an order. The function done removes it.
+func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ends == nil {
+		w.ends = map[string]time.Duration{}
 	}
-	l.ends[id] = end
+	w.ends[id] = end
 	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.ends, id)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.ends, id)
 	}
 }
 
 // renew extends the time until which the sender waits. Renewals may arrive out of order.
-func (l *leases) renew(id string, end time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now, ok := l.ends[id]; ok && end > now {
-		l.ends[id] = end
+func (w *waitingSenders) renew(id string, end time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now, ok := w.ends[id]; ok && end > now {
+		w.ends[id] = end
 	}
 }
 
-func (l *leases) end(id string) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ends[id]
+// until returns the time until which the sender of an order is sure to wait.
+func (w *waitingSenders) until(id string) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ends[id]
 }
 
-// carryOut carries out a command while its sender waits for it. It refuses a command that
+// carryOut carries out an order while its sender waits for it. It refuses an order that
 // arrives later than that. The sender is on this machine, so both have the same clock.
 func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
 	if o.Waiting != 0 { // otherwise the sender has an older version
-		defer c.leases.take(o.ID, o.Waiting)()
-		ctx = coleo.WithLeft(ctx, func() time.Duration { return boottime.Until(c.leases.end(o.ID)) })
+		defer c.senders.add(o.ID, o.Waiting)()
+		ctx = coleo.WithLeft(ctx, func() time.Duration { return boottime.Until(c.senders.until(o.ID)) })
 	}
 	if o.End != 0 {
 		var cancel context.CancelFunc

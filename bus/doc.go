@@ -1,4 +1,4 @@
-// Package bus carries commands, heartbeats and news of events between host agents and
+// Package bus carries orders, heartbeats and news of events between host agents and
 // serve. It uses a NATS server that is embedded in serve and listens on a unix socket.
 //
 // The bus stores nothing. What must not be lost is in the host agents' logs, which serve

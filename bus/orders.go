@@ -6,11 +6,11 @@ import (
 	"coleo.dev"
 )
 
-// Op names a command to a host agent. The comment of each op has the types of its order
+// Op names an order to a host agent. The comment of each op has the types of its order
 // and its report.
 type Op string
 
-// The commands.
+// The orders.
 const (
 	OpSpawn     Op = "spawn"     // SpawnOrder -> ArmReport: start an arm, or its next generation
 	OpAdopt     Op = "adopt"     // ArmOrder -> ArmReport: attach to a session again, on proof
@@ -36,7 +36,7 @@ const (
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need it
 )
 
-// Types reports whether the command types into the arm's terminal.
+// Types reports whether the order types into the arm's terminal.
 func (o Op) Types() bool {
 	return o == OpPrompt || o == OpRespond || o == OpInterrupt || o == OpInput
 }
@@ -162,15 +162,16 @@ const (
 	SilentAfter = 3500 * time.Millisecond
 )
 
-// PromptOrder sends a prompt.
+// PromptOrder sends a prompt to the arm's agent CLI.
 type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
 	Lease  string       `json:"lease,omitempty"` // of the sender, if it has one
 }
 
-// PermitOrder permits typing into arms that need a permit. The host agent carries it out
-// only if Clock names the clock of Until. An order without Clock asks for the clock.
+// PermitOrder permits typing into the named arms until a time. Until is a time on the clock
+// that Clock names; the host agent refuses any other clock than its own. An order without
+// Clock only asks for the host agent's clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
@@ -178,7 +179,7 @@ type PermitOrder struct {
 }
 
 // Clock is a host agent's clock. Now is the time since its machine was started, including
-// sleep. ID names the run of the host agent that read the clock.
+// sleep. ID names the process of the host agent that read the clock.
 type Clock struct {
 	ID  string        `json:"id"`
 	Now time.Duration `json:"now"`
@@ -237,8 +238,8 @@ type ResizeOrder struct {
 	Rows  int    `json:"rows"`
 }
 
-// LeaseOrder takes, renews or releases the right to type by hand. Holder tells others who
-// has it.
+// LeaseOrder takes, renews or releases the right to type by hand. Holder is the name of
+// whoever has it, for users.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
 	ID      string `json:"id,omitempty"` // empty: take a new one
@@ -246,9 +247,8 @@ type LeaseOrder struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventsOrder asks for the events after a position. A position is a sequence number and
-// the epoch of the event with that number. If the log has no such event, the answer
-// starts with the first event.
+// EventsOrder asks for the events after the event with the number After and the epoch
+// Epoch. If the log has no such event, the answer starts with the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch

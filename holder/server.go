@@ -315,8 +315,8 @@ func (s *server) countConnection(n int) {
 	}
 }
 
-// stopOnTerm ends the arm when this process is told to end, as a machine does when it
-// shuts down.
+// stopOnTerm ends the arm when this process receives SIGTERM, for example because the
+// machine shuts down. It returns without doing so when ctx ends.
 func (s *server) stopOnTerm(ctx context.Context) {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)

@@ -152,9 +152,10 @@ func (s *server) takeOnce(master int) (int, error) {
 	return n, err
 }
 
-// journalIntake writes the intake to the journal, however long the disk is full. Nothing
-// is read meanwhile, so the kernel blocks the writer and no output is lost, unless
-// somebody ends the arm.
+// journalIntake writes the intake to the journal. If the disk is full, it tries again until
+// there is room, and reads nothing from the terminal meanwhile. So the kernel blocks the
+// program that writes, and no output is lost. If somebody ends the arm meanwhile, the
+// intake is lost. The caller holds mu; journalIntake releases it between two tries.
 func (s *server) journalIntake() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
@@ -208,7 +209,8 @@ func (s *server) setLead(ahead int64) {
 	s.wakeDrain()
 }
 
-// leadBound returns the bound that lead has set. The caller holds mu.
+// leadBound returns how many bytes may be taken in that the host agent has not read. It is
+// at most unreadLimit. The caller holds mu.
 func (s *server) leadBound() int64 {
 	if s.leadLimit > 0 {
 		return min(s.leadLimit, unreadLimit)

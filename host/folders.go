@@ -185,8 +185,11 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer reports whether the arm's folder has a later start than the database. It also
-// returns true for a different start of the same generation, if that start still runs.
+// newer reports whether the record in the arm's folder replaces r, the database's record.
+// It does not if r says that its state folder was copied, or if r has a later generation.
+// It does if the folder has the later generation, or if r is meant to run and has no
+// handle. For two starts of the same generation it does if they differ and the holder of
+// the folder's start answers.
 func newer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
@@ -203,8 +206,9 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// found returns the handle of a start whose host agent was killed before it wrote the
-// handle down. It returns nil when nothing of that start is there.
+// found asks the holder of a start for the handle. It is for a start whose host agent was
+// killed before it wrote the handle down. It returns nil if the record has no nonce, if no
+// holder answers, or if the holder is of another arm or generation.
 func found(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil

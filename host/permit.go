@@ -26,7 +26,7 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	for _, of := range o.Arms {
 		a, err := h.arm(of.Arm)
 		if err != nil || o.Clock != h.instance {
-			continue // the order was for an earlier run of this host agent
+			continue // the order was for an earlier process of this host agent
 		}
 		passing.Go(func() {
 			if err := a.permit(of.Generation, o); err != nil {

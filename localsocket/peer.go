@@ -61,7 +61,7 @@ func InspectFD(fd int, check func(Peer) error) error {
 }
 
 // Dial connects to the socket at path. It returns EForbidden if another user listens
-// there. Nothing has been sent to that user.
+// there. In that case it has sent nothing.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {

@@ -28,7 +28,7 @@ type line struct {
 	times uint32
 }
 
-// push adds text as a number of equal lines.
+// push appends `times` copies of the line text.
 func (h *history) push(text []byte, times int) {
 	for times = min(times, historyLines); times > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
@@ -47,7 +47,7 @@ func (h *history) push(text []byte, times int) {
 	}
 }
 
-// push returns how many bytes it added.
+// push appends `times` copies of the line text, and returns how many bytes that took.
 func (ch *chunk) push(text []byte, times int) int {
 	ch.count += times
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {

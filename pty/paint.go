@@ -143,7 +143,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	return cells
 }
 
-// style sets the style of what is printed next to s.
+// style makes s the style of everything printed from now on.
 func (p *painter) style(s style) {
 	if s.link != p.pen.link {
 		target := ""

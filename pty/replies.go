@@ -201,8 +201,8 @@ func (c *Core) reportColours(number int, text string) {
 	}
 }
 
-// terminator returns the end of an answer to an OSC: the same as that of the query, as in
-// xterm.
+// terminator returns BEL or ST, whichever ended the query. An answer to an OSC ends in the
+// same way, as in xterm.
 func (c *Core) terminator() string {
 	if c.bell {
 		return "\a"

@@ -87,8 +87,9 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// statusAfter keeps a pause when the session merely ends its turn. Only the user or the
-// brain ends a pause, unless the session fails, starts or ends.
+// statusAfter returns the status of an arm whose session now reads s. A pause remains when
+// the session begins or ends a turn. It ends when the session fails, starts or ends.
+// Today nothing in Coleo sets StatusPaused.
 func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
 	status := coleo.StatusOf(s)
 	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked

@@ -7,7 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// EventFilter selects events of serve's log. An empty field matches all events.
+// EventFilter selects events of serve's log. An empty field matches all events. A
+// coleo.EventFilter is what a caller of the API gives.
 type EventFilter struct {
 	Run   string
 	Arm   string // id

@@ -43,11 +43,11 @@ type Browser struct {
 // Browsers is the set of browsers that are signed in at one origin. It is safe for
 // concurrent use.
 type Browsers struct {
-	path   string // "" means that all sign-ins end with this process
-	origin string // "http://127.0.0.1:8080"
-	now    func() time.Time
-	began  time.Time
-	runKey [32]byte // authenticates the nonces of this run
+	path       string // "" means that all sign-ins end with this process
+	origin     string // "http://127.0.0.1:8080"
+	now        func() time.Time
+	began      time.Time
+	processKey [32]byte // authenticates the nonces of this process
 
 	mu    sync.Mutex
 	links map[[sha256.Size]byte]time.Time // expiry, by the hash of the link's code
@@ -57,12 +57,12 @@ type Browsers struct {
 // browser is a Browser with the data to check its requests.
 type browser struct {
 	Browser
-	secret []byte // SHA-256 of the cookie's secret
-	key    *ecdsa.PublicKey
-	saved  time.Time // Used, as stored in the file
-	nonces map[string]*uses
-	live   context.Context // ends when the browser is signed out
-	end    context.CancelCauseFunc
+	secretHash []byte // SHA-256 of the cookie's secret
+	key        *ecdsa.PublicKey
+	saved      time.Time // Used, as stored in the file
+	nonces     map[string]*uses
+	live       context.Context // ends when the browser is signed out
+	end        context.CancelCauseFunc
 }
 
 // Open reads the browsers that are signed in at origin from the file at path. It signs
@@ -72,7 +72,7 @@ type browser struct {
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}
-	_, _ = rand.Read(b.runKey[:]) // never fails: see crypto/rand
+	_, _ = rand.Read(b.processKey[:]) // never fails: see crypto/rand
 	return b, b.load()
 }
 
@@ -157,7 +157,7 @@ func (b *Browsers) find(cookie string) *browser {
 		return nil
 	}
 	hash := sha256.Sum256([]byte(secret))
-	if subtle.ConstantTimeCompare(hash[:], one.secret) != 1 {
+	if subtle.ConstantTimeCompare(hash[:], one.secretHash) != 1 {
 		return nil
 	}
 	return one
@@ -177,8 +177,8 @@ func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
 	return one, secret
 }
 
-func newBrowser(of Browser, secret []byte, key *ecdsa.PublicKey) *browser {
-	one := &browser{Browser: of, secret: secret, key: key, saved: of.Used, nonces: map[string]*uses{}}
+func newBrowser(of Browser, secretHash []byte, key *ecdsa.PublicKey) *browser {
+	one := &browser{Browser: of, secretHash: secretHash, key: key, saved: of.Used, nonces: map[string]*uses{}}
 	one.live, one.end = context.WithCancelCause(context.Background())
 	return one
 }

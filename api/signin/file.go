@@ -18,8 +18,8 @@ type kept struct {
 
 type keptBrowser struct {
 	Browser
-	Secret []byte `json:"secret"`
-	Key    []byte `json:"key"`
+	SecretHash []byte `json:"secret"` // SHA-256 of the cookie's secret
+	Key        []byte `json:"key"`
 }
 
 func (b *Browsers) load() error {
@@ -45,7 +45,7 @@ func (b *Browsers) load() error {
 		if err != nil {
 			return fmt.Errorf("read which browsers are signed in, in %s: %w", b.path, err)
 		}
-		b.known[k.ID] = newBrowser(k.Browser, k.Secret, key)
+		b.known[k.ID] = newBrowser(k.Browser, k.SecretHash, key)
 	}
 	b.dropIdle()
 	return nil
@@ -63,7 +63,7 @@ func (b *Browsers) save() error {
 		if err != nil {
 			return fmt.Errorf("write which browsers are signed in: %w", err)
 		}
-		file.Browsers = append(file.Browsers, keptBrowser{Browser: one.Browser, Secret: one.secret, Key: key})
+		file.Browsers = append(file.Browsers, keptBrowser{Browser: one.Browser, SecretHash: one.secretHash, Key: key})
 	}
 	raw, err := json.Marshal(file)
 	if err == nil {

@@ -49,12 +49,12 @@ type Pass struct {
 
 // uses are the numbers that were used with one nonce.
 type uses struct {
-	until time.Duration // time since the run began
+	until time.Duration // time since this process began
 	seen  [maxUses / 64]uint64
 }
 
 // Nonce returns a new nonce for the browser with that cookie, and its lifetime. It stores
-// nothing: the nonce itself proves that this run has drawn it, for whom and when. It
+// nothing: the nonce itself proves that this process has drawn it, for whom and when. It
 // returns an error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
@@ -70,9 +70,9 @@ func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nonceLife, nil
 }
 
-// mark returns the authentication code of a nonce, which only this run can compute.
+// mark returns the authentication code of a nonce, which only this process can compute.
 func (b *Browsers) mark(of *browser, nonce []byte) []byte {
-	mac := hmac.New(sha256.New, b.runKey[:])
+	mac := hmac.New(sha256.New, b.processKey[:])
 	mac.Write(nonce)
 	mac.Write([]byte(of.ID))
 	return mac.Sum(nil)[:nonceSize-24]
@@ -120,7 +120,7 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns the expiry of a nonce that this run has drawn for that browser.
+// drawn returns the expiry of a nonce that this process has drawn for that browser.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {

@@ -106,7 +106,7 @@ func (p *program) connect() (err error) {
 	return err
 }
 
-// run is the loop that reads; it ends with the exit code.
+// run reads keys and signals until the program ends, and returns its exit code.
 func (p *program) run(ctx context.Context) int {
 	ctx, cancel := context.WithCancel(ctx)
 	p.write("\x1b[?2004h")

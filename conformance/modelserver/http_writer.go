@@ -57,7 +57,7 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail sends a document with the status of f.
+// fail answers with a failure: the status and the Retry-After header of f, and v as JSON.
 func (o *httpWriter) fail(f Failure, v any) {
 	if f.RetryAfter > 0 {
 		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))

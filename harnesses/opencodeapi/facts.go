@@ -288,9 +288,9 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// seen waits until ok returns true for the facts, and reports whether it did within
-// limit. It also stops when ctx or the session ends.
-func (s *session) seen(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
+// await waits up to limit for ok(facts) to be true, and reports whether it was. It also
+// stops when ctx or the session ends.
+func (s *session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {

@@ -103,7 +103,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if !s.seen(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
+	if !s.await(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "%s accepted the prompt and did not begin to work on it",
 			s.h.spec.Title)
 	}
@@ -144,7 +144,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if err := srv.tell(ctx, path, body, nil); err != nil {
 		return err
 	}
-	if !s.seen(ctx, goneTimeout, func(f facts) bool { return f.byID(open.id) == nil }) {
+	if !s.await(ctx, goneTimeout, func(f facts) bool { return f.byID(open.id) == nil }) {
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still open %s after it was answered",
 			open.dialogs[len(open.dialogs)-1].Title, goneTimeout)
 	}
@@ -216,7 +216,7 @@ func (s *session) Interrupt(ctx context.Context) error {
 	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
 		return err
 	}
-	if !s.seen(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
+	if !s.await(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
 		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, abortTimeout)
 	}
 	s.resync(srv) // pending dialogs end with the turn
@@ -241,7 +241,7 @@ func (s *session) Compact(ctx context.Context) error {
 		return err
 	}
 	s.resync(srv) // the answer may overtake the events
-	if !s.seen(ctx, compactTimeout, func(f facts) bool { return f.status == "idle" }) {
+	if !s.await(ctx, compactTimeout, func(f facts) bool { return f.status == "idle" }) {
 		return coleo.Errorf(coleo.ETimeout, "%s is still working %s after the summary was asked for", s.h.spec.Title,
 			compactTimeout)
 	}

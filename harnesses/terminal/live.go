@@ -44,7 +44,7 @@ func (l *live) watch() (w watched, unlock func()) {
 // takeReports takes what the hook has reported.
 func (w watched) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
-		w.TakeReport(line, now)
+		w.AddReport(line, now)
 	}
 }
 

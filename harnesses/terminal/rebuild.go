@@ -11,9 +11,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// rebuild makes the Reader with the screen at the journal's end, from the newest readable
-// snapshot and the output since. It reads the journal's files itself, which is several
-// times as fast as a stream.
+// rebuild makes a Reader that shows the screen at the journal's end. It starts with the
+// newest readable snapshot and feeds it the output that came later. It reads the journal's
+// files itself, which is several times as fast as a stream from the holder.
 func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	now, folder, dir := time.Now(), past.FolderOf(s.handle), holder.JournalDir(s.handle.Dir)
 	folder.Tidy(at.End)

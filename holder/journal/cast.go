@@ -26,8 +26,8 @@ type CastMark struct {
 }
 
 // WriteCast writes the journal in dir as a Cast and returns the time of its beginning.
-// The times come from the index and are right to 50 ms. The journal does not hold the
-// typed keys, so the cast does not either. With Hide the whole journal is held in memory.
+// The times come from the index, and are exact to 50 ms. The journal has no typed keys, so
+// the cast has none. If edit.Hide is set, WriteCast holds the whole journal in memory.
 // An error means that the journal cannot be read or out cannot be written.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)

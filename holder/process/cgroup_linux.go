@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A control group of its own ends an arm in one step. It also reaches processes that left
-// both the process tree and the mark in the environment. Coleo uses one where it is
-// allowed. That is in a group that was delegated to this process, or where systemd does
-// not manage the groups and the folder can be written. Elsewhere there is silently no
-// group: the tree and the mark in the environment must do.
+// If an arm has a control group of its own, Coleo can end all its processes in one step.
+// That includes a process that has left the process tree and removed the mark from its
+// environment. Coleo makes a group in two cases: this process's own group was delegated to
+// it, or systemd does not manage the groups and the folder is writable. Otherwise there is
+// no group and no error. Coleo then finds processes by the tree and by the mark alone.
 
 // Group is an arm's own control group; the zero Group stands for none.
 type Group struct{ dir string }

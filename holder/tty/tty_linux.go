@@ -143,10 +143,11 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline ends a pending read and all later ones at a time.
+// SetReadDeadline sets the time from which on each read fails, a pending one included.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline ends a Write that waits for a program which does not read.
+// SetWriteDeadline sets the time from which on each Write fails. It ends a Write that waits
+// because the program does not read.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.

@@ -26,7 +26,7 @@ import (
 )
 
 func newServeCommand(now func() time.Time) *cobra.Command {
-	var addr, onWait string
+	var addr, notify string
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the API, the dashboard and the brain in the foreground",
@@ -39,14 +39,14 @@ func newServeCommand(now func() time.Time) *cobra.Command {
 			if addr != "" {
 				s.Serve.Addr = addr
 			}
-			if onWait != "" {
-				s.Notify = onWait
+			if notify != "" {
+				s.Notify = notify
 			}
 			return serve(c.Context(), s, now)
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
-	c.Flags().StringVar(&onWait, "notify", "",
+	c.Flags().StringVar(&notify, "notify", "",
 		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
 	return c
 }

@@ -12,7 +12,7 @@ import (
 
 func newUpCommand() *cobra.Command {
 	var showcase, ownLogin bool
-	var onWait string
+	var notify string
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start serve and a host agent in the background",
@@ -22,8 +22,8 @@ func newUpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if onWait != "" {
-				s.Notify = onWait
+			if notify != "" {
+				s.Notify = notify
 			}
 			if showcase {
 				return demonstrate(c, s, ownLogin)
@@ -47,7 +47,7 @@ func newUpCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&onWait, "notify", "",
+	c.Flags().StringVar(&notify, "notify", "",
 		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
 	c.Flags().BoolVar(&showcase, "demo", false,
 		"and show two real agent CLIs as arms, with a scripted model unless --own-login is given")

@@ -181,7 +181,8 @@ func Length(c *pty.Cast) time.Duration {
 	return c.Events[len(c.Events)-1].At
 }
 
-// Labels returns the labels of a folder of recordings: the states over time by name.
+// Labels returns the labels of the recordings in a folder, by the recording's name. A label
+// lists the states that the recording shows, in order.
 func Labels(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root(t), recordings, folder+".txt"))
@@ -197,8 +198,8 @@ func Labels(t testing.TB, folder string) map[string]string {
 	return out
 }
 
-// Description returns the harness.toml of the agent CLI that a folder of recordings is of,
-// and its path.
+// Description returns the harness.toml for a folder of recordings, and its path. The folder
+// is named after the agent CLI and its version.
 func Description(t testing.TB, folder string) (path string, data []byte) {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")

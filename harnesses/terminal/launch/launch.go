@@ -150,7 +150,7 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	}, nil
 }
 
-// AccountPath returns the path at which an agent CLI may keep an account for Coleo.
+// AccountPath returns the path of the file in which an agent CLI can record its tokens.
 func AccountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
 
 // Home returns the HOME that the agent CLI will see.
@@ -215,8 +215,8 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]strin
 	return nil
 }
 
-// seed writes a file of a hermetic HOME. It leaves a file alone that is already there,
-// because the agent CLI may have changed it since.
+// seed writes a file into a hermetic HOME, unless the file exists. The agent CLI may have
+// changed an existing file.
 func seed(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("seed HOME: %w", err)

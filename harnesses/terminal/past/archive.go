@@ -58,7 +58,7 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	if !ok || at.Before(oldest) {
 		return nil, tooOld(at, oldest, ok)
 	}
-	until, last := a.until(at)
+	until, last := a.endAt(at)
 	snapshot := a.folder.Newest(a.start, until)
 	var screen *pty.Core
 	from := a.start
@@ -68,9 +68,9 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return a.play(screen, from, until, last)
 }
 
-// until returns the offset at which the output ended at a time, and the number of marks
-// up to that time.
-func (a *archive) until(at time.Time) (offset int64, marks int) {
+// endAt returns the offset at which the output ended at a time, and how many marks the
+// index has up to that time.
+func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
 		if m.Kind == journal.MarkOutput {
@@ -112,8 +112,9 @@ func tooOld(at, oldest time.Time, kept bool) error {
 // moment formats a time so that a person can read it and pass it back.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// play writes the journal between two offsets to a screen and applies the resizes among
-// the first marks. It makes a new screen when screen is nil.
+// play feeds the journal's bytes between two offsets to a screen. It also applies the
+// resizes in between, but only those among the index's first `marks` marks. If screen is
+// nil, it makes a new one.
 func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
 	output := journal.NewReader(a.dir, from)
 	defer output.Close()

@@ -115,8 +115,9 @@ func (w *Writer) Stop() {
 }
 
 // Last takes a last snapshot, so that the next host agent has little to replay. It calls
-// take at once, and returns what writes the snapshot. That is nil if too little output
-// came since the newest snapshot.
+// take before it returns. The returned function writes the snapshot to the disk. It is nil
+// if less than lastBytes of output came since the newest snapshot, or if the snapshot
+// cannot be encoded.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 	// told. Some agent CLIs draw the subject after the box. The presence of a dialog
 	// is told at once.
 	dialogSettle = 150 * time.Millisecond
-	// againSettle is the settling time of a dialog that comes back. Such a dialog
-	// replaces one that had itself replaced it within againWithin. Some agent CLIs draw
+	// returnSettle is the settling time of a dialog that comes back. Such a dialog
+	// replaces one that had itself replaced it within returnWithin. Some agent CLIs draw
 	// the first dialog once more after a second one, until their own server has heard of
 	// the answer. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
 	returnSettle = time.Second

@@ -222,10 +222,11 @@ func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 // that have scrolled off.
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
-// EchoedSince reports whether the newest whole picture shows the prompt's beginning more
-// often than before. With the rows of an older picture, rows that have scrolled off might
-// be counted twice. A picture without a composer proves nothing: the composer's own text
-// may be half drawn there.
+// EchoedSince reports whether the transcript shows the prompt's beginning more often than
+// before, which is the result of an earlier Echoes. It returns false in two cases. While
+// the next picture is being drawn, a row of the last one may also have scrolled off, and
+// would count twice. Without a composer, the composer's own text may be half drawn, and
+// would look like an echo.
 func (r *Reader) EchoedSince(prompt string, before int) bool {
 	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > before
 }

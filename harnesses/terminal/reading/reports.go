@@ -46,8 +46,9 @@ func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
-// TakeReport takes a line of the hook's.
-func (r *Reader) TakeReport(l hook.Line, now time.Time) {
+// AddReport adds one line of the hook's file to the evidence. It ignores a line that the
+// harness has no use for.
+func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
 		return

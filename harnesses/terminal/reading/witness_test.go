@@ -67,7 +67,7 @@ func (b *bench) reports(payload string) *bench {
 	if err := json.Unmarshal([]byte(payload), &l.Payload); err != nil {
 		b.t.Fatal(err)
 	}
-	b.r.TakeReport(l, b.now)
+	b.r.AddReport(l, b.now)
 	b.r.Judge(b.now)
 	return b
 }

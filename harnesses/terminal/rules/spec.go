@@ -87,29 +87,30 @@ type Rule struct {
 	When  []Cond `toml:"when"`
 }
 
-// DialogRule recognises a dialog, takes it apart and knows its keys. Most fields are
-// patterns; their comments say of what.
+// DialogRule says how to recognise a dialog, where its parts are, and which keys answer it.
+// Most fields are patterns. Their comments say what a pattern matches.
 type DialogRule struct {
 	Name  string `toml:"name"`
 	Kind  string `toml:"kind"`
 	When  []Cond `toml:"when"`
 	Strip string `toml:"strip"` // cut off each row first
-	// Title is of the row with the question, searched from the bottom up. It takes the
-	// first group, if any. On a narrow terminal the title may continue below.
+	// Title matches the row with the question. The search goes from the bottom up. The
+	// title is the first group, or the whole match without a group. On a narrow terminal
+	// it may continue on the next rows.
 	Title string `toml:"title"`
 	// Block replaces Title: the title is the whole paragraph above the numbered options,
 	// whatever it says.
 	Block   bool   `toml:"block"`
 	Top     string `toml:"top"`     // the row above the dialog
 	Subject string `toml:"subject"` // "above" or "below" the title
-	// Cut holds when the subject continues beyond the shown rows. By default a row that
-	// ends with … says so.
+	// Cut holds when the subject continues beyond the rows on the screen. Without Cut, a
+	// row that ends with … means that.
 	Cut []Cond `toml:"cut"`
-	// Draft holds while the subject is not drawn yet. The dialog is then reported later,
-	// and as cut off.
+	// Draft holds while the subject is not drawn yet. The dialog's text is then published
+	// when it is complete, or after 3 s as cut off.
 	Draft   []Cond   `toml:"draft"`
-	Gutter  string   `toml:"gutter"`  // before the text of the subject's rows: a line, line numbers
-	Changed string   `toml:"changed"` // the changed rows of a subject that shows changes among unchanged rows
+	Gutter  string   `toml:"gutter"`  // what stands before the text in the subject's rows: a bar, line numbers
+	Changed string   `toml:"changed"` // a changed row, if the subject is a diff; its last group is the sign
 	Option  string   `toml:"option"`  // an option's row; groups mark, number, label
 	Heading bool     `toml:"heading"` // where no Title is found, the title is the first row below Top
 	Options []string `toml:"options"` // the options, when they are always the same

@@ -54,7 +54,7 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 // hears makes the Reader read an event from the program's hook.
 func (st *stage) hears(event string) {
 	st.show.Update(func(r *reading.Reader) bool {
-		r.TakeReport(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
+		r.AddReport(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
 		return false
 	})
 }
