@@ -113,6 +113,7 @@ const (
 	ProcessAlive   ProcessState = "alive"
 	ProcessStopped ProcessState = "stopped" // by a signal, such as SIGSTOP
 	ProcessDead    ProcessState = "dead"
+	ProcessUnknown ProcessState = "unknown" // the host agent could not look at it
 )
 
 // PulseOrder asks for a pulse, of one arm or of all arms.

@@ -363,12 +363,14 @@ func stopped(pid int) bool {
 	return true
 }
 
-// endNoted ends the commands that have written their process ids to files in a folder.
+// endNoted ends the commands that have written their process ids to files in a folder. It
+// leaves alone another process that got such an id meanwhile.
 func endNoted(dir string) {
 	notes, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
 	for _, note := range notes {
 		raw, _ := os.ReadFile(note)
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && pid > 1 {
+		pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+		if cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && cwd == dir {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

@@ -20,6 +20,10 @@ func Decide(e Evidence) Remedy {
 		return refuse(
 			"Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. It is taken up again when it goes on (kill -CONT); 'coleo arm kill' ends the arm.")
 	}
+	if e.proven() && e.Found.Process == Unknown && !e.Force {
+		return refuse(
+			"Its session runs, but the host agent could not look at its process. Nothing was done: try again. --force ends it and starts it again.")
+	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
 		return refuse("Nothing is known to start the arm from: neither its working folder nor an earlier session.")
 	}

@@ -11,7 +11,7 @@ import (
 // decide between a reattach, a kill and a refusal.
 var (
 	proofs    = []Proof{"", Proven, Unproven, Silent, Gone}
-	processes = []Process{"", Alive, Stopped, Dead}
+	processes = []Process{"", Alive, Stopped, Unknown, Dead}
 	sweeps    = []Sweep{"", SweptClean, SweptLeft}
 	healths   = []coleo.Health{coleo.HealthActive, coleo.HealthHung, coleo.HealthRecoverable}
 	statuses  = []coleo.Status{coleo.StatusBusy, coleo.StatusError, coleo.StatusStopped}

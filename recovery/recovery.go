@@ -37,13 +37,14 @@ const (
 )
 
 // Process is the state of the agent CLI's process that was found. The values are those of
-// package bus. "" means unknown.
+// package bus. "" means that nobody looked.
 type Process string
 
 // The states of a process.
 const (
 	Alive   Process = "alive"
 	Stopped Process = "stopped" // frozen by a signal such as SIGSTOP
+	Unknown Process = "unknown" // the host agent could not look at it
 	Dead    Process = "dead"
 )
 

@@ -74,8 +74,12 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			}
 			says()
 			w.must("down")
-			if !runs(first.PID) || w.the(model.ScriptedVerb) != modelPID {
-				t.Fatal("down ended the arm or its model")
+			if now := w.the(model.ScriptedVerb); now != modelPID {
+				t.Fatalf("after down the model is process %d, want %d", now, modelPID)
+			}
+			if !runs(first.PID) {
+				w.must("up")
+				t.Fatalf("process %d has ended with down:\n%v\n%v", first.PID, w.run("arm", "status", "one"), w.run("arm", "logs", "one"))
 			}
 			w.must("up")
 			if arm := w.wait("one", coleo.Idle); arm.PID != first.PID || arm.Generation != 1 {

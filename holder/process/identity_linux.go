@@ -5,7 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -23,11 +23,22 @@ const (
 	statStartTime = 19
 )
 
-// bootID is read once: it cannot change while this process lives.
-var bootID = sync.OnceValues(func() (string, error) {
+// knownBootID is set by the first successful read: it cannot change while this process
+// lives.
+var knownBootID atomic.Pointer[string]
+
+func bootID() (string, error) {
+	if known := knownBootID.Load(); known != nil {
+		return *known, nil
+	}
 	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(raw)), err
-})
+	if err != nil {
+		return "", err
+	}
+	id := strings.TrimSpace(string(raw))
+	knownBootID.Store(&id)
+	return id, nil
+}
 
 func identify(pid int) (coleo.Identity, error) {
 	boot, err := bootID()
@@ -45,27 +56,34 @@ func identify(pid int) (coleo.Identity, error) {
 	if err != nil {
 		return coleo.Identity{}, err
 	}
-	return coleo.Identity{
-		PID: pid, BootID: boot, StartTime: start, PidfdInode: pidfdInode(pid),
-	}, nil
+	inode, err := pidfdInode(pid)
+	if err != nil {
+		return coleo.Identity{}, err
+	}
+	return coleo.Identity{PID: pid, BootID: boot, StartTime: start, PidfdInode: inode}, nil
 }
 
-// pidfdInode returns 0 where the kernel has no unique inode.
-func pidfdInode(pid int) uint64 {
+// pidfdInode returns 0 where the kernel has no unique inode. An error means that the
+// inode could not be read this time.
+func pidfdInode(pid int) (uint64, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return 0
+	switch err {
+	case nil:
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ESRCH:
+		return 0, err
+	default: // no pidfds before Linux 5.3, nor where seccomp forbids them
+		return 0, nil
 	}
 	defer unix.Close(fd)
 	var fs unix.Statfs_t
 	if unix.Fstatfs(fd, &fs) != nil || fs.Type != pidfsMagic {
-		return 0
+		return 0, nil
 	}
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
-		return 0
+		return 0, nil
 	}
-	return st.Ino
+	return st.Ino, nil
 }
 
 // statFields returns the fields of /proc/PID/stat after the command's name, which may
@@ -90,11 +108,14 @@ func stopped(pid int) bool {
 
 func lookQuickly(id coleo.Identity) Liveness {
 	boot, err := bootID()
-	if err != nil || id.PID <= 0 || boot != id.BootID {
+	if err == nil && (id.PID <= 0 || boot != id.BootID) {
 		return Dead
 	}
 	fields, err := statFields(id.PID)
-	if err != nil || len(fields) <= statStartTime || fields[statStartTime] != strconv.FormatUint(id.StartTime, 10) {
+	if err != nil {
+		return withoutLook(err)
+	}
+	if len(fields) <= statStartTime || fields[statStartTime] != strconv.FormatUint(id.StartTime, 10) {
 		return Dead
 	}
 	return livenessOf(fields[statState][0])

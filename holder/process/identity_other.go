@@ -11,7 +11,11 @@ import (
 // This system shows only the pid and whether it is alive. The holder's nonce has to be
 // the proof.
 func identify(pid int) (coleo.Identity, error) {
-	if err := syscall.Kill(pid, 0); err != nil {
+	err := syscall.Kill(pid, 0)
+	if err == syscall.EPERM { // a process of another user has the pid
+		err = syscall.ESRCH
+	}
+	if err != nil {
 		return coleo.Identity{}, err
 	}
 	return coleo.Identity{PID: pid}, nil

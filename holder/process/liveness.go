@@ -1,6 +1,8 @@
 package process
 
 import (
+	"errors"
+	"io/fs"
 	"syscall"
 
 	"coleo.dev"
@@ -14,17 +16,30 @@ const (
 	Alive   Liveness = "alive"
 	Stopped Liveness = "stopped" // by a signal, such as SIGSTOP
 	Dead    Liveness = "dead"    // or another process has its pid now
+	Unknown Liveness = "unknown" // nobody could look, for example without a free file descriptor
 )
 
 // Look returns the Liveness of the process that id names.
 func Look(id coleo.Identity) Liveness {
-	if !Same(id) {
+	now, err := identify(id.PID)
+	switch {
+	case err != nil:
+		return withoutLook(err)
+	case now != id:
 		return Dead
-	}
-	if stopped(id.PID) {
+	case stopped(id.PID):
 		return Stopped
 	}
 	return Alive
+}
+
+// withoutLook returns Dead if err says that there is no such process, and Unknown
+// otherwise.
+func withoutLook(err error) Liveness {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return Dead
+	}
+	return Unknown
 }
 
 // LookQuickly is Look by the pid and the start time alone. It asks the kernel for nothing

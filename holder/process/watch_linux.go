@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strconv"
 
@@ -40,7 +41,10 @@ func (w *Watch) Look() Liveness {
 	var buf [statRoom]byte
 	n, err := w.stat.ReadAt(buf[:], 0)
 	behindName := bytes.LastIndexByte(buf[:max(n, 0)], ')')
-	if n == 0 && err != nil || behindName < 0 || n <= behindName+2 {
+	if n == 0 && err != nil && err != io.EOF {
+		return withoutLook(err)
+	}
+	if behindName < 0 || n <= behindName+2 {
 		return Dead
 	}
 	return livenessOf(buf[behindName+2])

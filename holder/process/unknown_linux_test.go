@@ -1,0 +1,58 @@
+package process
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// This test is not parallel: it takes the descriptors of the whole test binary.
+func TestAProcessIsNotDeadBecauseNobodyCouldLook(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	id, err := Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	knownBootID.Store(nil)
+	withoutDescriptors(t, func() {
+		if got := Look(id); got != Unknown {
+			t.Errorf("without a descriptor Look returns %s, want %s", got, Unknown)
+		}
+		if got := LookQuickly(id); got != Unknown {
+			t.Errorf("without a descriptor LookQuickly returns %s, want %s", got, Unknown)
+		}
+	})
+	if got := Look(id); got != Alive {
+		t.Errorf("Look returns %s after that, want %s", got, Alive)
+	}
+}
+
+// withoutDescriptors calls do while this process can open no file.
+func withoutDescriptors(t *testing.T, do func()) {
+	t.Helper()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 3 // standard input, output and error
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	if f, err := os.Open(os.DevNull); err == nil {
+		f.Close()
+		t.Fatal("a file could be opened")
+	}
+	do()
+}
