@@ -1,6 +1,20 @@
 package rules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// AnswerRule takes the last answer from the screen, where the agent CLI keeps no
+// transcript that Coleo reads.
+type AnswerRule struct {
+	Begin string `toml:"begin"` // an answer's first row; the text is in the first group
+	End   string `toml:"end"`   // the first row after an answer; it may begin another
+	Strip string `toml:"strip"` // removed from each row of an answer
+	Whole bool   `toml:"whole"` // the answer is all that was printed since the prompt
+
+	begin, end, strip *regexp.Regexp
+}
 
 // Read returns the last answer after the last echo of the prompt.
 func (a *AnswerRule) Read(rows []string, prompt string) string {

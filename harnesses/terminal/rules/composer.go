@@ -91,6 +91,23 @@ type Composer struct {
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
 }
 
+func (c *compiler) composer(b *Composer) {
+	if b.Bottom != cursorEdge {
+		b.bottom = c.regexp("composer.bottom", b.Bottom)
+	}
+	c.regexps("composer.", map[string]pattern{
+		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
+		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
+		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
+	})
+	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
+		c.fail("composer.cursor", "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
+	}
+	if b.Bottom == "" {
+		c.fail("composer.bottom", "composer.bottom is missing: without it nothing can be typed safely")
+	}
+}
+
 // find returns the composer, or nil when it is not on the picture.
 func (c *Composer) find(p *Picture) *ComposerView {
 	if c.Mode != "" && !p.Screen.Modes[c.Mode] {

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"time"
 
 	"coleo.dev"
@@ -85,63 +84,6 @@ type Rule struct {
 	State string `toml:"state"`
 	Late  bool   `toml:"late"` // does not count while the agent CLI is still starting
 	When  []Cond `toml:"when"`
-}
-
-// DialogRule says how to recognise a dialog, where its parts are, and which keys answer it.
-// Most fields are patterns. Their comments say what a pattern matches.
-type DialogRule struct {
-	Name  string `toml:"name"`
-	Kind  string `toml:"kind"`
-	When  []Cond `toml:"when"`
-	Strip string `toml:"strip"` // cut off each row first
-	// Title matches the row with the question. The search goes from the bottom up. The
-	// title is the first group, or the whole match without a group. On a narrow terminal
-	// it may continue on the next rows.
-	Title string `toml:"title"`
-	// Block replaces Title: the title is the whole paragraph above the numbered options,
-	// whatever it says.
-	Block   bool   `toml:"block"`
-	Top     string `toml:"top"`     // the row above the dialog
-	Subject string `toml:"subject"` // "above" or "below" the title
-	// Cut holds when the subject continues beyond the rows on the screen. Without Cut, a
-	// row that ends with … means that.
-	Cut []Cond `toml:"cut"`
-	// Draft holds while the subject is not drawn yet. The dialog's text is then published
-	// when it is complete, or after 3 s as cut off.
-	Draft   []Cond   `toml:"draft"`
-	Gutter  string   `toml:"gutter"`  // what stands before the text in the subject's rows: a bar, line numbers
-	Changed string   `toml:"changed"` // a changed row, if the subject is a diff; its last group is the sign
-	Option  string   `toml:"option"`  // an option's row; groups mark, number, label
-	Heading bool     `toml:"heading"` // where no Title is found, the title is the first row below Top
-	Options []string `toml:"options"` // the options, when they are always the same
-	// Choice matches each option, when the options are after the title. Its groups
-	// together are the label.
-	Choice   string `toml:"choice"`
-	Chosen   string `toml:"chosen"`    // the text after those options: its group is the label of the marked one
-	End      string `toml:"end"`       // the row after options or subject
-	Default  int    `toml:"default"`   // 0-based, when Option has no mark
-	Mark     string `toml:"mark"`      // "background" when only the background shows which of Options is marked
-	Select   string `toml:"select"`    // "digit", "arrows", "row" (arrows to the left and right) or "keys"
-	Approve  string `toml:"approve"`   // pattern of the option, or keys with Select = "keys"
-	Always   string `toml:"always"`    // the same for approve_always
-	Deny     string `toml:"deny"`      // the same for deny
-	DenyKeys string `toml:"deny_keys"` // keys that deny whatever the options are
-
-	strip, title, top, option, end *regexp.Regexp
-	choice, chosen                 *regexp.Regexp
-	gutter, changed                *regexp.Regexp
-	approve, always, deny          *regexp.Regexp
-}
-
-// AnswerRule takes the last answer from the screen, where the agent CLI keeps no
-// transcript that Coleo reads.
-type AnswerRule struct {
-	Begin string `toml:"begin"` // an answer's first row; the text is in the first group
-	End   string `toml:"end"`   // the first row after an answer; it may begin another
-	Strip string `toml:"strip"` // removed from each row of an answer
-	Whole bool   `toml:"whole"` // the answer is all that was printed since the prompt
-
-	begin, end, strip *regexp.Regexp
 }
 
 // defaultTiming returns the times of a harness.toml that sets none.

@@ -22,8 +22,8 @@ const menu = "Run it?\n 3. Always\n>4. Once\n 10. Never\ny/n"
 
 // Patterns of options, for the styles that choose one, and keys, for those that press some.
 const (
-	byLabel = "approve = '^Once$'\nalways = '^Always$'\ndeny = '^Never$'\n"
-	byKeys  = "approve = \"ENTER\"\ndeny = \"n+ENTER\"\n"
+	labelPatterns = "approve = '^Once$'\nalways = '^Always$'\ndeny = '^Never$'\n"
+	choiceKeys    = "approve = \"ENTER\"\ndeny = \"n+ENTER\"\n"
 )
 
 // readMenu returns what a spec says of the menu.
@@ -48,30 +48,30 @@ func TestEachStyleAnswersEachDecision(t *testing.T) {
 		want     Steps
 		code     coleo.Code
 	}{
-		"digit: the number before the option": {`select = "digit"` + "\n" + byLabel, approve, Steps{Keys: "4"}, ""},
-		"digit: the first of the labels":      {`select = "digit"` + "\n" + byLabel, always, Steps{Keys: "3"}, ""},
-		"digit: two digits are no key":        {`select = "digit"` + "\n" + byLabel, deny, Steps{}, coleo.EUnsupported},
+		"digit: the number before the option": {`select = "digit"` + "\n" + labelPatterns, approve, Steps{Keys: "4"}, ""},
+		"digit: the first of the labels":      {`select = "digit"` + "\n" + labelPatterns, always, Steps{Keys: "3"}, ""},
+		"digit: two digits are no key":        {`select = "digit"` + "\n" + labelPatterns, deny, Steps{}, coleo.EUnsupported},
 		"digit: a reply":                      {`select = "digit"` + "\n", reply(1), Steps{Keys: "3"}, ""},
 		"digit: no pattern":                   {`select = "digit"` + "\n", approve, Steps{}, coleo.EUnsupported},
 		"digit: an option that is not there":  {`select = "digit"` + "\n", reply(4), Steps{}, coleo.EInvalid},
-		"digit: keys that deny": {`select = "digit"` + "\n" + byLabel + "deny_keys = \"ESCAPE\"\n", deny,
+		"digit: keys that deny": {`select = "digit"` + "\n" + labelPatterns + "deny_keys = \"ESCAPE\"\n", deny,
 			Steps{Keys: "ESCAPE"}, ""},
-		"arrows: the mark moves to the label": {`select = "arrows"` + "\n" + byLabel, deny,
+		"arrows: the mark moves to the label": {`select = "arrows"` + "\n" + labelPatterns, deny,
 			Steps{Option: 2, Back: "UP", On: "DOWN"}, ""},
 		"arrows: a reply": {`select = "arrows"` + "\n", reply(2), Steps{Option: 1, Back: "UP", On: "DOWN"}, ""},
-		"arrows: keys that deny": {`select = "arrows"` + "\n" + byLabel + "deny_keys = \"ESCAPE\"\n", deny,
+		"arrows: keys that deny": {`select = "arrows"` + "\n" + labelPatterns + "deny_keys = \"ESCAPE\"\n", deny,
 			Steps{Keys: "ESCAPE"}, ""},
 		"arrows: no pattern": {`select = "arrows"` + "\n", deny, Steps{}, coleo.EUnsupported},
-		"row: the mark moves sideways": {`select = "row"` + "\n" + byLabel, always,
+		"row: the mark moves sideways": {`select = "row"` + "\n" + labelPatterns, always,
 			Steps{Option: 0, Back: "LEFT", On: "RIGHT"}, ""},
 		"row: an option that is not there":      {`select = "row"` + "\n", reply(0), Steps{}, coleo.EInvalid},
-		"keys: they are pressed":                {`select = "keys"` + "\n" + byKeys, approve, Steps{Keys: "ENTER"}, ""},
-		"keys: several":                         {`select = "keys"` + "\n" + byKeys, deny, Steps{Keys: "n+ENTER"}, ""},
-		"keys: none for this choice":            {`select = "keys"` + "\n" + byKeys, always, Steps{}, coleo.EUnsupported},
-		"keys: no option is picked":             {`select = "keys"` + "\n" + byKeys, reply(1), Steps{}, coleo.EUnsupported},
-		"keys: an option that is not there":     {`select = "keys"` + "\n" + byKeys, reply(9), Steps{}, coleo.EInvalid},
-		"keys: deny_keys come before deny":      {`select = "keys"` + "\n" + byKeys + "deny_keys = \"q\"\n", deny, Steps{Keys: "q"}, ""},
-		"words are refused, whatever the style": {`select = "keys"` + "\n" + byKeys, coleo.Decision{Choice: coleo.Deny, Words: "no"}, Steps{}, coleo.EUnsupported},
+		"keys: they are pressed":                {`select = "keys"` + "\n" + choiceKeys, approve, Steps{Keys: "ENTER"}, ""},
+		"keys: several":                         {`select = "keys"` + "\n" + choiceKeys, deny, Steps{Keys: "n+ENTER"}, ""},
+		"keys: none for this choice":            {`select = "keys"` + "\n" + choiceKeys, always, Steps{}, coleo.EUnsupported},
+		"keys: no option is picked":             {`select = "keys"` + "\n" + choiceKeys, reply(1), Steps{}, coleo.EUnsupported},
+		"keys: an option that is not there":     {`select = "keys"` + "\n" + choiceKeys, reply(9), Steps{}, coleo.EInvalid},
+		"keys: deny_keys come before deny":      {`select = "keys"` + "\n" + choiceKeys + "deny_keys = \"q\"\n", deny, Steps{Keys: "q"}, ""},
+		"words are refused, whatever the style": {`select = "keys"` + "\n" + choiceKeys, coleo.Decision{Choice: coleo.Deny, Words: "no"}, Steps{}, coleo.EUnsupported},
 	} {
 		got, err := readMenu(t, c.answers).Respond(c.decision)
 		if got != c.want || coleo.ErrorCode(err) != c.code {
