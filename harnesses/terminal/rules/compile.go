@@ -104,8 +104,11 @@ func (c *compiler) fail(path, format string, args ...any) {
 	}
 }
 
-// head checks the keys that describe the harness as a whole.
+// head checks the keys that describe the harness as a whole, and sets their defaults.
 func (c *compiler) head(s *Spec) {
+	if s.Transport == "" {
+		s.Transport = string(coleo.TransportPTY)
+	}
 	c.required("name", s.Name)
 	c.required("command", s.Command)
 	if s.Name != "" && !names.MatchString(s.Name) {
