@@ -84,8 +84,8 @@ type DialogRule struct {
 	// dialog when it is complete, or after 3 s as cut off.
 	Draft []Cond `toml:"draft"`
 	// What stands before the text in the rows of the subject, such as line numbers or a bar:
-	// `^ *\d+ `. Coleo removes it from the title of a `block`, and to compare the rows with what
-	// a hook reports.
+	// `^ *\d+ `. Coleo removes it from the title of a `block`. It also removes it to compare
+	// the rows with what a hook reports.
 	Gutter patternText `toml:"gutter"`
 	// A changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last group is the sign.
 	// Coleo compares only such rows with what a hook reports.
