@@ -17,21 +17,34 @@ const (
 
 // Capabilities is what an agent CLI can do through its harness. The conformance suite
 // tests each claimed capability, and skips the others. The names are the same in the API
-// and in a harness.toml.
+// and in a harness.toml. The comments of the fields are in docs/harness-reference.md.
 type Capabilities struct {
-	MCP              bool `json:"mcp" toml:"mcp"`
-	Streaming        bool `json:"streaming" toml:"streaming"`
-	Interrupt        bool `json:"interrupt" toml:"interrupt"`
-	Compact          bool `json:"compact" toml:"compact"`
-	MultiTurn        bool `json:"multi_turn" toml:"multi_turn"`
-	FileEditing      bool `json:"file_editing" toml:"file_editing"`
+	// It starts MCP servers and calls their tools.
+	MCP bool `json:"mcp" toml:"mcp"`
+	// It shows an answer while the model still writes it.
+	Streaming bool `json:"streaming" toml:"streaming"`
+	// A running turn stops when Coleo tells it to.
+	Interrupt bool `json:"interrupt" toml:"interrupt"`
+	// It shortens its conversation on a command.
+	Compact bool `json:"compact" toml:"compact"`
+	// A prompt continues the conversation of the prompts before it.
+	MultiTurn bool `json:"multi_turn" toml:"multi_turn"`
+	// The model can write and change files.
+	FileEditing bool `json:"file_editing" toml:"file_editing"`
+	// The model can run commands.
 	CommandExecution bool `json:"command_execution" toml:"command_execution"`
-	Approval         bool `json:"approval" toml:"approval"`     // asks before it acts, in PermissionAsk
-	Resume           bool `json:"resume" toml:"resume"`         // can resume a conversation after a kill
-	QueueWhileBusy   bool `json:"queue" toml:"queue"`           // keeps a prompt that arrives during a turn
-	ModelFlag        bool `json:"model_flag" toml:"model_flag"` // the model can be chosen at the start
-	Question         bool `json:"question" toml:"question"`     // the model can ask the user to choose an option
-	Usage            bool `json:"usage" toml:"usage"`           // counts tokens
+	// It asks before it acts, in the permission mode `ask`.
+	Approval bool `json:"approval" toml:"approval"`
+	// It can resume a conversation after a kill.
+	Resume bool `json:"resume" toml:"resume"`
+	// It keeps a prompt that arrives during a turn.
+	QueueWhileBusy bool `json:"queue" toml:"queue"`
+	// The model can be chosen at the start.
+	ModelFlag bool `json:"model_flag" toml:"model_flag"`
+	// The model can ask the user to choose an option.
+	Question bool `json:"question" toml:"question"`
+	// It counts the tokens of a turn.
+	Usage bool `json:"usage" toml:"usage"`
 }
 
 // Support is how complete a harness is.

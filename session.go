@@ -32,6 +32,10 @@ func (k DialogKind) OfWork() bool {
 }
 
 // Dialog is a question that the agent CLI asks the user.
+//
+// Kind, Title, Subject and Options are its identity: the fingerprint is made of them, and
+// of the number of the appearance. Default is its state. It changes when the mark moves,
+// and the dialog stays the same. Truncated says how much of the identity is seen.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`             // "Do you want to create hello.txt?"

@@ -1,6 +1,26 @@
 package rules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// AnswerRule takes the last answer from the screen, where the agent CLI keeps no
+// transcript that Coleo reads.
+type AnswerRule struct {
+	// The first row of an answer. The text is in the last group, or is the whole match
+	// without a group: `^● (.*)$`.
+	Begin patternText `toml:"begin"`
+	// The first row after an answer. It may begin another answer: `^(❯|●)`.
+	End patternText `toml:"end"`
+	// What is removed from the further rows of an answer, such as an indent: `^  `.
+	Strip patternText `toml:"strip"`
+	// Whether the answer is everything that was printed since the prompt. Use it for a
+	// program that prints lines and ends with its prompt, such as a shell.
+	Whole bool `toml:"whole"`
+
+	begin, end, strip *regexp.Regexp
+}
 
 // Read returns the last answer after the last echo of the prompt.
 func (a *AnswerRule) Read(rows []string, prompt string) string {

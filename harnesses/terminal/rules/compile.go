@@ -104,8 +104,11 @@ func (c *compiler) fail(path, format string, args ...any) {
 	}
 }
 
-// head checks the keys that describe the harness as a whole.
+// head checks the keys that describe the harness as a whole, and sets their defaults.
 func (c *compiler) head(s *Spec) {
+	if s.Transport == "" {
+		s.Transport = string(coleo.TransportPTY)
+	}
 	c.required("name", s.Name)
 	c.required("command", s.Command)
 	if s.Name != "" && !names.MatchString(s.Name) {
@@ -119,12 +122,6 @@ func (c *compiler) head(s *Spec) {
 		(!ok || name == "" || manager != "npm" && manager != "pip") {
 		c.fail("package", "package: %q is neither npm:NAME nor pip:NAME", s.Package)
 	}
-}
-
-// dialogKinds are the kinds that a dialog may have.
-var dialogKinds = []coleo.DialogKind{
-	coleo.DialogPermission, coleo.DialogQuestion, coleo.DialogTrust, coleo.DialogLogin,
-	coleo.DialogPlan, coleo.DialogUpdate, coleo.DialogOther,
 }
 
 // timing checks that each time is between 0 and maxTime.
@@ -245,75 +242,4 @@ func (c *compiler) rule(path string, r *Rule) {
 		c.fail(path+".state", "rule %q: %q is not a state; states are %v", r.Name, r.State, coleo.States())
 	}
 	c.conds(path+".when", r.Name, r.When)
-}
-
-func (c *compiler) dialog(path string, d *DialogRule) {
-	at := path + "."
-	c.plain(at+"name", d.Name)
-	if d.Kind == "" {
-		d.Kind = string(coleo.DialogOther)
-	}
-	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
-		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
-	}
-	c.selects(at, d)
-	if d.Mark != "" && d.Mark != "background" {
-		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
-	}
-	c.keys(at+"deny_keys", d.DenyKeys)
-	c.conds(at+"when", d.Name, d.When)
-	c.regexps(at, map[string]pattern{
-		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top}, "option": {d.Option, &d.option},
-		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
-		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
-	})
-	if d.option != nil && d.option.SubexpIndex("label") < 0 {
-		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
-	}
-	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
-		if len(list) > 0 {
-			c.conds(at+key, d.Name, list)
-		}
-	}
-	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
-		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
-	}
-	if d.Heading && d.top == nil {
-		c.fail(at+"heading", "dialog %q: heading needs a top", d.Name)
-	}
-	if d.title == nil && !d.Block && !d.Heading {
-		c.fail(path, "dialog %q needs a title", d.Name)
-	}
-}
-
-// selects checks how the options of a dialog are picked.
-func (c *compiler) selects(at string, d *DialogRule) {
-	switch d.Select {
-	case "digit", "arrows", "row":
-		c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
-			"deny": {d.Deny, &d.deny}})
-	case "keys":
-		c.keys(at+"approve", d.Approve)
-		c.keys(at+"always", d.Always)
-		c.keys(at+"deny", d.Deny)
-	default:
-		c.fail(at+"select", "dialog %q: select must be digit, arrows, row or keys, not %q", d.Name, d.Select)
-	}
-}
-
-func (c *compiler) composer(b *Composer) {
-	if b.Bottom != cursorEdge {
-		b.bottom = c.regexp("composer.bottom", b.Bottom)
-	}
-	c.regexps("composer.", map[string]pattern{
-		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
-		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
-		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
-	})
-	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
-		c.fail("composer.cursor", "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
-	}
-	if b.Bottom == "" {
-		c.fail("composer.bottom", "composer.bottom is missing: without it nothing can be typed safely")
-	}
 }

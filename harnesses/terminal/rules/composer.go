@@ -52,43 +52,84 @@ type ComposerView struct {
 }
 
 // Composer describes where the agent CLI takes text: the rows between an upper and a
-// lower edge. Most fields are patterns; their comments say of what.
+// lower edge.
 type Composer struct {
-	// Bottom matches the row below the composer, searched from the bottom up. With
-	// "cursor" the composer ends on the cursor's row.
-	Bottom string `toml:"bottom"`
-	// Leaves says that a cursor on an empty row has left the composer, because the
-	// program has taken the text above. A row that the terminal wrapped does not count as
-	// empty.
-	Leaves bool   `toml:"leaves"`
-	Top    string `toml:"top"`   // the row above the composer
-	Row    string `toml:"row"`   // instead of Top: each of the composer's rows
-	First  string `toml:"first"` // its first row, which must match; the match is cut off
-	Head   string `toml:"head"`  // rows between Top and the first row that do not belong to the composer
-	Tall   bool   `toml:"tall"`  // it may be taller than the screen: it then begins at the top, if the cursor is in it
-	Strip  string `toml:"strip"` // cut off each row
-	Side   string `toml:"side"`  // the beginning of a sidebar, in the screen's last row; no other rule sees the sidebar
-	Drop   int    `toml:"drop"`  // number of rows at its end that hold no text
-	Empty  string `toml:"empty"` // its text when it holds nothing: a placeholder
-	Held   string `toml:"held"`  // its text when a paste is folded to a note
-	Tab    string `toml:"tab"`   // what it shows for a tab, if not blanks
-	// TabGarbles says that rows after a tab are drawn over each other. Then the
-	// beginning of a text with tabs must show, and its end at the beginning of the last
-	// row.
-	TabGarbles bool   `toml:"tab_garbles"`
-	Mode       string `toml:"mode"` // a terminal mode that must be on
-	// Cursor says where the cursor must be: "inside", or "not outside". With the latter a
-	// hidden cursor proves nothing.
+	// The row below the composer, searched from the bottom up: `^─{20,}`. With `cursor` the
+	// composer ends at the cursor's row. The key is required.
+	Bottom patternText `toml:"bottom"`
+	// Whether a cursor on an empty row has left the composer, because the agent CLI has
+	// taken the text above. A row that the terminal has wrapped does not count as empty.
+	Leaves bool `toml:"leaves"`
+	// The row above the composer: `^─{20,}`. Without `top` and `row` the composer begins at
+	// the row that matches `first`.
+	Top patternText `toml:"top"`
+	// Each row of the composer. It replaces `top`: the composer begins at the highest of the
+	// rows above `bottom` that match.
+	Row patternText `toml:"row"`
+	// How the composer's first row begins: `^❯ ?`. The row must match, and the match is
+	// removed from the text.
+	First patternText `toml:"first"`
+	// Rows between `top` and the first row that do not belong to the composer, such as a
+	// title.
+	Head patternText `toml:"head"`
+	// Whether the composer may be taller than the screen. It then begins at the top of the
+	// screen, if the cursor is in it.
+	Tall bool `toml:"tall"`
+	// What is removed from each row, such as an indent or a frame on both sides: `^  `.
+	Strip patternText `toml:"strip"`
+	// What the screen's last row shows where a sidebar begins. Coleo cuts the sidebar off,
+	// so no other pattern sees it.
+	Side patternText `toml:"side"`
+	// How many rows at the composer's end hold no text.
+	Drop int `toml:"drop"`
+	// The composer's text when it holds only a hint: `^Type a message`.
+	Empty patternText `toml:"empty"`
+	// The composer's text when a note stands for a large paste: `\[Pasted text #\d+`.
+	Held patternText `toml:"held"`
+	// What the composer shows for a tab, if not blanks.
+	Tab string `toml:"tab"`
+	// Whether rows after a tab are drawn over each other. Coleo then looks for the beginning
+	// of a text with tabs, and for its end at the beginning of the last row.
+	TabGarbles bool `toml:"tab_garbles"`
+	// A terminal mode that must be on: `bracketed_paste`. Use it for an agent CLI that has
+	// the mode on only while it takes input.
+	Mode string `toml:"mode"`
+	// Where the cursor must be: `inside` or `not outside` the composer. Use it if an overlay
+	// leaves the composer's picture behind. With `inside` the cursor must also be visible.
 	Cursor string `toml:"cursor"`
-	Refuse string `toml:"refuse"` // prompts that the agent CLI would not take as text
-	Never  string `toml:"never"`  // prompts that are refused because not even Lead makes them text
-	Lead   string `toml:"lead"`   // put before prompts that match Refuse; without it they are refused
-	Trap   string `toml:"trap"`   // a screen on which submit would do something else
-	// Breaks says that submit may become an empty row below the text. It is pressed once
-	// more when that shows.
+	// Prompts that the agent CLI would take for commands: `^[/!]`.
+	Refuse patternText `toml:"refuse"`
+	// Prompts that are always refused, because not even `lead` makes them text: `^\s*&`. A
+	// refused prompt is better than a lost one.
+	Never patternText `toml:"never"`
+	// What is put before prompts that match `refuse`, such as a blank. Without it they are
+	// refused.
+	Lead string `toml:"lead"`
+	// What the screen shows if submit would do something else than send the prompt, such as
+	// in the agent CLI's shell mode: `(?m)^ ! for bash mode`.
+	Trap patternText `toml:"trap"`
+	// Whether submit may become an empty row below the text. Coleo presses submit once more
+	// when it sees that.
 	Breaks bool `toml:"breaks"`
 
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
+}
+
+func (c *compiler) composer(b *Composer) {
+	if b.Bottom != cursorEdge {
+		b.bottom = c.regexp("composer.bottom", b.Bottom)
+	}
+	c.regexps("composer.", map[string]pattern{
+		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
+		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
+		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
+	})
+	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
+		c.fail("composer.cursor", "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
+	}
+	if b.Bottom == "" {
+		c.fail("composer.bottom", "composer.bottom is missing: without it nothing can be typed safely")
+	}
 }
 
 // find returns the composer, or nil when it is not on the picture.

@@ -11,8 +11,9 @@
 // The files by subject:
 //
 //   - the description: spec, launch, hook, transcript, compile, base
-//   - conditions: region, match, needs, memo, colour
+//   - conditions: region, match, colour
 //   - pictures and the composer: picture, composer, shows, echo, text
-//   - dialogs: verdict, title, wrapped, background, subject, respond
-//   - what is typed, and what was answered: prompt, keys, answer
+//   - dialogs: dialog, verdict, title, subject
+//   - how a dialog is answered: respond, and a file for each style: bydigit, bymark, bykeys
+//   - what is typed, and what was answered: prompt, answer
 package rules

@@ -13,11 +13,21 @@ import (
 // there is a hook, the parts of Launch pass it on by argv or environment, never in a file
 // of the user's.
 type Hook struct {
-	Event    string   `toml:"event"`  // key of the payload that names the event
-	Turn     string   `toml:"turn"`   // key of the id of a turn, where prompts may wait for their turn
-	Strip    string   `toml:"strip"`  // pattern removed from a prompt's text: what the agent CLI puts around pastes
-	UserHook UserHook `toml:"unless"` // where this file has a hook, the agent CLI gets none from Coleo
-	Reports  []Report `toml:"report"`
+	// The key of the report that names the event: `hook_event_name`. It is required if
+	// there is a report.
+	Event string `toml:"event"`
+	// The key of the id of a turn, if prompts may wait for their turn: `prompt_id`.
+	Turn string `toml:"turn"`
+	// What the agent CLI puts around a prompt's text, such as `</?pasted>`. It is removed
+	// before the text is compared.
+	Strip patternText `toml:"strip"`
+	// The user's file that may already name a hook. Use this table for an agent CLI that
+	// takes only one hook. If the file names a hook, the user's hook stays. Without `key` the
+	// agent CLI then gets no hook from Coleo.
+	UserHook UserHook `toml:"unless"`
+	// What one event of the agent CLI proves. Of several reports for one event, the first
+	// whose `when` holds counts. `.Hook.Events` in a part lists the events that have a report.
+	Reports []Report `toml:"report"`
 
 	strip *regexp.Regexp
 }
@@ -26,11 +36,18 @@ type Hook struct {
 // CLI that takes one hook alone: the user's hook stays. With a Key Coleo's hook is given
 // all the same and starts the user's hook afterwards, if that key can be read.
 type UserHook struct {
-	FolderEnv string `toml:"folder_env"` // variable that names the folder
-	Folder    string `toml:"folder"`     // folder below HOME, without that variable
-	File      string `toml:"file"`
-	Pattern   string `toml:"pattern"` // matched against the file's text
-	Key       string `toml:"key"`     // key of the user's hook in the file, which is TOML: a command line as a list
+	// The environment variable that names the folder of the file. It comes before `folder`.
+	FolderEnv string `toml:"folder_env"`
+	// The folder of the file below HOME, such as `.mine`.
+	Folder string `toml:"folder"`
+	// The name of the file in that folder, such as `config.toml`.
+	File string `toml:"file"`
+	// What the file's text shows if it names a hook: `(?m)^notify`.
+	Pattern patternText `toml:"pattern"`
+	// The key of the user's hook in the file, if the file is TOML and the value is a command
+	// line as a list. The agent CLI then gets Coleo's hook, which starts the user's hook with
+	// the same report.
+	Key string `toml:"key"`
 
 	pattern *regexp.Regexp
 }
@@ -38,15 +55,29 @@ type UserHook struct {
 // Report is what one event proves. Of several reports for one event, the first whose When
 // conditions all hold counts.
 type Report struct {
-	Event   string            `toml:"event"`
-	When    map[string]string `toml:"when"`    // other keys of the payload and their values
-	State   string            `toml:"state"`   // the state that the event claims; empty: the earlier claim is over
-	Prompt  string            `toml:"prompt"`  // key of the text of the prompt that the agent CLI took
-	Prompts string            `toml:"prompts"` // key of a list of prompts, the last one being the turn's
-	Answer  string            `toml:"answer"`  // key of the answer's text; the turn has ended
-	Tool    string            `toml:"tool"`    // key of the name of the tool that is about to run
-	Input   string            `toml:"input"`   // key of that tool's input
-	Detail  string            `toml:"detail"`  // key of a text for people
+	// The name of the event, such as `PreToolUse`. The key is required.
+	Event string `toml:"event"`
+	// Other keys of the report and the values that they must have:
+	// `{ notification_type = "permission_prompt" }`.
+	When map[string]string `toml:"when"`
+	// The state that the event claims: `processing`, `executing` or `waiting_approval`.
+	// Without it the earlier claim is over.
+	State string `toml:"state"`
+	// The key of the text of the prompt that the agent CLI took. It proves that the prompt
+	// arrived.
+	Prompt string `toml:"prompt"`
+	// The key of a list of prompts. The last one is that of the turn.
+	Prompts string `toml:"prompts"`
+	// The key of the text of the answer. The event then ends the turn.
+	Answer string `toml:"answer"`
+	// The key of the name of the tool that is about to run.
+	Tool string `toml:"tool"`
+	// The key of the input of that tool. Coleo completes a subject with it that the screen
+	// cuts off.
+	Input string `toml:"input"`
+	// The key of a text for people, such as the reason of an error. It is shown with the
+	// state.
+	Detail string `toml:"detail"`
 }
 
 // claimable are the states that a hook may claim. None of them releases an arm.

@@ -15,33 +15,57 @@ import (
 // Launch describes how the agent CLI is started. Strings in Parts are Go templates over a
 // launchFacts.
 type Launch struct {
-	CredentialsEnv []string          `toml:"credentials_env"` // variables passed on from the user's environment
-	Permission     map[string]string `toml:"permission"`      // coleo.PermissionMode -> the agent CLI's own word
-	Parts          []Part            `toml:"part"`
-	RenameEnv      map[string]string `toml:"rename_env"` // prefixes of variables in the base's launch -> the prefixes here
-	NewID          bool              `toml:"new_id"`     // Coleo chooses the conversation's id, a UUID
-	Trust          Trust             `toml:"trust"`
-	// Join lists options that the agent CLI reads only once, with JSON or a file of it.
-	// Several values of one are joined.
+	// The environment variables that the agent CLI gets from the user, beside `PATH`,
+	// `HOME`, the language and the like. A name that ends with `_` stands for all that
+	// begin with it: `["MINE_API_KEY", "MINE_"]`.
+	CredentialsEnv []string `toml:"credentials_env"`
+	// The agent CLI's own word for each of Coleo's permission modes `ask`, `edit`, `plan`
+	// and `all`. Parts use it as `{{.Permission}}`. A mode that is left out is refused.
+	Permission map[string]string `toml:"permission"`
+	// One piece of the command line, the environment and HOME. Parts are applied in their
+	// order. The guide lists the values that their templates see.
+	Parts []Part `toml:"part"`
+	// How the environment variables of the base are called here. The keys and the values
+	// are beginnings of names: `{ OPENCODE_ = "MINE_" }`.
+	RenameEnv map[string]string `toml:"rename_env"`
+	// Whether Coleo chooses the id of a new conversation, a UUID. Parts use it as
+	// `{{.Conversation}}`.
+	NewID bool `toml:"new_id"`
+	// The user's file in which the agent CLI keeps its trusted folders. Use this table only
+	// if the agent CLI takes trust neither from its command line nor from its environment.
+	// Coleo edits the file only with `--trust-workdir`.
+	Trust Trust `toml:"trust"`
+	// Options that the agent CLI reads only once, with JSON or the path of a JSON file as
+	// their value: `["--settings"]`. Coleo joins several values of such an option into one.
 	Join []string `toml:"join"`
 }
 
 // Part is a piece of a command line, environment and HOME. It is used when If is empty,
 // or renders to something other than "" and "false".
 type Part struct {
-	If    string            `toml:"if"`
-	Args  []string          `toml:"args"`
-	Env   map[string]string `toml:"env"`
-	Files map[string]string `toml:"files"` // path below HOME -> content; only with ProfileHermetic
+	// When the part is used: if this is empty, or renders to something other than nothing
+	// and `false`. An example is `{{.Model}}`.
+	If templateText `toml:"if"`
+	// What is added to the command line: `["--model", "{{.Model}}"]`.
+	Args []templateText `toml:"args"`
+	// The environment variables that are set.
+	Env map[string]templateText `toml:"env"`
+	// The files that are written, by their paths below HOME. Coleo writes them only if the
+	// arm has a HOME of its own, as in the checks.
+	Files map[string]templateText `toml:"files"`
 }
 
 // Trust describes the user's file in which the agent CLI keeps its trusted folders. It is
 // for agent CLIs that take them neither by argv nor by environment. The file is edited
 // only with --trust-workdir.
 type Trust struct {
-	File      string   `toml:"file"`       // JSON, below HOME
-	FolderEnv string   `toml:"folder_env"` // variable with another folder for the file
-	Path      []string `toml:"path"`       // keys down to the value; templates as in a Part
+	// The path of the file below HOME: `.mine.json`. The file holds one JSON object.
+	File string `toml:"file"`
+	// The environment variable that names another folder for the file.
+	FolderEnv string `toml:"folder_env"`
+	// The keys down to the value that Coleo sets to true:
+	// `["projects", "{{.Workdir}}", "trusted"]`.
+	Path []templateText `toml:"path"`
 }
 
 var templateFuncs = template.FuncMap{

@@ -7,14 +7,25 @@ import (
 	"strings"
 )
 
-// Cond is one condition on a picture: its pattern must match, or with Not must not match.
+// Cond is one thing that must show on the screen, or with `not` must not show. Rules,
+// dialogs and other keys list such conditions.
 type Cond struct {
-	Where   string `toml:"where"` // see region
-	Pattern string `toml:"pattern"`
-	// Colour is red, green or blue. It is the part that stands out in the text's colour,
-	// at the group mark or else the first character of the match.
+	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
+	// `wrapped line`, `title`, `modes`, `composer`, `below composer` or
+	// `above composer N`. N is a number of rows that are not blank, 1 to 99. The guide says
+	// what each part holds. The key is required.
+	Where string `toml:"where"`
+	// What that part must show, such as `esc to interrupt`. The rows are joined with `\n`.
+	// With `(?m)` at its beginning, `^` and `$` match at each row. The key is required.
+	Pattern patternText `toml:"pattern"`
+	// The colour of the text: `red`, `green` or `blue`. It must be a quarter stronger than
+	// the other two. Coleo looks at the group `mark` of the pattern, or else at the first
+	// character found. Only `screen`, `bottom N`, `cursor`, `below composer` and
+	// `above composer N` have colours.
 	Colour string `toml:"colour"`
-	Not    bool   `toml:"not"`
+	// Whether the condition holds when the pattern is not found. It then also holds if the
+	// part is not on the screen, such as a composer.
+	Not bool `toml:"not"`
 
 	where   region
 	pattern *regexp.Regexp

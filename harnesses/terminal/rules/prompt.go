@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -43,3 +44,25 @@ func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // invisible reports whether a character shows nothing by itself.
 func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
+
+// KeySequence returns the bytes of named keys, one element per write. Blanks separate the
+// writes, + joins keys into one write, and a single character stands for itself.
+// "y+ENTER" is one write; "ESCAPE ESCAPE" is two.
+func KeySequence(names string) ([][]byte, error) {
+	var out [][]byte
+	for group := range strings.FieldsSeq(names) {
+		var keys []byte
+		for name := range strings.SplitSeq(group, "+") {
+			key, ok := pty.Key(name)
+			if !ok && len(name) != 1 {
+				return nil, fmt.Errorf("%q is not a key", name)
+			}
+			if !ok {
+				key = []byte(name)
+			}
+			keys = append(keys, key...)
+		}
+		out = append(out, keys)
+	}
+	return out, nil
+}

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"regexp"
-	"strconv"
+	"strings"
 
 	"coleo.dev"
 )
@@ -13,6 +13,49 @@ type Steps struct {
 	Keys     string // for KeySequence; "" if the mark must be moved
 	Option   int    // index of the option, from 0
 	Back, On string // the keys that move the mark to a lower and to a higher index
+}
+
+// answerer is one style of answering a dialog. The key `select` of a dialog chooses it, when
+// the description is read.
+type answerer interface {
+	// check checks what the style needs of a dialog's rule, and compiles it. at is the path
+	// of the rule, with a dot at its end.
+	check(c *compiler, at string, d *DialogRule)
+	// steps returns how a decision on the dialog of a verdict is typed. The error is
+	// EUnsupported for a decision that the style cannot type or the dialog does not offer,
+	// and EInvalid for an option that does not exist.
+	steps(v Verdict, d coleo.Decision) (Steps, error)
+}
+
+// answerStyle is a style with its name in harness.toml.
+type answerStyle struct {
+	name string
+	answerer
+}
+
+// answerStyles holds every style. A new one is a type in a file of its own, and one line
+// here.
+var answerStyles = []answerStyle{
+	{"digit", byDigit{}},
+	{"arrows", byMark{back: "UP", on: "DOWN"}},
+	{"row", byMark{back: "LEFT", on: "RIGHT"}},
+	{"keys", byKeys{}},
+}
+
+// selects chooses the style by which a dialog is answered, and checks what it needs.
+func (c *compiler) selects(at string, d *DialogRule) {
+	var names []string
+	for _, style := range answerStyles {
+		if style.name == d.Select {
+			d.answers = style.answerer
+			d.answers.check(c, at, d)
+			return
+		}
+		names = append(names, style.name)
+	}
+	last := len(names) - 1
+	c.fail(at+"select", "dialog %q: select must be %s or %s, not %q", d.Name, strings.Join(names[:last], ", "),
+		names[last], d.Select)
 }
 
 // Respond returns how a decision on the dialog is typed. The error is EUnsupported for a
@@ -26,43 +69,14 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
 		return Steps{Keys: v.by.DenyKeys}, nil
 	}
-	if v.by.Select == "keys" && d.Choice != coleo.Reply {
-		keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
-			coleo.Deny: v.by.Deny}[d.Choice]
-		if keys == "" {
-			return Steps{}, notOffered(v.Dialog, d)
-		}
-		return Steps{Keys: keys}, nil
-	}
-	n, err := v.by.optionFor(v.Dialog, d)
-	if err != nil {
-		return Steps{}, err
-	}
-	switch v.by.Select {
-	case "digit":
-		digit, err := v.digit(n)
-		return Steps{Keys: digit}, err
-	case "arrows":
-		return Steps{Option: n, Back: "UP", On: "DOWN"}, nil
-	case "row":
-		return Steps{Option: n, Back: "LEFT", On: "RIGHT"}, nil
-	}
-	return Steps{}, notOffered(v.Dialog, d)
+	return v.by.answers.steps(v, d)
 }
 
-// digit returns the key that picks an option: the number shown before it. In a list that
-// has scrolled, that number is not the option's place.
-func (v Verdict) digit(n int) (string, error) {
-	number := strconv.Itoa(n + 1)
-	if n < len(v.numbers) {
-		number = v.numbers[n]
-	}
-	if len(number) != 1 {
-		return "", coleo.Errorf(coleo.EUnsupported,
-			"option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.Dialog.Options[n],
-			v.Dialog.Title, number)
-	}
-	return number, nil
+// labels compiles the patterns by which a choice finds the label of its option. It is for
+// the styles that pick an option.
+func (c *compiler) labels(at string, d *DialogRule) {
+	c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
+		"deny": {d.Deny, &d.deny}})
 }
 
 // optionFor returns the index of the option that a decision means.

@@ -49,7 +49,7 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 			`dialog "d" needs a title`},
 		"a dialog without select": {"[[rule]]",
 			"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
-			`select must be digit, arrows, row or keys, not ""`},
+			`dialog "d": select must be `},
 	} {
 		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) ||

@@ -10,11 +10,19 @@ import (
 // Answers in it are complete. A key names a value inside an entry by the keys on the way
 // to it, joined with dots. Lists on the way are searched element by element.
 type Transcript struct {
-	File    string `toml:"file"`    // glob below HOME; {id} stands for the conversation
-	Prompt  string `toml:"prompt"`  // key=value of an entry of the user's; the answer is after the last one
-	Answer  string `toml:"answer"`  // key=value of an entry of the model's; the last one with text counts
-	Text    string `toml:"text"`    // key of the entry's text
-	Without string `toml:"without"` // key beside the text; where it is true the text is left out: thoughts
+	// The path of the file below HOME. It may have `*`, and `{id}` stands for the id of the
+	// conversation: `.mine/chats/{id}.jsonl`.
+	File string `toml:"file"`
+	// How an entry of the user is recognised, as KEY=VALUE: `type=user`. The answer comes
+	// after the last such entry.
+	Prompt string `toml:"prompt"`
+	// How an entry of the model is recognised, as KEY=VALUE: `type=assistant`. The last
+	// one with text is the answer.
+	Answer string `toml:"answer"`
+	// The key of the text in both kinds of entries: `message.content.text`.
+	Text string `toml:"text"`
+	// A key beside the text. If it is true, the text is left out: `thought`.
+	Without string `toml:"without"`
 }
 
 func (c *compiler) transcript(t *Transcript) {

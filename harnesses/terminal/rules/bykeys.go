@@ -1,0 +1,28 @@
+package rules
+
+import "coleo.dev"
+
+// byKeys answers a dialog with keys that its rule names for each choice. It picks no
+// option by its number.
+type byKeys struct{}
+
+func (byKeys) check(c *compiler, at string, d *DialogRule) {
+	c.keys(at+"approve", d.Approve)
+	c.keys(at+"always", d.Always)
+	c.keys(at+"deny", d.Deny)
+}
+
+func (byKeys) steps(v Verdict, d coleo.Decision) (Steps, error) {
+	if d.Choice == coleo.Reply {
+		if _, err := v.by.optionFor(v.Dialog, d); err != nil {
+			return Steps{}, err
+		}
+		return Steps{}, notOffered(v.Dialog, d)
+	}
+	keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
+		coleo.Deny: v.by.Deny}[d.Choice]
+	if keys == "" {
+		return Steps{}, notOffered(v.Dialog, d)
+	}
+	return Steps{Keys: keys}, nil
+}

@@ -1,0 +1,19 @@
+package rules
+
+import "coleo.dev"
+
+// byMark answers a dialog in two steps. It moves the mark of its list to an option, and
+// presses ENTER once the mark is seen there.
+type byMark struct {
+	back, on string // the keys that move the mark to a lower and to a higher index
+}
+
+func (byMark) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
+
+func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
+	n, err := v.by.optionFor(v.Dialog, d)
+	if err != nil {
+		return Steps{}, err
+	}
+	return Steps{Option: n, Back: m.back, On: m.on}, nil
+}

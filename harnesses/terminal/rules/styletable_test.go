@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// A style that is added to the table is offered by the error of an unknown one.
+func TestAnUnknownStyleIsToldTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	_, err := ParseSpec("x.toml", []byte(menuSpec+"select = \"mouse\"\n"))
+	if coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Fatalf("an unknown style: %v", err)
+	}
+	for _, style := range answerStyles {
+		if !strings.Contains(err.Error(), style.name) {
+			t.Errorf("the error does not name the style %q: %v", style.name, err)
+		}
+	}
+}
+
+// Only the table of styles compares the names of styles.
+func TestStylesAreNamedInTheirTableAlone(t *testing.T) {
+	t.Parallel()
+	isStyle := func(text string) bool {
+		return slices.ContainsFunc(answerStyles, func(s answerStyle) bool { return s.name == text })
+	}
+	for _, dir := range []string{".", "../typing"} {
+		for path, file := range parsePackage(t, dir) {
+			ast.Inspect(file, func(n ast.Node) bool {
+				for _, text := range slices.DeleteFunc(comparedTexts(n), func(s string) bool { return !isStyle(s) }) {
+					t.Errorf("%s compares with the style %q: give its type a method instead", path, text)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// parsePackage parses the Go files of a folder that are not tests, by their paths.
+func parsePackage(t *testing.T, dir string) map[string]*ast.File {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no Go files in %s: %v", dir, err)
+	}
+	out := map[string]*ast.File{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		if out[path], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// comparedTexts returns the string literals that a comparison or a case compares with.
+func comparedTexts(n ast.Node) []string {
+	var compared []ast.Expr
+	switch x := n.(type) {
+	case *ast.CaseClause:
+		compared = x.List
+	case *ast.BinaryExpr:
+		if x.Op == token.EQL || x.Op == token.NEQ {
+			compared = []ast.Expr{x.X, x.Y}
+		}
+	}
+	var out []string
+	for _, e := range compared {
+		if text, ok := e.(*ast.BasicLit); ok && text.Kind == token.STRING {
+			if s, err := strconv.Unquote(text.Value); err == nil {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
