@@ -25,6 +25,8 @@ var mayImport = map[string][]string{
 	"pty/width":               {},
 	"pty/device":              {"pty"},
 	"pty/vt10x":               {".", "pty"},
+	"record":                  {},
+	"record/recordtest":       {"record"},
 	"sqlite":                  {},
 	"store":                   {".", "sqlite"},
 	"recovery":                {"."},
@@ -41,8 +43,8 @@ var mayImport = map[string][]string{
 	"holder/tty":              {"holder/process", "pty/device"},
 	"holder/memory":           {},
 	"holder/socket":           {"localsocket", "holder/process"},
-	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "holder/journal", "holder/process", "harnesses/terminal/"},
-	"harnesses/":              {".", "harnesses/terminal", "holder"},
+	"harnesses/terminal":      {".", "config", "hook", "pty", "record", "holder", "holder/journal", "holder/process", "harnesses/terminal/"},
+	"harnesses/":              {".", "harnesses/terminal", "holder", "record"},
 	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
@@ -61,7 +63,7 @@ var mayImport = map[string][]string{
 
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
-	"harnesses/terminal/reading":  {".", "hook", "pty", "harnesses/terminal/rules"},
+	"harnesses/terminal/reading":  {".", "hook", "pty", "record", "harnesses/terminal/rules"},
 	"harnesses/terminal/typing":   {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
 	"harnesses/terminal/past":     {".", "pty", "holder", "holder/journal", "harnesses/terminal/reading"},
 	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
@@ -95,6 +97,7 @@ const wholeProgram = "cmd/coleo"
 var home = map[string][]string{
 	"github.com/creack/pty":                  {"pty/device"},
 	"github.com/tidwall/sjson":               {"harnesses/terminal/launch"},
+	"github.com/fsnotify/fsnotify":           {"record"},
 	"github.com/hinshun/vt10x":               {"pty/vt10x", "bench/peers"},
 	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
@@ -110,7 +113,7 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "hook", "registry", "pty", "pty/device", "holder", "holder/process", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "record/recordtest", "hook", "registry", "pty", "pty/device", "holder", "holder/process", "store", "bus", "bus/bustest",
 	"localsocket", "host", "brain", "api", "harnesses/terminal/casttest",
 	"harnesses/terminal/rules"}
 

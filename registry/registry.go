@@ -61,7 +61,7 @@ func builtins() []builtin {
 type Registry struct {
 	dir     string
 	hold    []string
-	floods  *terminal.Floods
+	shared  *terminal.Shared
 	builtin map[string]coleo.Harness
 
 	mu    sync.Mutex
@@ -87,13 +87,13 @@ type file struct {
 // A new session uses the new description. While the new description is bad, the one
 // before stays in use.
 func New(dir string, hold []string) (*Registry, error) {
-	r := &Registry{dir: dir, hold: hold, floods: terminal.NewFloods(), builtin: map[string]coleo.Harness{}}
+	r := &Registry{dir: dir, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
 		spec, err := rules.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
 		if err != nil {
 			return nil, err
 		}
-		r.builtin[b.name] = terminal.New(spec, b.hooks, hold, r.floods)
+		r.builtin[b.name] = terminal.New(spec, b.hooks, hold, r.shared)
 	}
 	api, err := opencodeapi.New(hold)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Registry) refresh() {
 	files := map[string]file{}
 	r.all, r.wrong = maps.Clone(r.builtin), err
 	for _, path := range slices.Sorted(maps.Keys(stamps)) {
-		f := r.files[path].again(path, stamps[path], r.hold, r.floods)
+		f := r.files[path].again(path, stamps[path], r.hold, r.shared)
 		if files[path] = f; f.wrong != nil {
 			r.wrong = errors.Join(r.wrong, f.wrong)
 		}
@@ -147,14 +147,14 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 }
 
 // again returns the file as it is now. It reads the file only if the stamp has changed.
-func (f file) again(path, stamp string, hold []string, floods *terminal.Floods) file {
+func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
 	}
 	f.stamp = stamp
 	var spec *rules.Spec
 	if spec, f.wrong = readSpec(path); f.wrong == nil {
-		f.harness = terminal.New(spec, hooksOf(spec), hold, floods)
+		f.harness = terminal.New(spec, hooksOf(spec), hold, shared)
 	}
 	return f
 }

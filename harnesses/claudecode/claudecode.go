@@ -20,7 +20,9 @@ var Spec []byte
 
 // Hooks returns the hooks for Claude Code. They read answers and usage from the
 // transcript that it keeps below HOME.
-func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
+func Hooks() terminal.Hooks {
+	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
+}
 
 // line is the part of a line of the transcript that counts (2.1.329).
 type line struct {

@@ -22,7 +22,7 @@ var Spec []byte
 // Hooks returns the hooks for Codex. They find a conversation by its work folder, and
 // read answers and usage from its rollout file below HOME.
 func Hooks() terminal.Hooks {
-	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage}
+	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage, Record: conversations}
 }
 
 // entry is the part of a line of a rollout that counts (0.169.0).

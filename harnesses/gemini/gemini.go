@@ -21,7 +21,9 @@ var Spec []byte
 
 // Hooks returns the hooks for Gemini CLI. They read answers and usage from the transcript
 // that it keeps below HOME.
-func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
+func Hooks() terminal.Hooks {
+	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
+}
 
 // entry is the part of a line of a transcript that counts (0.61.0).
 type entry struct {

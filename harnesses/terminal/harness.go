@@ -13,6 +13,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
+	"coleo.dev/record"
 )
 
 // Harness drives one agent CLI by its Spec. It implements coleo.Harness.
@@ -20,8 +21,17 @@ type Harness struct {
 	spec   *rules.Spec
 	hooks  Hooks
 	holder []string // the command that becomes a holder
-	floods *Floods
+	shared *Shared
 }
+
+// Shared is what all harnesses of a host agent share.
+type Shared struct {
+	floods  *Floods
+	records *record.Watcher
+}
+
+// NewShared returns a Shared that no session uses yet.
+func NewShared() *Shared { return &Shared{floods: NewFloods(), records: record.NewWatcher()} }
 
 var (
 	_ coleo.Harness  = (*Harness)(nil)
@@ -48,12 +58,15 @@ type Hooks struct {
 	// Usage returns what the conversation has used, from the agent CLI's own account. It
 	// returns nothing before the first turn.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
+	// Record is the agent CLI's own record of a conversation. Without New there is none
+	// that Coleo can follow.
+	Record record.Source
 }
 
 // New returns a harness. hold is the command that becomes a holder: `coleo hold --stdin`,
-// with the program's own path. All harnesses of a host agent share floods.
-func New(spec *rules.Spec, hooks Hooks, hold []string, floods *Floods) *Harness {
-	return &Harness{spec: spec, hooks: hooks, holder: hold, floods: floods}
+// with the program's own path.
+func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
+	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
 }
 
 // Info describes the harness as its Spec does.

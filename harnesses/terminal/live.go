@@ -6,12 +6,14 @@ import (
 
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/hook"
+	"coleo.dev/record"
 )
 
 // live is the Reader of a session. Only who has locked it reaches the Reader. It takes
 // the hook's reports before each look, and wakes those who wait for the next look.
 type live struct {
-	reports func() []hook.Line // the hook's reports since the last call
+	reports func() []hook.Line    // the hook's reports since the last call
+	entries func() []record.Entry // what the agent CLI has recorded since the last call
 
 	mu         sync.Mutex
 	reader     *reading.Reader
@@ -19,8 +21,8 @@ type live struct {
 	lastOutput time.Time     // when the agent CLI last wrote while the session was open
 }
 
-func newLive(r *reading.Reader, reports func() []hook.Line) *live {
-	return &live{reports: reports, reader: r, looked: make(chan struct{})}
+func newLive(r *reading.Reader, reports func() []hook.Line, entries func() []record.Entry) *live {
+	return &live{reports: reports, entries: entries, reader: r, looked: make(chan struct{})}
 }
 
 // lock returns the Reader, for the caller alone until it calls unlock.
@@ -41,10 +43,13 @@ func (l *live) watch() (w watched, unlock func()) {
 	return watched{l.reader, l}, l.mu.Unlock
 }
 
-// takeReports takes what the hook has reported.
+// takeReports takes what the hook has reported and what the agent CLI has recorded.
 func (w watched) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
 		w.AddReport(line, now)
+	}
+	for _, entry := range w.live.entries() {
+		w.AddEntry(entry, now)
 	}
 }
 
@@ -82,9 +87,9 @@ func (l *live) lookAgain() {
 	}
 }
 
-// hearHook runs when a report has come. It judges the report at once, whatever the screen
+// hear runs when a report or an entry of the record has come. It judges at once, whatever the screen
 // shows, and returns when to look again.
-func (l *live) hearHook(now time.Time) time.Duration {
+func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
 	w.takeReports(now)

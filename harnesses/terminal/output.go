@@ -17,7 +17,8 @@ func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	defer close(s.done)
 	defer s.log.End()
 	defer s.hook.close()
-	defer s.harness.floods.leave(&s.pace)
+	defer s.record.close()
+	defer s.harness.shared.floods.leave(&s.pace)
 	chunks := make(chan holder.Chunk, chunksAhead)
 	go func() {
 		defer close(chunks)
@@ -59,7 +60,11 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 			timer.Reset(s.live.look(time.Now()))
 		case <-s.hook.woken:
 			if !s.behind(replay) {
-				timer.Reset(s.live.hearHook(time.Now()))
+				timer.Reset(s.live.hear(time.Now()))
+			}
+		case <-s.record.woken:
+			if !s.behind(replay) {
+				timer.Reset(s.live.hear(time.Now()))
 			}
 		case <-s.reread:
 			if !s.behind(replay) {

@@ -110,7 +110,7 @@ func (f *Floods) leave(p *pace) {
 // keepPace gives the holder a new rate when a flood begins, when its share changes and
 // when it ends. A holder too old for the request reads all output, up to its own bound.
 func (s *session) keepPace(n int, now time.Time) {
-	rate := s.harness.floods.take(&s.pace, n, now)
+	rate := s.harness.shared.floods.take(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {
 		return
 	}

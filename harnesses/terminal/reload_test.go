@@ -23,7 +23,7 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return New(spec, Hooks{}, nil, NewFloods())
+		return New(spec, Hooks{}, nil, NewShared())
 	}
 	working := described(`state = "idle"`, `state = "processing"`)
 	resume := s.typist.Pause()

@@ -36,6 +36,7 @@ type session struct {
 	live         *live
 	view         view
 	hook         *hookFollower
+	record       *recordFollower
 	typist       *typing.Typist
 	replies      *pendingReplies
 	snapshots    *past.Writer
@@ -82,7 +83,8 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 		return nil, err
 	}
 	s.hook = followHook(h.spec, handle.Dir)
-	s.live = newLive(reader, s.hook.lines)
+	s.record = s.followRecord()
+	s.live = newLive(reader, s.hook.lines, s.record.entries)
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)

@@ -77,7 +77,7 @@ func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*st
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{t: t, h: New(spec, Hooks{}, []string{os.Args[0], asHolder}, NewFloods()), dir: t.TempDir()}
+	st := &stage{t: t, h: New(spec, Hooks{}, []string{os.Args[0], asHolder}, NewShared()), dir: t.TempDir()}
 	st.typed = filepath.Join(st.dir, "typed")
 	fifo, program := filepath.Join(st.dir, "fifo"), filepath.Join(st.dir, "stage")
 	script := "#!/bin/sh\nstty raw -echo\nexec 3<&0\ncat <&3 >" + st.typed + " &\ncat " + fifo + "\nwait\n"

@@ -41,7 +41,7 @@ func protocols() []protocol {
 func newWitnesses() map[pty.NoticeKind]*witness {
 	out := map[pty.NoticeKind]*witness{}
 	for _, b := range protocols() {
-		out[b.kind] = &witness{name: b.name, weak: b.weak}
+		out[b.kind] = &witness{name: b.name, weak: b.weak, lapseAfter: lapseAfter}
 	}
 	return out
 }

@@ -34,6 +34,7 @@ type Reader struct {
 	protocols []protocol
 	inband    map[pty.NoticeKind]*witness // claims of the program itself, in escape sequences
 	hook      hookReports                 // claims of its hook
+	recorded  recorded                    // claims of its own record of the conversation
 	notices   []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
@@ -76,7 +77,8 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
 		protocols: protocols(), inband: newWitnesses(), hook: newHookReports(&spec.Hook),
-		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
+		recorded: newRecorded(),
+		reading:  coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.measureAsDrawn()
 	r.picture = rules.NewPicture(r.screen.View(), &spec.Composer)
@@ -130,6 +132,7 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	n = r.screen.Feed(p)
 	r.output.end += int64(n)
 	r.output.last = now
+	r.recorded.witness.contradictedSince = time.Time{} // the agent CLI still draws
 	if r.painting.begun.IsZero() {
 		r.painting.begun = now
 	}
@@ -180,11 +183,11 @@ func (r *Reader) Ended(now time.Time, code int, how string) {
 
 // witnesses returns the witnesses beside the screen, those of the program first.
 func (r *Reader) witnesses() []*witness {
-	out := make([]*witness, 0, len(r.protocols)+1)
+	out := make([]*witness, 0, len(r.protocols)+2)
 	for _, b := range r.protocols {
 		out = append(out, r.inband[b.kind])
 	}
-	return append(out, &r.hook.witness)
+	return append(out, &r.hook.witness, &r.recorded.witness)
 }
 
 // Explain returns the evidence behind the reading.

@@ -43,7 +43,7 @@ type tool struct {
 }
 
 func newHookReports(spec *rules.Hook) hookReports {
-	return hookReports{witness: witness{name: "hook"}, spec: spec}
+	return hookReports{witness: witness{name: "hook", lapseAfter: lapseAfter}, spec: spec}
 }
 
 // AddReport adds one line of the hook's file to the evidence. It ignores a line that the
@@ -78,10 +78,10 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook has named a prompt that was sent at some moment.
-// Blanks make no difference.
+// PromptReported reports whether the hook, or the agent CLI's own record, has named a
+// prompt that was sent at some moment. Blanks make no difference.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
-	return r.hook.turn(text, sent) != nil
+	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
 }
 
 // HookAnswer returns the answer that the hook has linked to a prompt, "" for none.

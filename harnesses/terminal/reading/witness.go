@@ -36,10 +36,11 @@ type witness struct {
 	at                time.Time   // when the word came
 	since             time.Time   // since when the claim holds
 	lapsed            bool
-	refuted           time.Time // when the screen made it lapse
-	contradictedSince time.Time // since when the screen has contradicted its claims
-	silentSince       time.Time // since when it has claimed nothing; zero: it claims
-	disagreementTold  bool      // the disagreement was told
+	refuted           time.Time     // when the screen made it lapse
+	contradictedSince time.Time     // since when the screen has contradicted its claims
+	silentSince       time.Time     // since when it has claimed nothing; zero: it claims
+	disagreementTold  bool          // the disagreement was told
+	lapseAfter        time.Duration // how long the screen must contradict a claim until it lapses
 }
 
 // record records a word. A claim that is repeated, or withdrawn for a moment, while the
@@ -140,16 +141,16 @@ func (w *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKin
 	note = fmt.Sprintf("%s said %s while the screen read %s", w.name, w.word, screen)
 	held := now.Sub(w.contradictedSince)
 	switch {
-	case held >= lapseAfter:
+	case held >= w.lapseAfter:
 		w.lapsed, w.refuted = true, now
 		return coleo.ChangeLapse, note, IdleLook
 	case held >= disagreeAfter && !w.disagreementTold:
 		w.disagreementTold = true
-		return coleo.ChangeDisagreement, note, lapseAfter - held
+		return coleo.ChangeDisagreement, note, w.lapseAfter - held
 	case !w.disagreementTold:
 		return "", "", disagreeAfter - held
 	}
-	return "", "", lapseAfter - held
+	return "", "", w.lapseAfter - held
 }
 
 // tooEarlyFor returns for how much longer a claim of work does not count while the agent

@@ -1,0 +1,134 @@
+package claudecode
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"coleo.dev/record"
+)
+
+// conversations is how Claude Code's transcripts are found and decoded.
+var conversations = record.Source{
+	Pattern: ".claude/projects/*/{id}.jsonl",
+	New:     func() record.Decoder { return decoder{} },
+}
+
+// decoder decodes the transcript of Claude Code,
+// ~/.claude/projects/FOLDER/CONVERSATION.jsonl (2.1.329).
+type decoder struct{}
+
+type recordLine struct {
+	Type      string    `json:"type"`
+	Subtype   string    `json:"subtype"` // of a system line
+	Meta      bool      `json:"isMeta"`
+	Sidechain bool      `json:"isSidechain"` // what a subagent does
+	Failed    bool      `json:"isApiErrorMessage"`
+	Turn      string    `json:"promptId"`
+	Time      time.Time `json:"timestamp"`
+	Operation string    `json:"operation"` // of a queue-operation
+	Queued    string    `json:"content"`   // of a queue-operation
+	Origin    struct {
+		Kind string `json:"kind"` // "human" for a typed prompt; older versions leave it out
+	} `json:"origin"`
+	Message struct {
+		Content json.RawMessage `json:"content"`
+		Stop    string          `json:"stop_reason"`
+	} `json:"message"`
+}
+
+// What Claude Code itself writes in the user's place when a turn is broken off.
+const (
+	interrupted = "[Request interrupted by user]"
+	denied      = "[Request interrupted by user for tool use]"
+)
+
+func (decoder) Decode(line []byte) []record.Entry {
+	var l recordLine
+	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Meta || l.Sidechain {
+		return nil
+	}
+	switch l.Type {
+	case "user":
+		return l.user()
+	case "assistant":
+		return l.assistant()
+	case "queue-operation":
+		if l.Operation == "enqueue" {
+			return []record.Entry{{Kind: record.Queued, Text: l.Queued, ByUser: true, Time: l.Time}}
+		}
+	case "system":
+		if l.Subtype == "turn_duration" || l.Subtype == "compact_boundary" {
+			return []record.Entry{{Kind: record.End, Ending: record.Finished, Time: l.Time}}
+		}
+	}
+	return nil
+}
+
+// user decodes a prompt, the results of tools, or the note of a turn that was broken off.
+func (l recordLine) user() []record.Entry {
+	var typed string
+	if json.Unmarshal(l.Message.Content, &typed) == nil {
+		if strings.HasPrefix(typed, "<local-command-stdout>") || strings.HasPrefix(typed, "<local-command-stderr>") {
+			return []record.Entry{{Kind: record.End, Ending: record.Finished, Turn: l.Turn, Time: l.Time}}
+		}
+		return []record.Entry{l.prompt(typed)}
+	}
+	var out []record.Entry
+	for _, p := range partsOf(l.Message.Content) {
+		switch {
+		case p.Type == "tool_result":
+			out = append(out, record.Entry{Kind: record.Tool, Turn: l.Turn, Time: l.Time})
+		case p.Text == interrupted:
+			out = append(out, record.Entry{Kind: record.End, Ending: record.Interrupted, Turn: l.Turn, Time: l.Time})
+		case p.Text == denied:
+			out = append(out, record.Entry{Kind: record.End, Ending: record.Denied, Turn: l.Turn, Time: l.Time})
+		case p.Type == "text": // beside a picture, for example
+			out = append(out, l.prompt(p.Text))
+		}
+	}
+	return out
+}
+
+func (l recordLine) prompt(text string) record.Entry {
+	byUser := l.Origin.Kind == "" || l.Origin.Kind == "human"
+	return record.Entry{Kind: record.Prompt, Turn: l.Turn, Text: text, ByUser: byUser, Time: l.Time}
+}
+
+// assistant decodes a reply. The reply that ends a turn is also the first sign of its
+// end: the line turn_duration follows only when the hooks of that end have run.
+func (l recordLine) assistant() []record.Entry {
+	var out []record.Entry
+	texts := []string{}
+	for _, p := range partsOf(l.Message.Content) {
+		switch {
+		case p.Type == "tool_use":
+			out = append(out, record.Entry{Kind: record.Tool, Text: p.Name, Time: l.Time})
+		case p.Type == "text" && p.Text != "":
+			texts = append(texts, p.Text)
+		}
+	}
+	text := strings.Join(texts, "\n")
+	if l.Failed {
+		return []record.Entry{{Kind: record.End, Ending: record.Failed, Text: text, Time: l.Time}}
+	}
+	if text != "" {
+		out = append(out, record.Entry{Kind: record.Answer, Text: text, Time: l.Time})
+		if l.Message.Stop != "" && l.Message.Stop != "tool_use" {
+			out = append(out, record.Entry{Kind: record.End, Ending: record.Finished, Text: text, Time: l.Time})
+		}
+	}
+	return out
+}
+
+type recordPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	Name string `json:"name"` // of a tool
+}
+
+func partsOf(raw json.RawMessage) []recordPart {
+	var parts []recordPart
+	_ = json.Unmarshal(raw, &parts)
+	return parts
+}

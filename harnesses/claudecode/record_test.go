@@ -1,0 +1,36 @@
+package claudecode
+
+import (
+	"testing"
+
+	"coleo.dev/record"
+	"coleo.dev/record/recordtest"
+)
+
+func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
+	t.Parallel()
+	recordtest.Check(t, conversations, "testdata/record-2.1.329.jsonl.gz", []recordtest.Turn{
+		{Prompt: "say finished-31579", Ending: record.Finished, Answer: "finished-31579"},
+		{Prompt: "count to 200 every 50ms", Ending: record.Interrupted, Answer: "1 2 3"},
+		{Prompt: "write hello.txt with Hello", Ending: record.Denied, Answer: "I will write hello.txt."},
+		{Prompt: "write hello2.txt with Hello", Ending: record.Finished, Answer: "The tool has answered"},
+		{Prompt: "fail 400", Ending: record.Failed},
+		{Prompt: "count to 100 every 50ms", Ending: record.Finished, Answer: "1 2 3"},
+		{Prompt: "say queued-1", Ending: record.Finished, Answer: "queued-1"},
+		{Prompt: "think of it for 2s, then say thought", Ending: record.Finished, Answer: "thought"},
+		{Prompt: "run ls, then say done", Ending: record.Finished, Answer: "done"},
+	})
+}
+
+func TestAQueuedPromptIsRecordedAtOnce(t *testing.T) {
+	t.Parallel()
+	var queued []string
+	for _, e := range recordtest.Entries(t, conversations, "testdata/record-2.1.329.jsonl.gz") {
+		if e.Kind == record.Queued {
+			queued = append(queued, e.Text)
+		}
+	}
+	if len(queued) != 1 || queued[0] != "say queued-1" {
+		t.Errorf("queued prompts: %q, want one, say queued-1", queued)
+	}
+}

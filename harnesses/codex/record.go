@@ -1,0 +1,103 @@
+package codex
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"coleo.dev/record"
+)
+
+// conversations is how Codex's rollouts are found and decoded.
+var conversations = record.Source{
+	Pattern: ".codex/sessions/*/*/*/rollout-*-{id}.jsonl",
+	New:     func() record.Decoder { return decoder{} },
+}
+
+// decoder decodes the rollout of Codex,
+// ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial
+// interrupts the turn, and the record does not tell the two apart.
+type decoder struct{}
+
+type recordLine struct {
+	Type    string    `json:"type"`
+	Time    time.Time `json:"timestamp"`
+	Payload struct {
+		Type    string          `json:"type"`
+		Turn    string          `json:"turn_id"`
+		Last    string          `json:"last_agent_message"`
+		Name    string          `json:"name"`    // of a tool
+		Message string          `json:"message"` // of user_message and agent_message, before 0.169
+		Error   json.RawMessage `json:"error"`
+		Item    struct {
+			Type    string `json:"type"`
+			Content []struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"item"`
+	} `json:"payload"`
+}
+
+func (decoder) Decode(line []byte) []record.Entry {
+	var l recordLine
+	if json.Unmarshal(line, &l) != nil && l.Type == "" {
+		return nil
+	}
+	p := l.Payload
+	e := record.Entry{Turn: p.Turn, Time: l.Time}
+	switch p.Type {
+	case "user_message":
+		e.Kind, e.Text, e.ByUser = record.Prompt, p.Message, true
+	case "agent_message":
+		e.Kind, e.Text = record.Answer, p.Message
+	case "item_completed":
+		return l.item(e)
+	case "function_call", "custom_tool_call", "local_shell_call":
+		e.Kind, e.Text = record.Tool, p.Name
+	case "function_call_output", "custom_tool_call_output":
+		e.Kind = record.Tool
+	case "task_complete":
+		e.Kind, e.Ending, e.Text = record.End, record.Finished, p.Last
+		if message := errorOf(p.Error); message != "" {
+			e.Ending, e.Text = record.Failed, message
+		}
+	case "turn_aborted":
+		e.Kind, e.Ending = record.End, record.Interrupted
+	default:
+		return nil
+	}
+	return []record.Entry{e}
+}
+
+func (l recordLine) item(e record.Entry) []record.Entry {
+	var texts []string
+	for _, c := range l.Payload.Item.Content {
+		texts = append(texts, c.Text)
+	}
+	e.Text = strings.Join(texts, "\n")
+	switch l.Payload.Item.Type {
+	case "UserMessage":
+		e.Kind, e.ByUser = record.Prompt, true
+	case "AgentMessage":
+		e.Kind = record.Answer
+	case "CommandExecution", "FileChange", "McpToolCall":
+		e.Kind, e.Text = record.Tool, ""
+	default:
+		return nil
+	}
+	return []record.Entry{e}
+}
+
+// errorOf returns the text of a failed turn's error, "" for a turn that did not fail.
+func errorOf(raw json.RawMessage) string {
+	var e struct {
+		Message string `json:"message"`
+	}
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	if _ = json.Unmarshal(raw, &e); e.Message == "" {
+		return string(raw)
+	}
+	return e.Message
+}

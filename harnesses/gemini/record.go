@@ -1,0 +1,100 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"coleo.dev/record"
+)
+
+// conversations is how Gemini CLI's session files are found and decoded.
+var conversations = record.Source{
+	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
+	New: func() record.Decoder { return decoder{} },
+}
+
+// decoder decodes the session file of Gemini CLI,
+// ~/.gemini/tmp/PROJECT/chats/session-TIME-CONVERSATION.jsonl (0.61.0).
+//
+// The record does not know the end of a turn that finished. Gemini CLI writes a reply
+// first without its tool calls, and again with them when the tools have answered. So the
+// last reply of a turn looks like one before a tool.
+type decoder struct{}
+
+type recordLine struct {
+	Type    string          `json:"type"`
+	Time    time.Time       `json:"timestamp"`
+	Content json.RawMessage `json:"content"`
+	Tools   []struct {
+		Name string `json:"name"`
+	} `json:"toolCalls"`
+}
+
+const (
+	// ownContext begins what Gemini CLI itself tells the model in the user's place.
+	ownContext = "<session_context>"
+	cancelled  = "Request cancelled."
+)
+
+func (decoder) Decode(line []byte) []record.Entry {
+	var l recordLine
+	if json.Unmarshal(line, &l) != nil && l.Type == "" {
+		return nil
+	}
+	text, results := l.content()
+	if l.isReplayed() {
+		return nil
+	}
+	switch {
+	case l.Type == "user" && results:
+		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
+	case l.Type == "user" && text != "" && !strings.HasPrefix(text, ownContext):
+		return []record.Entry{{Kind: record.Prompt, Text: text, ByUser: true, Time: l.Time}}
+	case l.Type == "gemini":
+		return l.reply(text)
+	case l.Type == "info" && text == cancelled:
+		return []record.Entry{{Kind: record.End, Ending: record.Interrupted, Time: l.Time}}
+	case l.Type == "error":
+		return []record.Entry{{Kind: record.End, Ending: record.Failed, Text: text, Time: l.Time}}
+	}
+	return nil
+}
+
+func (l recordLine) reply(text string) []record.Entry {
+	var out []record.Entry
+	for _, t := range l.Tools {
+		out = append(out, record.Entry{Kind: record.Tool, Text: t.Name, Time: l.Time})
+	}
+	if text != "" && len(l.Tools) == 0 {
+		out = append(out, record.Entry{Kind: record.Answer, Text: text, MayEnd: true, Time: l.Time})
+	}
+	return out
+}
+
+// isReplayed reports whether the line repeats an older reply. Gemini CLI writes its history
+// down again when a turn was cancelled, and then a reply's text is a list.
+func (l recordLine) isReplayed() bool {
+	return l.Type == "gemini" && strings.HasPrefix(strings.TrimSpace(string(l.Content)), "[")
+}
+
+// content returns the text of a line. results reports whether the line has the results of
+// tools.
+func (l recordLine) content() (text string, results bool) {
+	if json.Unmarshal(l.Content, &text) == nil {
+		return text, false
+	}
+	var parts []struct {
+		Text   string          `json:"text"`
+		Result json.RawMessage `json:"functionResponse"`
+	}
+	_ = json.Unmarshal(l.Content, &parts)
+	var texts []string
+	for _, p := range parts {
+		results = results || len(p.Result) > 0
+		if p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n"), results
+}

@@ -1,0 +1,84 @@
+package reading
+
+import (
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/record"
+)
+
+// records passes an entry of the agent CLI's own record.
+func (b *bench) records(kind record.Kind, text string, ending record.Ending) *bench {
+	return b.enters(record.Entry{Kind: kind, Text: text, Ending: ending, Time: b.now})
+}
+
+func (b *bench) enters(e record.Entry) *bench {
+	b.r.AddEntry(e, b.now)
+	b.r.Judge(b.now)
+	return b
+}
+
+func TestATurnIsWorkFromItsPromptToItsEndInTheRecord(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")
+	b.after(lapseAfter*2).wants(coleo.Processing, "record prompt")
+	b.records(record.Tool, "Bash", "").wants(coleo.Processing, "record tool")
+	b.records(record.Answer, "done", "").wants(coleo.Processing, "record answer")
+	b.records(record.End, "done", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
+	b.records(record.Prompt, "again", "").records(record.Queued, "later", "").wants(coleo.Processing, "record prompt")
+	b.records(record.End, "", record.Interrupted).after(time.Second).wants(coleo.Idle, "composer")
+}
+
+// No witness makes an arm idle.
+func TestTheEndOfATurnInTheRecordDoesNotMakeIdle(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Busy).records(record.End, "", record.Finished)
+	b.after(time.Minute).wants(coleo.Processing, "busy")
+}
+
+// An agent CLI that still draws has not been silent, whatever its screen looks like.
+func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "")
+	for range 10 {
+		b.after(lapseOfRecord/2).shows("\x1b[m").wants(coleo.Processing, "record prompt")
+	}
+	b.after(lapseOfRecord+time.Second).wants(coleo.Idle, "composer")
+	if notes := b.told(coleo.ChangeLapse); len(notes) != 1 {
+		t.Errorf("lapses: %q, want one", notes)
+	}
+}
+
+// After an interrupt some agent CLIs write no end.
+func TestAnInterruptEndsATurnInTheRecord(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")
+	b.r.LapseClaims()
+	b.after(time.Second).wants(coleo.Idle, "composer")
+	b.records(record.Prompt, "go on", "").wants(coleo.Processing, "record prompt")
+}
+
+// Where a record has no word for the end of a turn, each answer may be the last.
+func TestAnAnswerThatMayEndTheTurnClaimsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")
+	b.enters(record.Entry{Kind: record.Answer, Text: "I will run it", MayEnd: true, Time: b.now})
+	b.after(time.Second).wants(coleo.Idle, "composer")
+	b.records(record.Tool, "", "").wants(coleo.Processing, "record tool")
+}
+
+func TestARecordedPromptIsProven(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle)
+	sent := b.now
+	b.enters(record.Entry{Kind: record.Prompt, Text: "an older\none", Time: b.now.Add(-time.Second)})
+	b.records(record.Prompt, "do  it\nnow", "").records(record.Queued, "and then that", "")
+	for text, want := range map[string]bool{"do it now": true, "and then that": true, "do it": false, "an older one": false} {
+		if got := b.r.PromptReported(text, sent); got != want {
+			t.Errorf("the prompt %q is proven: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package record
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait. A wait ends as soon as what it waits for is there.
+const patience = 20 * time.Second
+
+// source is a record of plain lines: each is one prompt.
+var source = Source{Pattern: ".agent/projects/*/{id}.jsonl", New: func() Decoder { return plain{} }}
+
+type plain struct{}
+
+func (plain) Decode(line []byte) []Entry { return []Entry{{Kind: Prompt, Text: string(line)}} }
+
+// stage is a HOME with a Follower of one conversation.
+type stage struct {
+	t    *testing.T
+	home string
+
+	mu           sync.Mutex
+	conversation string
+	entries      []Entry
+	follower     *Follower
+}
+
+func newStage(t *testing.T, conversation string) *stage {
+	s := &stage{t: t, home: t.TempDir(), conversation: conversation}
+	w := NewWatcher()
+	s.follower = NewFollower(source, s.where, s.take)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { s.follower.Run(ctx, w); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return s
+}
+
+func (s *stage) where() Where {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Where{Home: s.home, Conversation: s.conversation}
+}
+
+func (s *stage) take(e []Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries = append(s.entries, e...)
+}
+
+func (s *stage) check(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// converse makes a conversation known.
+func (s *stage) converse(conversation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conversation = conversation
+	s.follower.Wake()
+}
+
+// path returns the path of a conversation's record, in a folder that now exists.
+func (s *stage) path(conversation string) string {
+	dir := filepath.Join(s.home, ".agent", "projects", "-a-folder")
+	s.check(os.MkdirAll(dir, 0o700))
+	return filepath.Join(dir, conversation+".jsonl")
+}
+
+// write appends to a file.
+func (s *stage) write(path, text string) {
+	s.t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	s.check(err)
+	_, err = f.WriteString(text)
+	s.check(err)
+	s.check(f.Close())
+}
+
+// sees waits until exactly these texts have been read.
+func (s *stage) sees(want ...string) {
+	s.t.Helper()
+	var got []string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		got = nil
+		for _, e := range s.entries {
+			got = append(got, e.Text)
+		}
+		s.mu.Unlock()
+		if strings.Join(got, "|") == strings.Join(want, "|") {
+			return
+		}
+	}
+	s.t.Fatalf("read %q, want %q", got, want)
+}
+
+func TestARecordIsFollowedFromItsFirstLine(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "one")
+	path := s.path("one") // none of its folders was there
+	s.write(path, "a\n")
+	s.sees("a")
+	s.write(s.path("other"), "not this one\n")
+	s.write(path, "its begin")
+	s.write(path, "ning and end\nc\n")
+	s.sees("a", "its beginning and end", "c")
+}
+
+func TestARecordIsFoundWhenItsConversationIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "")
+	s.write(s.path("one"), "a\nb\n")
+	s.converse("one")
+	s.sees("a", "b")
+	s.write(s.path("two"), "c\n")
+	s.converse("two")
+	s.sees("a", "b", "c")
+}
+
+func TestALineThatIsTooLongHidesNoOther(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "one")
+	s.write(s.path("one"), "a\n"+strings.Repeat("x", mostLine+1)+"\nb\n")
+	s.sees("a", "b")
+}
+
+func TestARecordThatWasWrittenAnewIsReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "one")
+	path := s.path("one")
+	s.write(path, "first\nsecond\n")
+	s.sees("first", "second")
+	s.check(os.WriteFile(path, []byte("third\n"), 0o600))
+	s.sees("first", "second", "third")
+}
+
+// A FIFO would block whoever opens it, and a folder cannot be read.
+func TestOnlyAFileIsARecord(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "one")
+	path := s.path("one")
+	s.check(syscall.Mkfifo(path, 0o600))
+	s.follower.Wake()
+	s.check(os.Remove(path))
+	s.check(os.Mkdir(path, 0o700))
+	s.check(os.Remove(path))
+	s.write(path, "a\n")
+	s.sees("a")
+}

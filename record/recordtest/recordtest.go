@@ -1,0 +1,82 @@
+// Package recordtest compares what a Decoder says of a recording with what happened.
+package recordtest
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"coleo.dev/record"
+)
+
+// Turn is one turn of a recorded conversation.
+type Turn struct {
+	Prompt string
+	Ending record.Ending // the last one that the record has of the turn; "" for none
+	Answer string        // how the last answer begins; "" for no answer
+}
+
+// Check decodes a recording and compares its turns with want. The recordings are of
+// conversations with the scripted model. Their texts over 160 characters are cut, and so
+// is what the agent CLI sent to the model.
+func Check(t *testing.T, s record.Source, path string, want []Turn) {
+	t.Helper()
+	got := turnsOf(Entries(t, s, path))
+	if len(got) != len(want) {
+		t.Fatalf("%s has %d turns %+v, want %d", path, len(got), got, len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Prompt != w.Prompt || g.Ending != w.Ending || !strings.HasPrefix(g.Answer, w.Answer) ||
+			w.Answer == "" && g.Answer != "" {
+			t.Errorf("turn %d of %s is %+v, want %+v", i+1, path, g, w)
+		}
+	}
+}
+
+func turnsOf(entries []record.Entry) []Turn {
+	var out []Turn
+	for _, e := range entries {
+		if e.Kind == record.Prompt {
+			out = append(out, Turn{Prompt: e.Text})
+			continue
+		}
+		if len(out) == 0 {
+			continue
+		}
+		switch last := &out[len(out)-1]; e.Kind {
+		case record.Answer:
+			last.Answer = e.Text
+		case record.End:
+			last.Ending = e.Ending
+		case record.Prompt, record.Queued, record.Tool:
+		}
+	}
+	return out
+}
+
+// Entries returns what a recording says.
+func Entries(t *testing.T, s record.Source, path string) []record.Entry {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.New()
+	var out []record.Entry
+	for line := range strings.Lines(string(raw)) {
+		out = append(out, d.Decode([]byte(strings.TrimSuffix(line, "\n")))...)
+	}
+	return out
+}
