@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"holder/socket":           {"localsocket", "holder/process"},
 	"harnesses/terminal":      {".", "config", "hook", "pty", "record", "holder", "holder/journal", "holder/process", "harnesses/terminal/"},
 	"harnesses/":              {".", "harnesses/terminal", "holder", "record"},
-	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
+	"harnesses/opencode":      {".", "harnesses/terminal", "record", "sqlite"},
 	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
 	"registry":                {".", "config", "harnesses/"},
 	"host":                    {".", "pty", "holder", "holder/journal", "holder/process", "store", "registry", "bus", "boottime"},

@@ -1,19 +1,23 @@
 package record
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
-	"syscall"
+	"time"
 )
 
-// mostLine bounds a line of a record, in bytes. A longer one is skipped: it holds a picture
-// or the output of a tool, and no end of a turn.
-const mostLine = 4 << 20
+const (
+	// readGap is the shortest time between two reads of a record. While a model streams,
+	// some agent CLIs write many times a second. The end of a turn is read this much later
+	// at most.
+	readGap = 20 * time.Millisecond
+	// findGap is the shortest time between two searches for a record that was not found.
+	// A search may read all that an agent CLI has logged.
+	findGap = 500 * time.Millisecond
+)
 
 // Follower reads one record while the agent CLI writes it.
 type Follower struct {
@@ -22,13 +26,9 @@ type Follower struct {
 	take   func([]Entry)
 	waked  chan struct{}
 
-	at      atomic.Pointer[string] // the same as path, for the Watcher; nil while there is none
-	found   Where                  // whose record path is
-	path    string
-	offset  int64
-	rest    []byte // the beginning of a line whose end is not written yet
-	skips   bool   // the rest of a line that is too long
-	decoder Decoder
+	path  atomic.Pointer[string] // nil while the record is not found
+	found Where                  // whose record it is
+	tail  Tail
 }
 
 // NewFollower returns a Follower of the record that where names. It calls take with the
@@ -50,8 +50,16 @@ func (f *Follower) Wake() {
 // Run follows the record until ctx ends.
 func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	defer w.watch(f, nil)
+	defer f.close()
 	for {
 		f.look(w)
+		gap := readGap
+		if f.tail == nil {
+			gap = findGap
+		}
+		if !sleep(ctx, gap) {
+			return
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -60,22 +68,48 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
+// sleep returns false when ctx has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (f *Follower) close() {
+	if f.tail != nil {
+		f.tail.Close()
+	}
+}
+
 // look finds the record and reads what is new. The folders are watched before that, so no
 // change falls between the two.
 func (f *Follower) look(w *Watcher) {
-	if where := f.where(); f.path == "" || where != f.found {
+	if where := f.where(); f.tail == nil || where != f.found {
 		f.watchFor(w, where)
 		path := f.source.Find(where)
 		if path == "" {
 			return
 		}
-		f.found = where
-		f.begin(path)
+		f.close()
+		f.path.Store(&path)
+		f.found, f.tail = where, f.source.Open(path, where)
 		w.watch(f, []string{filepath.Dir(path)})
 	}
-	if entries := f.read(); len(entries) > 0 {
+	if entries := f.tail.Next(); len(entries) > 0 {
 		f.take(entries)
 	}
+}
+
+// concerns reports whether a change of a file may be one of the record. A database has
+// files beside it whose names begin like its own.
+func (f *Follower) concerns(path string) bool {
+	own := f.path.Load()
+	return own == nil || strings.HasPrefix(path, *own)
 }
 
 // watchFor watches the folders in which the record may come into being. A folder may come
@@ -90,55 +124,5 @@ func (f *Follower) watchFor(w *Watcher, where Where) {
 		}
 		w.watch(f, folders)
 		watched = folders
-	}
-}
-
-// begin makes the Follower read a file from its beginning.
-func (f *Follower) begin(path string) {
-	f.at.Store(&path)
-	f.path, f.offset, f.rest, f.skips, f.decoder = path, 0, nil, false, f.source.New()
-}
-
-// read returns the entries of what was written since the last read.
-func (f *Follower) read() []Entry {
-	file, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would block
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	if info.Size() < f.offset { // it was written anew
-		f.begin(f.path)
-	}
-	var out []Entry
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := file.ReadAt(buf, f.offset)
-		f.offset += int64(n)
-		out = append(out, f.decode(buf[:n])...)
-		if err == io.EOF || n == 0 {
-			return out
-		}
-	}
-}
-
-// decode returns the entries of all lines that end in p.
-func (f *Follower) decode(p []byte) []Entry {
-	var out []Entry
-	for {
-		line, after, whole := bytes.Cut(p, []byte("\n"))
-		if !whole {
-			if f.rest = append(f.rest, line...); len(f.rest) > mostLine {
-				f.rest, f.skips = nil, true
-			}
-			return out
-		}
-		if line = append(f.rest, line...); !f.skips && len(line) <= mostLine {
-			out = append(out, f.decoder.Decode(line)...)
-		}
-		f.rest, f.skips, p = nil, false, after
 	}
 }

@@ -15,7 +15,7 @@ import (
 const patience = 20 * time.Second
 
 // source is a record of plain lines: each is one prompt.
-var source = Source{Pattern: ".agent/projects/*/{id}.jsonl", New: func() Decoder { return plain{} }}
+var source = Source{Pattern: ".agent/projects/*/{id}.jsonl", Open: Lines(func() Decoder { return plain{} })}
 
 type plain struct{}
 

@@ -5,22 +5,33 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Where says whose record is wanted.
 type Where struct {
-	Home         string // HOME of the agent CLI
-	Conversation string // the agent CLI's id of the conversation; "" while it is not known
+	Home         string    // HOME of the agent CLI
+	Conversation string    // the agent CLI's id of the conversation; "" while it is not known
+	Since        time.Time // nobody needs entries from before that time
 }
 
-// Source is how the record of one harness is found and decoded.
+// Tail reads one record. It is not safe for concurrent use.
+type Tail interface {
+	// Next returns what was written since the last call. An error is the same as nothing
+	// new: the record may be readable again later.
+	Next() []Entry
+	Close()
+}
+
+// Source is how the record of one harness is found and read.
 type Source struct {
 	// Pattern is the record's path below Home, as for filepath.Match. {id} stands for the
-	// conversation. If several files match, the last one by name counts.
+	// conversation. If several files match, the last one by name counts. Nothing is read
+	// while the conversation is not known.
 	Pattern string
 	// ShortID is how many characters of the conversation's id are in the name; 0: all.
 	ShortID int
-	New     func() Decoder
+	Open    func(path string, w Where) Tail
 }
 
 // Find returns the path of a record. It returns "" while there is none, or while the

@@ -57,7 +57,7 @@ func (w *Watcher) wake(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for f := range w.folders[filepath.Dir(path)] {
-		if at := f.at.Load(); at == nil || *at == path {
+		if f.concerns(path) {
 			f.Wake()
 		}
 	}

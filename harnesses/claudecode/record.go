@@ -11,7 +11,7 @@ import (
 // conversations is how Claude Code's transcripts are found and decoded.
 var conversations = record.Source{
 	Pattern: ".claude/projects/*/{id}.jsonl",
-	New:     func() record.Decoder { return decoder{} },
+	Open:    record.Lines(func() record.Decoder { return decoder{} }),
 }
 
 // decoder decodes the transcript of Claude Code,

@@ -11,7 +11,7 @@ import (
 // conversations is how Codex's rollouts are found and decoded.
 var conversations = record.Source{
 	Pattern: ".codex/sessions/*/*/*/rollout-*-{id}.jsonl",
-	New:     func() record.Decoder { return decoder{} },
+	Open:    record.Lines(func() record.Decoder { return decoder{} }),
 }
 
 // decoder decodes the rollout of Codex,

@@ -11,7 +11,7 @@ import (
 // conversations is how Gemini CLI's session files are found and decoded.
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
-	New: func() record.Decoder { return decoder{} },
+	Open: record.Lines(func() record.Decoder { return decoder{} }),
 }
 
 // decoder decodes the session file of Gemini CLI,

@@ -31,6 +31,7 @@ func Hooks(folder string) terminal.Hooks {
 		Conversation: func(_ context.Context, f terminal.Facts) (string, error) { return conversation(f, folder) },
 		Answer:       a.answer,
 		Usage:        a.usage,
+		Record:       a.record(),
 	}
 }
 

@@ -58,7 +58,7 @@ type Hooks struct {
 	// Usage returns what the conversation has used, from the agent CLI's own account. It
 	// returns nothing before the first turn.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
-	// Record is the agent CLI's own record of a conversation. Without New there is none
+	// Record is the agent CLI's own record of a conversation. Without Open there is none
 	// that Coleo can follow.
 	Record record.Source
 }

@@ -11,6 +11,7 @@ import (
 // recordFollower follows what the agent CLI writes down of the conversation.
 type recordFollower struct {
 	follower *record.Follower // nil without a record
+	started  time.Time        // of the agent CLI
 	woken    chan struct{}    // an entry has come
 	done     chan struct{}    // closed when nothing is followed any more
 	stop     context.CancelFunc
@@ -23,13 +24,13 @@ type recordFollower struct {
 // that can be followed. Entries from before this start of the agent CLI are left out:
 // they say nothing of what it does now.
 func (s *session) followRecord() *recordFollower {
-	f := &recordFollower{woken: make(chan struct{}, 1), done: make(chan struct{}), stop: func() {}}
+	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}), stop: func() {}}
 	source := s.harness.hooks.Record
-	if source.New == nil {
+	if source.Open == nil {
 		close(f.done)
 		return f
 	}
-	f.follower = record.NewFollower(source, s.whereRecorded, func(entries []record.Entry) { f.add(entries, s.facts.Started) })
+	f.follower = record.NewFollower(source, s.whereRecorded, f.add)
 	ctx, stop := context.WithCancel(s.ctx)
 	f.stop = stop
 	go func() {
@@ -46,14 +47,14 @@ func (s *session) whereRecorded() record.Where {
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {
 		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // without one there is no record yet
 	}
-	return record.Where{Home: f.Home, Conversation: f.Conversation}
+	return record.Where{Home: f.Home, Conversation: f.Conversation, Since: f.Started}
 }
 
-func (f *recordFollower) add(entries []record.Entry, started time.Time) {
+func (f *recordFollower) add(entries []record.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range entries {
-		if e.Time.IsZero() || !e.Time.Before(started) {
+		if e.Time.IsZero() || !e.Time.Before(f.started) {
 			f.pending = append(f.pending, e)
 		}
 	}

@@ -21,9 +21,15 @@ type Turn struct {
 // Check decodes a recording and compares its turns with want. The recordings are of
 // conversations with the scripted model. Their texts over 160 characters are cut, and so
 // is what the agent CLI sent to the model.
-func Check(t *testing.T, s record.Source, path string, want []Turn) {
+func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
 	t.Helper()
-	got := turnsOf(Entries(t, s, path))
+	CheckEntries(t, path, Entries(t, d, path), want)
+}
+
+// CheckEntries compares the turns of a conversation with want.
+func CheckEntries(t *testing.T, path string, entries []record.Entry, want []Turn) {
+	t.Helper()
+	got := turnsOf(entries)
 	if len(got) != len(want) {
 		t.Fatalf("%s has %d turns %+v, want %d", path, len(got), got, len(want))
 	}
@@ -58,7 +64,7 @@ func turnsOf(entries []record.Entry) []Turn {
 }
 
 // Entries returns what a recording says.
-func Entries(t *testing.T, s record.Source, path string) []record.Entry {
+func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
@@ -73,7 +79,6 @@ func Entries(t *testing.T, s record.Source, path string) []record.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := s.New()
 	var out []record.Entry
 	for line := range strings.Lines(string(raw)) {
 		out = append(out, d.Decode([]byte(strings.TrimSuffix(line, "\n")))...)

@@ -1,0 +1,194 @@
+package opencode
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coleo.dev/record"
+	"coleo.dev/sqlite"
+)
+
+// record returns how the conversations of one agent CLI are found and read (1.18.33). All
+// are in one database.
+func (a account) record() record.Source {
+	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
+}
+
+// tail reads the messages of one conversation. A message changes while it is written, so
+// a tail remembers what it has returned.
+type tail struct {
+	path         string
+	conversation string
+	db           *sql.DB // nil until the database can be opened
+	since        int64   // Unix time in ms; older messages do not change any more
+	returned     map[string]bool
+}
+
+func openTail(path string, w record.Where) record.Tail {
+	return &tail{path: path, conversation: w.Conversation, since: w.Since.UnixMilli(), returned: map[string]bool{}}
+}
+
+func (t *tail) Close() {
+	if t.db != nil {
+		_ = t.db.Close()
+	}
+}
+
+// message is the part of a message that counts.
+type message struct {
+	id      string
+	created int64 // Unix time in ms
+	Role    string
+	Finish  string // why the model stopped; "" while it has not
+	Time    struct {
+		Completed int64
+	}
+	Error struct {
+		Name string
+		Data struct{ Message string }
+	}
+	parts []part
+}
+
+// part is the part of a message's part that counts.
+type part struct {
+	Type      string
+	Text      string
+	Tool      string
+	Synthetic bool // OpenCode itself wrote it in the user's place
+	State     struct {
+		Status string
+		Error  string
+	}
+}
+
+const (
+	aborted  = "MessageAbortedError"
+	rejected = "The user rejected permission to use this specific tool call." // with words the turn goes on
+)
+
+// Next returns what is new in the conversation. The database is another program's: what
+// cannot be read now is read at the next change.
+func (t *tail) Next() []record.Entry {
+	if t.db == nil {
+		db, err := sqlite.ReadOnly(t.path)
+		if err != nil {
+			return nil
+		}
+		t.db = db
+	}
+	messages, err := t.messages()
+	if err != nil {
+		return nil
+	}
+	var out []record.Entry
+	for _, m := range messages {
+		if m.Role == "user" {
+			t.since = max(t.since, m.created)
+			out = append(out, t.prompt(m)...)
+		} else {
+			out = append(out, t.reply(m)...)
+		}
+	}
+	return out
+}
+
+// messages returns the messages since the last prompt, with their parts.
+func (t *tail) messages() ([]message, error) {
+	rows, err := t.db.QueryContext(context.Background(), `SELECT m.id, m.time_created, m.data, coalesce(p.data, '')
+		FROM message m LEFT JOIN part p ON p.message_id = m.id
+		WHERE m.session_id = ? AND m.time_created >= ? ORDER BY m.time_created, m.id, p.id`, t.conversation, t.since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []message
+	for rows.Next() {
+		var m message
+		var data, raw []byte
+		if err := rows.Scan(&m.id, &m.created, &data, &raw); err != nil {
+			return nil, err
+		}
+		if len(out) == 0 || out[len(out)-1].id != m.id {
+			_ = json.Unmarshal(data, &m) // a message that cannot be read says nothing
+			out = append(out, m)
+		}
+		var p part
+		if json.Unmarshal(raw, &p) == nil {
+			last := &out[len(out)-1]
+			last.parts = append(last.parts, p)
+		}
+	}
+	return out, rows.Err()
+}
+
+// prompt returns a prompt once its text is written.
+func (t *tail) prompt(m message) []record.Entry {
+	text := m.text()
+	if text == "" || t.has(m.id) {
+		return nil
+	}
+	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
+}
+
+// reply returns that the model works, once, and how its reply ended, once.
+func (t *tail) reply(m message) []record.Entry {
+	at := time.UnixMilli(max(m.created, m.Time.Completed))
+	switch {
+	case m.Error.Name != "":
+		ending := record.Failed
+		if m.Error.Name == aborted {
+			ending = record.Interrupted
+		}
+		return t.once(m.id+" end", record.Entry{Kind: record.End, Ending: ending, Text: m.Error.Data.Message, Time: at})
+	case m.Finish == "":
+		return t.once(m.id, record.Entry{Kind: record.Answer, Text: m.text(), Time: at})
+	case m.isRejected():
+		return t.once(m.id+" end", record.Entry{Kind: record.End, Ending: record.Denied, Time: at})
+	case m.Finish == "tool-calls":
+		return t.once(m.id+" tool", record.Entry{Kind: record.Tool, Time: at})
+	}
+	return t.once(m.id+" end", record.Entry{Kind: record.Answer, Text: m.text(), Time: at},
+		record.Entry{Kind: record.End, Ending: record.Finished, Text: m.text(), Time: at})
+}
+
+// once returns entries at the first call with a key.
+func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
+	if t.has(key) {
+		return nil
+	}
+	return entries
+}
+
+// has reports whether a key was asked for before.
+func (t *tail) has(key string) bool {
+	had := t.returned[key]
+	t.returned[key] = true
+	return had
+}
+
+// text joins the texts of a message.
+func (m message) text() string {
+	var out []string
+	for _, p := range m.parts {
+		if p.Type == "text" && !p.Synthetic && p.Text != "" {
+			out = append(out, p.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// isRejected reports whether the user refused a tool without words. OpenCode stops at
+// that.
+func (m message) isRejected() bool {
+	for _, p := range m.parts {
+		if p.Type == "tool" && p.State.Status == "error" && p.State.Error == rejected {
+			return true
+		}
+	}
+	return false
+}
