@@ -8,7 +8,12 @@ type byMark struct {
 	back, on string // the keys that move the mark to a lower and to a higher index
 }
 
-func (byMark) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
+// check makes sure that the mark is seen: ENTER takes the marked option, so a guess could
+// take another one.
+func (byMark) check(c *compiler, at string, d *DialogRule) {
+	c.labels(at, d)
+	d.Default = -1
+}
 
 func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	n, err := v.by.optionFor(v.Dialog, d)

@@ -69,7 +69,8 @@ type DialogRule struct {
 	// group is the label.
 	Chosen patternText `toml:"chosen"`
 	// The option that is marked, counted from 0, if no mark is found. Without this key it is
-	// the first one. -1 means that none is known.
+	// the first one. -1 means that none is known. With `arrows` and `row` the mark must be
+	// seen, and the key has no effect.
 	Default int `toml:"default"`
 	// `background`, if only a background colour shows which of `options` is marked. The
 	// options must be on one row.

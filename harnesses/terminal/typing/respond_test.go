@@ -84,3 +84,23 @@ func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 		}
 	})
 }
+
+// ENTER takes the marked option. While no mark is seen, that could be another option than
+// the one that is meant.
+func TestAListWithoutAMarkIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, listSpec("arrows"), 60, 12)
+		st.say(list(" 1. Yes", " 2. No"))
+		st.await("it asks", func() bool { return st.State().Dialog != nil })
+		answered := make(chan error, 1)
+		go func() {
+			answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
+		}()
+		st.await("it is answered", func() bool { return st.typed() != "" || len(answered) > 0 })
+		st.say(casttest.Idle)
+		if err := <-answered; coleo.ErrorCode(err) != coleo.EUnsupported || st.typed() != "" {
+			t.Errorf("the answer: %v, want %s; typed was %q", err, coleo.EUnsupported, st.typed())
+		}
+	})
+}
