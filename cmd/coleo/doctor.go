@@ -50,8 +50,14 @@ func checks() []check {
 func newDoctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong here, and say which command mends it",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Find problems and print the command that fixes each one",
+		Long: `Find problems and print the command that fixes each one. This changes nothing.
+
+It checks config.toml, the harness files, the state folder, free disk space,
+serve, the host agent, the arms, the agent CLIs and the kernel settings. The
+exit code is 1 if Coleo does not work, or is not safe, until a problem is
+fixed.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)
 			if err != nil {

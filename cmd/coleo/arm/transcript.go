@@ -42,9 +42,10 @@ func newTranscriptCommand() *cobra.Command {
 		})
 	c.Long = `Print the arm's conversation: prompts, answers and decisions, the oldest first.
 
-It has what went through Coleo. A prompt that was typed by hand, in the terminal of
-'coleo arm attach', is not in it. Each answer says where it was read: the agent CLI's
-hook, its transcript, its HTTP API, or the screen, which may lack a part.`
+It contains what went through Coleo. It does not contain prompts that somebody
+typed by hand in 'coleo arm attach'. Each answer names its source: the agent
+CLI's hook, its transcript, its HTTP API, or the screen. An answer from the
+screen may be incomplete.`
 	return c
 }
 

@@ -25,12 +25,15 @@ const installTimeout = 20 * time.Minute
 func newInstallCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install NAME[@VERSION]",
-		Short: "Install a harness's agent CLI into Coleo's own folder, from its package manager",
-		Long: `Install a harness's agent CLI into Coleo's own folder, from its package manager.
+		Short: "Install the agent CLI of a harness into Coleo's own folder",
+		Long: `Install the agent CLI of a harness into Coleo's own folder.
 
-Without a version it is the newest that the harness was checked with. Versions
-lie beside each other; the one that was installed last is used for arms, and
-'coleo harness test NAME@VERSION' judges any of them.`,
+This uses npm, or pip in a virtual environment. Nothing is installed elsewhere.
+The default VERSION is the newest one that the harness was checked with. Other
+versions stay installed. Arms that start afterwards use the version that was
+installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
+		Example: `  coleo harness install HARNESS
+  coleo harness install HARNESS@1.2.3`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := setup.New()

@@ -29,8 +29,17 @@ func newServeCommand(now func() time.Time) *cobra.Command {
 	var addr, notify string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the API, the dashboard and the brain in the foreground",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Run serve in the foreground: API, dashboard, brain and bus",
+		Long: `Run serve in the foreground: the API, the dashboard, the brain and the bus.
+
+'coleo up' starts serve in the background, and a host agent with it. SIGINT and
+SIGTERM end serve. The arms continue to run.
+
+--notify runs a shell command for each arm that asks something and for each
+turn that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
+other variables: see docs/cli.md. It takes precedence over notify in
+config.toml.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
 			if err != nil {
@@ -45,9 +54,8 @@ func newServeCommand(now func() time.Time) *cobra.Command {
 			return serve(c.Context(), s, now)
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
-	c.Flags().StringVar(&notify, "notify", "",
-		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
+	c.Flags().StringVar(&addr, "addr", "", "loopback `ADDRESS` (default 127.0.0.1:8080)")
+	c.Flags().StringVar(&notify, "notify", "", notifyUsage)
 	return c
 }
 
