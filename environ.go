@@ -65,7 +65,7 @@ func CheckEnv(env map[string]string) error {
 			return err
 		}
 		if strings.ContainsRune(value, 0) {
-			return Errorf(EInvalid, "the value of the environment variable %s holds a zero byte: no program can be given that",
+			return Errorf(EInvalid, "the value of the environment variable %s contains a zero byte, which no program can receive",
 				name)
 		}
 		if len(value) > maxEnvValue {

@@ -126,7 +126,7 @@ func checkLoopback(addr string) error {
 	}
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil || !isLoopback(name) {
-		return coleo.Errorf(coleo.EInvalid, "the API is served on this machine only: %q is no loopback address with a port",
+		return coleo.Errorf(coleo.EInvalid, "the API is served on this machine only: %q is not a loopback address with a port",
 			addr)
 	}
 	return nil
@@ -142,7 +142,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	}
 	p, ok := s.token.check(token)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnauthorized, "the API token is not the right one")
+		return nil, coleo.Errorf(coleo.EUnauthorized, "the API token is wrong")
 	}
 	return &p, nil
 }

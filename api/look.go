@@ -81,7 +81,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 	for _, name := range in.State {
 		state := coleo.State(name)
 		if !state.Valid() {
-			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; there are %v", name, coleo.States())
+			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; the states are %v", name, coleo.States())
 		}
 		states = append(states, state)
 	}
@@ -111,7 +111,7 @@ func inTime(err error) bool {
 func duration(name, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > maxWait {
-		return 0, coleo.Errorf(coleo.EInvalid, "%s=%q is no time between 0s and %s, such as 30s", name, text, maxWait)
+		return 0, coleo.Errorf(coleo.EInvalid, "%s=%q is not a duration between 0s and %s, such as 30s", name, text, maxWait)
 	}
 	return d, nil
 }

@@ -27,7 +27,7 @@ func (s *Server) screen(ctx context.Context, in *screenInput) (*reply[coleo.Scre
 	if in.At != "" {
 		var err error
 		if at, err = time.Parse(time.RFC3339Nano, in.At); err != nil {
-			return nil, coleo.Errorf(coleo.EInvalid, "at=%q is no time such as 2006-01-02T15:04:05Z", in.At)
+			return nil, coleo.Errorf(coleo.EInvalid, "at=%q is not a time such as 2006-01-02T15:04:05Z", in.At)
 		}
 	}
 	out, err := s.brain.Screen(ctx, in.ID, at, in.History)

@@ -26,7 +26,7 @@ var (
 	errSlow     = errors.New("too slow: connect again")
 	errSilent   = errors.New("no sign of life from the client")
 	errFinished = errors.New("finished")
-	errUnproven = errors.New("the first message must show the API token")
+	errUnproven = errors.New("the first message must contain the API token")
 )
 
 // socket is one WebSocket. Its creator reads, one goroutine writes, and one goroutine

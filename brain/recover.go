@@ -110,7 +110,7 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 		return err
 	}
 	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
-		return coleo.Errorf(coleo.EUnproven, "arm %s could not be taken up: its session is %s, its process %s",
+		return coleo.Errorf(coleo.EUnproven, "arm %s could not be reattached: its session is %s, its process %s",
 			arm.Name, report.Proof, report.Process)
 	}
 	b.takePulse(ctx, arm.AgentID)

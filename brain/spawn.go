@@ -39,7 +39,7 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	}
 	if known && host.ID != arm.AgentID && !ended(arm) {
 		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict,
-			"what arm %s started on host agent %s could not be proven to have ended: nothing was started; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
+			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
 	}
 	fallback, err := b.resolve(ctx, &arm, &config)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 	}
 	if q.Terminal != "" {
 		return c, coleo.Errorf(coleo.EUnsupported,
-			"arms in a terminal window of their own are not there yet: leave out the terminal, and use 'coleo arm attach'")
+			"arms in a terminal window of their own are not supported yet: leave out the terminal, and use 'coleo arm attach'")
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
 	return c, nil
@@ -184,9 +184,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		return installed[0], nil
 	case len(installed) == 0:
 		return "", coleo.Errorf(coleo.ENotInstalled,
-			"no agent CLI is installed on any host: 'coleo harness list' tells how to install one")
+			"no agent CLI is installed on any host: 'coleo harness list' shows how to install one")
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "which agent CLI? name one with --harness: %s", strings.Join(installed, ", "))
+	return "", coleo.Errorf(coleo.EInvalid, "no harness was given: choose one with --harness: %s", strings.Join(installed, ", "))
 }
 
 // place chooses the host agent for a harness. It takes the requested one, or else the one
@@ -205,7 +205,7 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 				return beat, nil // it reports itself what is wrong
 			}
 		}
-		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "the host agent %s is not there", asked)
+		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "the host agent %s is not connected; 'coleo agent status' lists the host agents", asked)
 	}
 	for _, beat := range able {
 		if beat.ID == last {
@@ -225,7 +225,7 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	}
 	if slices.ContainsFunc(live, func(beat bus.Beat) bool { return slices.Contains(beat.Capabilities, harness) }) {
 		return bus.Beat{}, coleo.Errorf(coleo.EConflict,
-			"every host with %s is at its number of arms: stop one, or start the host agent with a larger --max-arms",
+			"every host with %s has its maximum number of arms: stop one, or start the host agent with a larger --max-arms",
 			h.Info().Title)
 	}
 	return bus.Beat{}, coleo.Errorf(coleo.ENotInstalled,

@@ -43,13 +43,13 @@ func Strings(data []byte, key string) ([]string, error) {
 	}
 	list, ok := all[key].([]any)
 	if !ok && all[key] != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is no list", key)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a list", key)
 	}
 	var out []string
 	for _, v := range list {
 		text, ok := v.(string)
 		if !ok {
-			return nil, coleo.Errorf(coleo.EInvalid, "%s holds more than texts", key)
+			return nil, coleo.Errorf(coleo.EInvalid, "%s must contain only strings", key)
 		}
 		out = append(out, text)
 	}

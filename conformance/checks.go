@@ -126,7 +126,7 @@ func interrupt(ctx context.Context, t *Trial) error {
 	}
 	took := time.Since(start)
 	if r := t.Session.State(); r.State != coleo.Idle && r.State != coleo.Failed {
-		return fmt.Errorf("after the interrupt it reads %s", r.State)
+		return fmt.Errorf("the state after the interrupt is %s", r.State)
 	}
 	nonce := Nonce()
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {

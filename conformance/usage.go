@@ -28,7 +28,7 @@ func usage(ctx context.Context, t *Trial) error {
 	}
 	meter, ok := t.Session.(coleo.UsageMeter)
 	if !ok {
-		return fmt.Errorf("the session has no account, though the harness claims one")
+		return fmt.Errorf("the session reports no tokens, but the harness claims that it does")
 	}
 	before, err := meter.Usage(ctx)
 	if err != nil {

@@ -178,7 +178,7 @@ func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
 	for deadline := time.Now().Add(termGrace + process.KillTimeout + linger); process.Look(id) != process.Dead; time.Sleep(process.PollEvery) {
 		if time.Now().After(deadline) {
-			return coleo.Errorf(coleo.ETimeout, "the holder, process %d, was told to end and has not", id.PID)
+			return coleo.Errorf(coleo.ETimeout, "the holder, process %d, was asked to end and has not ended", id.PID)
 		}
 	}
 	return nil

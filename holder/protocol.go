@@ -200,7 +200,7 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {
-		return 0, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+		return 0, fmt.Errorf("frame %q of %d bytes exceeds the limit of %d", head[0], n, maxFrame)
 	}
 	return int(n), nil
 }

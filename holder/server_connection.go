@@ -148,7 +148,7 @@ func (s *server) answer(q request) response {
 		return s.setCovered(q.From)
 	case askPace:
 		if q.Rate < 0 {
-			return refuse(coleo.EInvalid, "a pace of %d bytes a second", q.Rate)
+			return refuse(coleo.EInvalid, "a pace of %d bytes a second is negative", q.Rate)
 		}
 		s.pace.Store(q.Rate)
 		return response{}
@@ -215,7 +215,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 		return 0, 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
 	if late := w.late(); late > 0 {
-		return 0, 0, refuse(coleo.ETimeout, "not typed: the order for it came %s too late", late.Round(time.Millisecond))
+		return 0, 0, refuse(coleo.ETimeout, "not typed: the order arrived %s after its deadline", late.Round(time.Millisecond))
 	}
 	if w.Kind != WriteReply {
 		var lapsed *coleo.Error

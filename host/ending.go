@@ -29,7 +29,7 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 		return []coleo.Event{event(r.ID, coleo.EventStopped, reading)}
 	})
 	if err != nil {
-		a.host.Log.Error("write down a failed start", "arm", a.name(), "error", err)
+		a.host.Log.Error("record a failed start", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
 }
@@ -67,7 +67,7 @@ func (a *arm) vacant() error {
 	if rule == ruleCopied {
 		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
-				"this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
+				"this state folder is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	case bus.Silent:
 		return coleo.Errorf(coleo.ETimeout, "end arm %s: %s", record.Name, blocked)
 	case bus.Unproven:
-		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone",
+		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s does not belong to the arm: it was not ended",
 			record.Name)
 	case bus.Proven:
 		client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)

@@ -18,10 +18,10 @@ func Decide(e Evidence) Remedy {
 	}
 	if e.Found.Proof == Silent {
 		return refuse(
-			"Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. It is taken up again when it goes on (kill -CONT); 'coleo arm kill' ends the arm.")
+			"Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. Coleo reattaches to it when it continues (kill -CONT); 'coleo arm kill' ends the arm.")
 	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
-		return refuse("Nothing is known to start the arm from: neither its working folder nor an earlier session.")
+		return refuse("The arm cannot be started: neither its working folder nor an earlier session is known.")
 	}
 	if e.Found.Sweep == SweptLeft && !e.proven() {
 		return refuse(

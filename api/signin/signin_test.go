@@ -271,7 +271,7 @@ func TestSigningOutSaysWhenItDoesNotLast(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SignOut(id); err == nil || !strings.Contains(err.Error(), "not for good") || b.Knows(cookie) {
+	if err := b.SignOut(id); err == nil || !strings.Contains(err.Error(), "could not be saved") || b.Knows(cookie) {
 		t.Errorf("SignOut = %v, signed in: %v", err, b.Knows(cookie))
 	}
 	if _, _, err := b.Enter(b.NewLink().Code, newKey(t).public(), "", ""); err == nil || len(b.List()) != 0 {

@@ -13,7 +13,7 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	if e := f.fails(4, "arm", "last", f.name); e.Code != coleo.ENotFound ||
-		!strings.Contains(e.Message, "has ended no run yet") {
+		!strings.Contains(e.Message, "has ended yet") {
 		t.Errorf("the last answer before the first: %+v", e)
 	}
 	f.answers("first")

@@ -48,7 +48,7 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	f.floods()
 	want := f.must("arm", "screen", f.name)
 	if e := f.fails(2, "arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano)); !strings.Contains(e.Message,
-		"is kept: the oldest is of 20") {
+		"is kept: the oldest is from 20") {
 		t.Errorf("a screen that is gone: %q, want the time of the oldest", e.Message)
 	}
 	shown, events := f.castScreen()
@@ -96,13 +96,13 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Error("the recordings of two starts are not told apart")
 	}
 	f.fails(2, "arm", "record", f.name, "--generation", "0")
-	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message, "there are 1 to 2") {
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message, "starts 1 to 2 are") {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
 	f.again() // the second start now has more output than is kept
 	f.again()
-	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message, "there are 3 to 4") {
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message, "starts 3 to 4 are") {
 		t.Errorf("a start that is deleted: %q", e.Message)
 	}
 }
@@ -146,8 +146,8 @@ func TestWrongWishesForAnArmsPastAreRefused(t *testing.T) {
 		{4, []string{"screen", "nobody", "--at", "5m"}, `no arm called "nobody"`},
 		{2, []string{"record"}, "takes the name of an arm"},
 		{2, []string{"screen", f.name, "--at", "yesterday"}, `"yesterday" is no time`},
-		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest is of 20"},
-		{2, []string{"screen", f.name, "--at", "2999-01-02T03:04:05Z"}, "is yet to come"},
+		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest is from 20"},
+		{2, []string{"screen", f.name, "--at", "2999-01-02T03:04:05Z"}, "is in the future"},
 	} {
 		if e := f.fails(c.Exit, append([]string{"arm"}, c.args...)...); !strings.Contains(e.Message, c.want) {
 			t.Errorf("%v: %q, want %q", c.args, e.Message, c.want)

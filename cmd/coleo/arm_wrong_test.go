@@ -38,7 +38,7 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 		"a permission mode it lacks": {[]string{"-n", "a", "--harness", "fake", "--permission-mode", "all"}, 2,
 			coleo.EUnsupported, `no permission mode "all"`},
 		"an MCP server that it lacks": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x=true"}, 2, coleo.EUnsupported,
-			"takes no MCP servers"},
+			"does not support MCP servers"},
 		"an MCP server that is no such": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x"}, 2, coleo.EInvalid,
 			"write NAME=COMMAND"},
 		"a hermetic spawn without HOME": {[]string{"-n", "a", "--harness", "fake", "--profile", "hermetic"}, 2,

@@ -100,7 +100,7 @@ func printFindings(c *cobra.Command, name string, found []finding) {
 		}
 		fmt.Fprintf(show.Writer(c), "%s  %s: %s\n", tone.Paint(word), name, f.Wrong)
 		if f.Mend != "" {
-			fmt.Fprintf(c.OutOrStdout(), "      mend it with: %s\n", f.Mend)
+			fmt.Fprintf(c.OutOrStdout(), "      fix it with: %s\n", f.Mend)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	}
 	f, err := os.CreateTemp(s.State, "doctor-*")
 	if err != nil {
-		return append(out, finding{Wrong: err.Error(), Mend: "make room on that disk, or give yourself the folder",
+		return append(out, finding{Wrong: err.Error(), Mend: "free space on that disk, or make yourself the owner of the folder",
 			Grave: true})
 	}
 	f.Close()
@@ -191,13 +191,13 @@ func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	}
 	switch found := s.ServeVersion(ctx); {
 	case found == "":
-		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + s.LogTail("serve"),
+		out = append(out, finding{Wrong: "serve runs, but does not answer; the end of its log: " + s.LogTail("serve"),
 			Mend: "coleo down && coleo up", Grave: true})
 	case found != executable.Version:
 		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, executable.Version),
-			Mend: "coleo down && coleo up; the arms live on"})
+			Mend: "coleo down && coleo up; the arms continue to run"})
 	case !s.HostAgentAnswers(ctx):
-		out = append(out, finding{Wrong: "the host agent runs and serve does not hear it; the end of its log: " +
+		out = append(out, finding{Wrong: "the host agent runs, but serve gets no answer from it; the end of its log: " +
 			s.LogTail("agent"), Mend: "coleo down && coleo up", Grave: true})
 	}
 	return out
@@ -265,7 +265,7 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 	var out []finding
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
 		out = append(out,
-			finding{Wrong: "sudo does not work inside arms: this kernel lets programs type into their own terminal, and Coleo takes that from them", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
+			finding{Wrong: "sudo does not work inside arms: Coleo keeps arms from typing into their own terminal, and this kernel has no other way", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
 	}
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
 		out = append(out,

@@ -31,7 +31,7 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	f.must("arm", "prompt", f.name, "say queued") // ensures that the wait has begun
 	f.stops(serve)
 	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // lets the world end
-	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' has it go on", serve, serve)
+	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' continues it", serve, serve)
 	if err := wait.Wait(); wait.ProcessState.ExitCode() != 8 || !strings.Contains(errs.String(), named) {
 		t.Errorf("prompt --wait ended with %v and says %s", err, errs.String())
 	}

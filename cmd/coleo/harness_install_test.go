@@ -60,7 +60,7 @@ func TestAnInstallationThatFailsSaysWhy(t *testing.T) {
 	}{
 		"fake@9.9.9":    {1, coleo.EInternal, "No matching version found for @fake/agent@9.9.9"},
 		"fake@8.8.8":    {1, coleo.EInternal, `the package has no program "fakeagent"`},
-		"fake@../../x":  {2, coleo.EInvalid, "is no version"},
+		"fake@../../x":  {2, coleo.EInvalid, "is not a version"},
 		"printer@1.0.0": {2, coleo.EUnsupported, "has no package"},
 		"nobody":        {2, coleo.EInvalid, "Unknown harness: nobody"},
 	} {

@@ -122,7 +122,7 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 		{"no such file", []string{filepath.Join(dir, "nothing")}, []string{"nothing: no such file", "give an asciicast"}},
 		{"a directory", []string{dir}, []string{dir + " is a directory", "give an asciicast"}},
 		{"an empty file", []string{recorded(t, "")}, []string{"is empty", "give an asciicast"}},
-		{"a broken line", []string{recorded(t, castV2+`[4, "o"`)}, []string{"line 7: not a JSON array", "mend that line"}},
+		{"a broken line", []string{recorded(t, castV2+`[4, "o"`)}, []string{"line 7: not a JSON array", "repair that line"}},
 		{"a bad resize", []string{recorded(t, castV2+`[4, "r", "wide"]`)},
 			[]string{`line 7: resize to "wide" is not COLSxROWS`}},
 		{"another version", []string{recorded(t, `{"version": 1, "width": 2, "height": 3}`)},
@@ -135,7 +135,7 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 		{"a time that is none", []string{good, "--at", "nan"}, []string{"--at NaN: give seconds"}},
 		{"a negative chunk", []string{good, "--chunk", "-7"}, []string{"--chunk -7: give a number of bytes"}},
 		{"an unknown emulator", []string{good, "--emulator", "xterm"},
-			[]string{`--emulator "xterm": there are core and vt10x`}},
+			[]string{`--emulator "xterm": use core or vt10x`}},
 		{"no file", nil, []string{"takes a file"}},
 		{"two files", []string{good, good}, []string{"takes a file"}},
 	}

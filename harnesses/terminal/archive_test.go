@@ -136,10 +136,10 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 		t.Errorf("it ends with the screen\n%s\nwant\n%s", a, b)
 	}
 	_, err = st.h.ScreenAt(st.handle, old)
-	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest is of ") {
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest is from ") {
 		t.Fatalf("a screen that is deleted: %v, want the time of the oldest one", err)
 	}
-	_, said, _ := strings.Cut(err.Error(), "the oldest is of ")
+	_, said, _ := strings.Cut(err.Error(), "the oldest is from ")
 	oldest, err := time.Parse(time.RFC3339Nano, said)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 		_ = s.Close()
 	}
 	for what, at := range map[string]time.Time{"is kept": steps[0].at.Add(-time.Hour),
-		"is yet to come": time.Now().Add(time.Hour)} {
+		"is in the future": time.Now().Add(time.Hour)} {
 		if _, err := st.h.ScreenAt(st.handle, at); coleo.ErrorCode(err) != coleo.EInvalid ||
 			!strings.Contains(err.Error(), what) {
 			t.Errorf("a screen of %s: %v", at, err)

@@ -137,7 +137,7 @@ func liveArmCommand(use, short string, do func(c *cobra.Command, client *api.Cli
 				return err
 			}
 			if arm.Status == coleo.StatusStopped {
-				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' takes it up again",
+				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
 					arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 			}
 			return do(c, client, arm)

@@ -136,7 +136,7 @@ func envValue(raw string) (string, error) {
 		case b == quote:
 			afterQuote := strings.TrimLeft(rest[i+1:], " \t")
 			if afterQuote != "" && (afterQuote[0] != '#' || len(afterQuote) == len(rest[i+1:])) {
-				return "", errors.New("goes on behind its closing quote")
+				return "", errors.New("continues after its closing quote")
 			}
 			return value.String(), nil
 		case b == '\\' && quote == '"' && i+1 < len(rest):

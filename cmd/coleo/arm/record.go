@@ -112,7 +112,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 			return err
 		}
 		if piece.Next <= from {
-			return coleo.Errorf(coleo.EInternal, "the recording does not go on behind offset %d", from)
+			return coleo.Errorf(coleo.EInternal, "the recording does not continue after offset %d", from)
 		}
 		if piece.Cols > 0 { // the next output was deleted, so the recording continues from a later screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)

@@ -66,7 +66,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
 		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
 	if reply.Resumed {
-		line += "\nIts conversation goes on."
+		line += "\nIts conversation continues."
 	}
 	return line, reply, nil
 }

@@ -140,7 +140,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if f.q.Terminal != "" {
 		return coleo.Errorf(coleo.EUnsupported,
-			"-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'",
+			"-t %s: arms in a terminal window of their own are not supported yet; leave -t out and use 'coleo arm attach'",
 			f.q.Terminal)
 	}
 	if err := f.complete(); err != nil {

@@ -82,14 +82,14 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 	i := installation{info: info, version: version, root: s.Paths.Agents()}
 	var ok bool
 	if i.manager, i.pkg, ok = strings.Cut(info.Package, ":"); !ok {
-		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; by hand: %s",
+		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; install it by hand: %s",
 			info.Title, info.Install)
 	}
 	if version == "" && len(info.Checked) > 0 {
 		i.version = info.Checked[len(info.Checked)-1]
 	}
 	if !versionPattern.MatchString(i.version) {
-		return i, coleo.Errorf(coleo.EInvalid, "%q is no version: 'coleo harness install %s@1.2.3'", i.version, info.Name)
+		return i, coleo.Errorf(coleo.EInvalid, "%q is not a version: write it as in 'coleo harness install %s@1.2.3'", i.version, info.Name)
 	}
 	return i, nil
 }

@@ -85,7 +85,7 @@ is not changed.`,
 		Args: verb.Exactly(2, "the name of a harness and a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.witness != "all" && f.witness != "screen" {
-				return coleo.Errorf(coleo.EInvalid, "--witness %q: there are all and screen", f.witness)
+				return coleo.Errorf(coleo.EInvalid, "--witness %q: use all or screen", f.witness)
 			}
 			if c.Flags().Changed("at") && !(f.at >= 0) {
 				return coleo.Errorf(coleo.EInvalid, "--at %g: give seconds from the recording's start", f.at)
@@ -122,7 +122,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	}
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it talks over %s",
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it uses %s",
 			name, h.Info().Transport)
 	}
 	return th, nil

@@ -63,7 +63,7 @@ func render(path string, f screenFlags) (coleo.Screen, error) {
 	}[f.emulator]
 	switch {
 	case !known:
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--emulator %q: there are core and vt10x", f.emulator)
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--emulator %q: use core or vt10x", f.emulator)
 	case f.chunk < 0:
 		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--chunk %d: give a number of bytes, such as 7", f.chunk)
 	case !(f.at >= 0):
@@ -108,7 +108,7 @@ func readRecording(path string) (*pty.Cast, error) {
 	}
 	cast, err := pty.ReadCast(in)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: mend that line, or cut the file before it", path, err)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: repair that line, or cut the file before it", path, err)
 	}
 	return cast, nil
 }

@@ -136,7 +136,7 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 			return conn, nil
 		}
 		if time.Now().After(deadline) {
-			return nil, coleo.Errorf(coleo.EUnavailable, "no bus within %s (%v): is 'coleo serve' running?", busWait, err)
+			return nil, coleo.Errorf(coleo.EUnavailable, "the bus did not answer within %s (%v): 'coleo up' starts serve and a host agent", busWait, err)
 		}
 		select {
 		case <-ctx.Done():

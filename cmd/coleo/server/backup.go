@@ -179,7 +179,7 @@ restored.`,
 			}
 			word := "Both databases are sound: nothing was moved."
 			if len(moved) > 0 {
-				word = "moved to " + strings.Join(moved, " and ") + "\n'coleo up' makes what was moved anew."
+				word = "moved to " + strings.Join(moved, " and ") + "\n'coleo up' creates new ones."
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), word)
 			return err
@@ -192,5 +192,5 @@ func openError(err error) error {
 	if !store.Damaged(err) {
 		return err
 	}
-	return coleo.Errorf(coleo.EInternal, "%v: 'coleo down', then 'coleo repair' moves it aside and deletes nothing", err)
+	return coleo.Errorf(coleo.EInternal, "%v: run 'coleo down', then 'coleo repair', which moves it aside and deletes nothing", err)
 }

@@ -145,7 +145,7 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	link, err = client.NewLink(ctx)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return api.Link{},
-			"serve is of an older version and makes no links: 'coleo down' and 'coleo up' bring this one; the arms live on", nil
+			"serve has an older version, which makes no links: run 'coleo down' and 'coleo up'; the arms continue to run", nil
 	}
 	return link, linkNote, err
 }

@@ -112,16 +112,16 @@ func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 		c.Profile = coleo.ProfileUser
 	}
 	if c.Profile == coleo.ProfileHermetic && c.Home == "" {
-		return coleo.Errorf(coleo.EInvalid, "a hermetic spawn needs a HOME of its own")
+		return coleo.Errorf(coleo.EInvalid, "the hermetic profile needs a HOME of its own")
 	}
 	if c.PermissionMode == "" {
 		c.PermissionMode = coleo.PermissionAsk
 	}
 	if len(c.MCPServers) > 0 && !s.Capabilities.MCP {
-		return coleo.Errorf(coleo.EUnsupported, "%s takes no MCP servers", s.Title)
+		return coleo.Errorf(coleo.EUnsupported, "%s does not support MCP servers", s.Title)
 	}
 	if c.Resume && !s.Capabilities.Resume {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot take up an earlier conversation", s.Title)
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot continue an earlier conversation", s.Title)
 	}
 	if c.Cols == 0 {
 		c.Cols = 120
