@@ -19,34 +19,38 @@ const module = "coleo.dev"
 // mayImport lists which packages of this module a package may import. A key that ends in
 // / stands for the folders below it. A new entry needs a good reason.
 var mayImport = map[string][]string{
-	".":                       {},
-	"config":                  {"."},
-	"pty":                     {".", "pty/width"},
-	"pty/width":               {},
-	"pty/device":              {"pty"},
-	"pty/vt10x":               {".", "pty"},
-	"sqlite":                  {},
-	"store":                   {".", "sqlite"},
-	"recovery":                {"."},
-	"modelresolver":           {"."},
-	"web":                     {"."},
-	"hook":                    {},
-	"localsocket":             {"."},
-	"boottime":                {},
-	"bus":                     {".", "localsocket", "boottime"},
-	"bus/bustest":             {"bus", "localsocket"},
-	"holder":                  {".", "localsocket", "boottime", "holder/"},
-	"holder/process":          {"."},
-	"holder/journal":          {"holder/tty"},
-	"holder/tty":              {"holder/process", "pty/device"},
-	"holder/memory":           {},
-	"holder/socket":           {"localsocket", "holder/process"},
-	"harnesses/terminal":      {".", "config", "hook", "pty", "holder", "holder/journal", "holder/process", "harnesses/terminal/"},
-	"harnesses/":              {".", "harnesses/terminal", "holder"},
-	"harnesses/opencode":      {".", "harnesses/terminal", "sqlite"},
-	"harnesses/opencodeapi":   {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules", "harnesses/opencode", "holder"}, // the same agent CLI
-	"registry":                {".", "config", "harnesses/"},
-	"host":                    {".", "pty", "holder", "holder/journal", "holder/process", "store", "registry", "bus", "boottime"},
+	".":              {},
+	"config":         {"."},
+	"pty":            {".", "pty/width"},
+	"pty/width":      {},
+	"pty/device":     {"pty"},
+	"pty/vt10x":      {".", "pty"},
+	"sqlite":         {},
+	"store":          {".", "sqlite"},
+	"recovery":       {"."},
+	"modelresolver":  {"."},
+	"web":            {"."},
+	"hook":           {},
+	"localsocket":    {"."},
+	"boottime":       {},
+	"bus":            {".", "localsocket", "boottime"},
+	"bus/bustest":    {"bus", "localsocket"},
+	"holder":         {".", "localsocket", "boottime", "holder/"},
+	"holder/process": {"."},
+	"holder/journal": {"holder/tty"},
+	"holder/tty":     {"holder/process", "pty/device"},
+	"holder/memory":  {},
+	"holder/socket":  {"localsocket", "holder/process"},
+	"harnesses/terminal": {".", "config", "hook", "pty", "holder", "holder/journal", "holder/process",
+		"harnesses/terminal/"},
+	"harnesses/":         {".", "harnesses/terminal", "holder"},
+	"harnesses/opencode": {".", "harnesses/terminal", "sqlite"},
+	// the same agent CLI
+	"harnesses/opencodeapi": {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules",
+		"harnesses/opencode", "holder"},
+	"registry": {".", "config", "harnesses/"},
+	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "registry",
+		"bus", "boottime"},
 	"brain":                   {".", "store", "bus", "recovery", "modelresolver", "registry"},
 	"api":                     {".", "brain", "localsocket", "web", "api/signin"},
 	"api/signin":              {"."},
@@ -67,17 +71,19 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
 	"harnesses/terminal/casttest": {"pty"},
 
-	"cmd/coleo-hold":       {".", "holder", "hook"},
-	"cmd/coleo":            {".", "api", "config", "holder", "holder/journal", "holder/process", "hook", "modelresolver", "cmd/coleo/"},
+	"cmd/coleo-hold": {".", "holder", "hook"},
+	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook",
+		"modelresolver", "cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "cmd/coleo/verb"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},
 	"cmd/coleo/setup": {".", "api", "api/signin", "config", "holder/process", "registry", "store",
 		"cmd/coleo/executable"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
-	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb", "cmd/coleo/executable",
-		"cmd/coleo/setup"},
-	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal", "harnesses/terminal/reading", "cmd/coleo/verb",
+	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb",
+		"cmd/coleo/executable", "cmd/coleo/setup"},
+	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
+		"harnesses/terminal/reading", "cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "holder/journal", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
 		"cmd/coleo/model"},
@@ -105,13 +111,14 @@ var home = map[string][]string{
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},
 	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver"},
-	"golang.org/x/sys":                       {"pty", "pty/device", "holder", "holder/", "localsocket", "boottime", "conformance/netns"},
-	"golang.org/x/term":                      {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
+	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
+		"boottime", "conformance/netns"},
+	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm"},
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "hook", "registry", "pty", "pty/device", "holder", "holder/process", "store", "bus", "bus/bustest",
-	"localsocket", "host", "brain", "api", "harnesses/terminal/casttest",
+var testOnly = []string{"conformance/", "hook", "registry", "pty", "pty/device", "holder", "holder/process",
+	"store", "bus", "bus/bustest", "localsocket", "host", "brain", "api", "harnesses/terminal/casttest",
 	"harnesses/terminal/rules"}
 
 // source is one Go file with its imports.
@@ -249,7 +256,8 @@ var mayNameAgents = []string{
 func TestAgentCLIsAreNamedWhereTheyMayBe(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if s.isTest() || slices.ContainsFunc(mayNameAgents, func(p string) bool { return strings.HasPrefix(s.path, p) }) {
+		if s.isTest() || slices.ContainsFunc(mayNameAgents,
+			func(p string) bool { return strings.HasPrefix(s.path, p) }) {
 			continue
 		}
 		raw, err := os.ReadFile(s.path)

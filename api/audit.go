@@ -48,7 +48,8 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 	if err != nil {
 		s.log.Error("record a command", "command", command, "arm", arm, "caller", a.Caller, "error", err)
 		if !goesFirst[command] {
-			return nil, coleo.Errorf(coleo.EInternal, "nothing was done, because the command could not be recorded: %v", err)
+			return nil, coleo.Errorf(coleo.EInternal,
+				"nothing was done, because the command could not be recorded: %v", err)
 		}
 		return func(error) {}, nil
 	}

@@ -89,7 +89,8 @@ func (f *feed) subscribe(channel, after string) {
 	switch channel {
 	case channelArms, channelEvents, channelAll:
 	default:
-		f.postError(coleo.Errorf(coleo.EInvalid, "there is no channel %q; the channels are arms, arm-events and all", channel))
+		f.postError(coleo.Errorf(coleo.EInvalid,
+			"there is no channel %q; the channels are arms, arm-events and all", channel))
 		return
 	}
 	f.mu.Lock()

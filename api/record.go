@@ -13,7 +13,7 @@ type screenInput struct {
 	ID string `path:"id" doc:"Id or name of the arm"`
 	At string `query:"at" doc:"A time as in RFC 3339; left out: now"`
 
-	History int `query:"history" minimum:"0" maximum:"10000" doc:"How many lines that have scrolled away come with it, at most"`
+	History int `query:"history" minimum:"0" maximum:"10000" doc:"Maximum number of lines that have scrolled off"`
 }
 
 type recordingInput struct {

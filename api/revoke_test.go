@@ -179,14 +179,16 @@ func TestWhoCalls(t *testing.T) {
 		call func()
 		want coleo.Caller
 	}{
-		{"the page", func() { p.status(p.signed("POST", interrupt, "")) }, coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
+		{"the page", func() { p.status(p.signed("POST", interrupt, "")) },
+			coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program", func() {
 			r, _ := http.NewRequest("POST", base+interrupt, nil)
 			r.Header.Set("X-API-Key", testToken)
 			overTCP(t)(r)
 		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
 		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") },
-			coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}},
+			coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(),
+				Program: filepath.Base(os.Args[0])}},
 		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") },
 			coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program's WebSocket, by its first message", func() {

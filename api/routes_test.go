@@ -51,7 +51,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
 		spawn: func(r coleo.SpawnRequest) (coleo.SpawnReply, error) {
-			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model}, nil
+			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model},
+				nil
 		},
 		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted,
@@ -110,7 +111,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return r.Text, err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}, "")
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"},
+				"")
 		},
 		"l1 me": func() (any, error) {
 			l, err := c.Lease(ctx, "a1", coleo.LeaseRequest{Holder: "me"})

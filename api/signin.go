@@ -223,10 +223,10 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 func (s *Server) browserRoutes(described table) {
 	add(described, operation{post, "/api/browsers/links", "create-link",
 		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
-	add(described, operation{get, "/api/browsers", "list-browsers", "The browsers that are signed in (Unix socket only)",
-		0}, ownOnly(s.listBrowsers))
-	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser", "Sign one browser out (Unix socket only)", 0},
-		ownOnly(s.signOut))
+	add(described, operation{get, "/api/browsers", "list-browsers",
+		"The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
+	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser",
+		"Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut))
 	add(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0},
 		ownOnly(s.signOutAll))
 	add(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0},

@@ -177,7 +177,8 @@ func (k *socket) close(cause error) {
 	case errors.Is(cause, errUnproven), errors.Is(cause, errSilent), errors.Is(cause, errRevoked):
 		code, why = websocket.ClosePolicyViolation, cause.Error()
 	}
-	_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
+	_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why),
+		time.Now().Add(time.Second))
 	k.end(cause)
 	_ = k.conn.Close()
 }

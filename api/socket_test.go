@@ -89,7 +89,8 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 	}{
 		{"token in a header, no Origin", []string{"X-API-Key", testToken}, in},
 		{"token in a header, our Origin", []string{"X-API-Key", testToken, "Origin", base}, in},
-		{"token in a header, a foreign Origin", []string{"X-API-Key", testToken, "Origin", "http://evil.example"}, refused},
+		{"token in a header, a foreign Origin", []string{"X-API-Key", testToken, "Origin", "http://evil.example"},
+			refused},
 		{"wrong token", []string{"X-API-Key", "x"}, refused},
 		{"cookie, our Origin, signed", []string{"Cookie", cookie, "Origin", base, "signed", ""}, in},
 		{"cookie, no Origin, signed", []string{"Cookie", cookie, "signed", ""}, asked},

@@ -109,7 +109,8 @@ func (t *terminal) read(kind int, data []byte) {
 		t.check(t.brain.Resize(t.ctx, t.arm, t.lease.ID, c.Cols, c.Rows))
 	default:
 		t.postError(coleo.Errorf(coleo.EInvalid,
-			"there is no message type %q; the types are lease, release, resize and ping; keys are binary messages", c.Type))
+			"there is no message type %q; the types are lease, release, resize and ping; keys are binary messages",
+			c.Type))
 	}
 }
 

@@ -141,7 +141,9 @@ func TestKeysNeedTheLease(t *testing.T) {
 	_ = v.input([]byte("ls\r"))
 	_ = v.input([]byte("\x03"))
 	_ = v.resize(90, 25)
-	expect(t, v, "the host's answer to the size", func(p piece) bool { return p.Err != nil && p.Err.Message == "90x25" })
+	expect(t, v, "the host's answer to the size", func(p piece) bool {
+		return p.Err != nil && p.Err.Message == "90x25"
+	})
 	_ = v.release()
 	expect(t, v, "no lease", func(p piece) bool { return p.Lost })
 	_ = v.input([]byte("y"))
@@ -182,7 +184,8 @@ func TestTypingRenewsTheLease(t *testing.T) {
 	<-k.now
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.leases) != 2 || k.leases[1] != (coleo.LeaseRequest{ID: "l1", Holder: "ann"}) || k.typed.String() != "l1:a " {
+	if len(k.leases) != 2 || k.leases[1] != (coleo.LeaseRequest{ID: "l1", Holder: "ann"}) ||
+		k.typed.String() != "l1:a " {
 		t.Errorf("leases %+v, typed %q", k.leases, k.typed.String())
 	}
 }

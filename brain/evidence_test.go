@@ -46,7 +46,8 @@ func newScripted(t *testing.T) *scripted {
 	s.says(bus.OpEvents, bus.Events{})
 	s.says(bus.OpPulse, bus.Pulse{})
 	check(t, testBus.Host().Serve(t.Context(), scriptedHost, s.carryOut))
-	s.brain = New(Config{DB: s.db, Bus: testBus.Serve(), Registry: reg, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	s.brain = New(Config{DB: s.db, Bus: testBus.Serve(), Registry: reg, Log: slog.New(slog.DiscardHandler),
+		Now: time.Now})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.brain.Run(ctx) }()
@@ -126,7 +127,10 @@ func (s *scripted) spawnUnanswered(name string) {
 func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	s.does(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	s.does(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	s.spawnUnanswered("ada")
 	if row := s.row("ada"); row.Status != coleo.StatusStarting {
 		t.Fatalf("the row is %s/%s: nobody has said so", row.Status, row.State)
@@ -141,7 +145,10 @@ func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	s.does(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	s.does(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	s.spawnUnanswered("ada")
 	id := s.row("ada").ID
 	handle, err := json.Marshal(coleo.Handle{Harness: "aider", Arm: id, Generation: 1, Workdir: "/w"})
@@ -151,7 +158,8 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	check(t, err)
 	list := []coleo.Event{{Kind: coleo.EventSpawned, Payload: handle}, {Kind: coleo.EventState, Payload: change}}
 	for i := range list {
-		list[i].Host, list[i].Epoch, list[i].Seq, list[i].Arm, list[i].Time = scriptedHost, "e", uint64(i+1), id, time.Now()
+		list[i].Host, list[i].Epoch, list[i].Seq, list[i].Arm, list[i].Time = scriptedHost, "e", uint64(i+1), id,
+			time.Now()
 	}
 	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
@@ -161,15 +169,18 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	s.says(bus.OpPulse, bus.Pulse{Epoch: "e", Head: 2,
 		Arms: []bus.ArmPulse{{ID: id, Generation: 1, Attached: true, Process: bus.ProcessAlive}}})
 	s.beat()
-	s.until("the row is idle", func() bool { row := s.row("ada"); return row.State == coleo.Idle && !row.Runtime.Stale })
+	s.until("the row is idle", func() bool {
+		row := s.row("ada")
+		return row.State == coleo.Idle && !row.Runtime.Stale
+	})
 	// A report of the host agent corrects even a row that is wrong.
 	_, err = s.db.UpdateArm(t.Context(), id, func(row *coleo.Arm) error {
 		row.Status, row.State = coleo.StatusStopped, coleo.Dead
 		return nil
 	})
 	check(t, err)
-	s.says(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven, Process: bus.ProcessAlive,
-		Reading: coleo.Reading{State: coleo.Idle, Known: true}})
+	s.says(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven,
+		Process: bus.ProcessAlive, Reading: coleo.Reading{State: coleo.Idle, Known: true}})
 	s.beat()
 	s.until("the wrong row is idle", func() bool { return s.row("ada").State == coleo.Idle })
 }

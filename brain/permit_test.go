@@ -138,8 +138,8 @@ func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 		ID: "a", Name: "a", Harness: "aider", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle,
 		State: coleo.Idle, Config: config,
 	}))
-	s.says(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive,
-		NeedsPermit: true}}})
+	s.says(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "a", Generation: 1, Attached: true,
+		Process: bus.ProcessAlive, NeedsPermit: true}}})
 	s.until("the permit has been renewed", func() bool { return p.of("a") >= 2 })
 }
 
@@ -147,7 +147,8 @@ func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 // elsewhere, where it may still be typed into.
 func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
 	s := newScripted(t)
-	s.brain.Arbiter = &soleArbiter{last: map[string]grant{"id-moved": {host: "elsewhere", at: time.Now().Add(time.Hour)}}}
+	s.brain.Arbiter = &soleArbiter{last: map[string]grant{"id-moved": {host: "elsewhere",
+		at: time.Now().Add(time.Hour)}}}
 	s.clockOf("clock-1", time.Hour)
 	config, err := json.Marshal(coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze})
 	check(t, err)

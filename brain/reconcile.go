@@ -44,7 +44,8 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
 			settled = false
 			var report bus.ArmReport
-			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil && report.Attached {
+			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil &&
+				report.Attached {
 				b.correct(ctx, id, pulse, arm, report.Reading)
 			}
 		}

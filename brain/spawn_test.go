@@ -38,8 +38,8 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		words       string
 	}{
 		"nobody is there": {nil, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
-		"the only one has gone silent": {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9, "aider")},
-			"", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
+		"the only one has gone silent": {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9,
+			"aider")}, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
 		"the one with the fewest arms": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
 			2: beat("h2", 1, 9, "aider")}, "", "", "h2", "", ""},
 		"the one that had it": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),

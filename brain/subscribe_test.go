@@ -140,7 +140,8 @@ func TestTheLastPublishedRowIsTheNewest(t *testing.T) {
 		var writing sync.WaitGroup
 		for range writers {
 			writing.Go(func() {
-				_, err := s.db.UpdateArm(t.Context(), "arm-0", func(row *coleo.Arm) error { row.ContextBudget++; return nil })
+				_, err := s.db.UpdateArm(t.Context(), "arm-0",
+					func(row *coleo.Arm) error { row.ContextBudget++; return nil })
 				check(t, err)
 				s.brain.publishArm(t.Context(), "arm-0")
 			})

@@ -90,7 +90,8 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Upd
 	case from > end:
 		b.updates.leave(c)
 		return nil, coleo.Errorf(coleo.EInvalid,
-			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor", after)
+			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
+			after)
 	}
 	return func(yield func(coleo.Update) bool) {
 		defer b.updates.leave(c)

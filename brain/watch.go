@@ -185,7 +185,8 @@ func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 	if silent {
 		b.lose(ctx, id,
 			fmt.Sprintf(
-				"its host agent %s (process %d) does not answer: if it is stopped, 'kill -CONT %d' on its machine continues it",
+				"its host agent %s (process %d) does not answer: if it is stopped, "+
+					"'kill -CONT %d' on its machine continues it",
 				id, pid, pid))
 	}
 }

@@ -121,7 +121,8 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds, told)
+	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds,
+		told)
 }
 
 // TestTheLaterWordOnAnArmStands: a pulse of all arms may arrive after a later report of

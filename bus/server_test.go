@@ -89,7 +89,8 @@ func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 		}
 		defer conn.Close()
 		_, _ = io.WriteString(conn,
-			`INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","auth_required":true,"max_payload":1048576}`+"\r\n")
+			`INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","auth_required":true,"max_payload":1048576}`+
+				"\r\n")
 		line, _ := bufio.NewReader(conn).ReadString('\n')
 		said <- line
 	}()

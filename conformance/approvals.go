@@ -27,7 +27,8 @@ func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 	name := Nonce() + ".txt"
 	q := question{path: filepath.Join(t.Workdir, name)}
 	var err error
-	if q.receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write " + name + " with some words"}); err != nil {
+	if q.receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write " + name +
+		" with some words"}); err != nil {
 		return q, err
 	}
 	reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)

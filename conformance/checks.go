@@ -103,7 +103,8 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() er
 			}
 		}
 		r.Cursor = coleo.NewestCursor(t.Session)
-		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve}); err != nil {
+		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
+			coleo.Decision{Choice: coleo.Approve}); err != nil {
 			return n, err
 		}
 	}

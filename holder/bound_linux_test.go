@@ -98,7 +98,8 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := c.Status(); err != nil || s.Start != 2*journal.SegmentSize {
-		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*journal.SegmentSize)
+		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err,
+			2*journal.SegmentSize)
 	}
 	s, err := c.Status()
 	if err != nil {

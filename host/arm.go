@@ -269,7 +269,8 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
 	}
 	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
-		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' continues it", pid, pid)
+		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' continues it", pid,
+			pid)
 	}
 	return r
 }
@@ -310,7 +311,8 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 // silence explains why a holder does not answer.
 func silence(h coleo.Handle) string {
 	if process.Look(h.Holder) == process.Stopped {
-		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID, h.Holder.PID)
+		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID,
+			h.Holder.PID)
 	}
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }

@@ -24,8 +24,8 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	s.check(db.SetHost(t.Context(), hostID))
 	conn := s.bus.Host()
 	defer conn.Close()
-	second := New(Config{ID: hostID, Hostname: "there", Dir: t.TempDir(), MaxArms: 2, Registry: s.reg, DB: db, Bus: conn,
-		Log: slog.New(slog.DiscardHandler)})
+	second := New(Config{ID: hostID, Hostname: "there", Dir: t.TempDir(), MaxArms: 2, Registry: s.reg, DB: db,
+		Bus: conn, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

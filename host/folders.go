@@ -249,7 +249,8 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 		return r, true
 	}
 	h.Log.Warn("this state folder is a copy: the arm belongs to the original folder", "arm", r.Name, "other", there)
-	r.Handle, r.Desired, r.Status, r.State, r.Rule = nil, coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead, ruleCopied
+	r.Handle, r.Desired, r.Status, r.State, r.Rule = nil, coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead,
+		ruleCopied
 	return r, true
 }
 

@@ -154,7 +154,8 @@ func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	s.without(func() { db = s.copyDB() })
 	other.without(func() {
 		other.restoreDB(db)
-		s.check(os.CopyFS(filepath.Join(other.dir, "arms", id, "g1", "journal"), os.DirFS(holder.JournalDir(was.Handle.Dir))))
+		s.check(os.CopyFS(filepath.Join(other.dir, "arms", id, "g1", "journal"),
+			os.DirFS(holder.JournalDir(was.Handle.Dir))))
 		raw, err := os.ReadFile(filepath.Join(s.dir, "arms", id, "arm.json"))
 		s.check(err)
 		s.check(os.WriteFile(filepath.Join(other.dir, "arms", id, "arm.json"), raw, 0o600))

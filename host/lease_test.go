@@ -69,7 +69,8 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 	} {
 		ages(leaseTime / 2)
 		renew()
-		if left := time.Until(must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Lease.Until); left < leaseTime*3/4 {
+		if left := time.Until(must[bus.ArmReport](s, bus.OpReport,
+			bus.ArmOrder{Arm: id}).Lease.Until); left < leaseTime*3/4 {
 			t.Errorf("%s leaves %s of the lease", what, left)
 		}
 	}

@@ -134,7 +134,8 @@ func (h *history) step() {
 		{"the host agent is cut off while " + name + " is spawned and its holder dies", func() {
 			handle := h.handle(name)
 			h.partition(func() {
-				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
+				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake",
+					Workdir: h.path("work-" + name)})
 				h.killHolder(handle)
 			})
 		}},

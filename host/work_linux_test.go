@@ -114,7 +114,8 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	looks.Store(0)
 	if drawn := start("b", true); drawn-alone > crowdSize/2 || looks.Load() != 0 {
 		t.Errorf(
-			"a start with an id that was drawn for it reads %d times beside %d more processes, and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
+			"a start with an id that was drawn for it reads %d times beside %d more processes, "+
+				"and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
 	}
 }
 

@@ -131,7 +131,8 @@ func memory() (drawn, alt, full float64) {
 func TestMemoryIsWithinItsBars(t *testing.T) {
 	drawn, alt, full := memory()
 	if drawn > 0.3 || alt > 0.3 || full > 2.5 {
-		t.Errorf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines; want at most 0.3, 0.3 and 2.5", drawn, alt, full)
+		t.Errorf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines; want at most 0.3, "+
+			"0.3 and 2.5", drawn, alt, full)
 	}
 	t.Logf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines", drawn, alt, full)
 }

@@ -111,9 +111,10 @@ func playAll(screens []*Core, e CastEvent) {
 func TestRestoredInTheMiddleOfAnything(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]string{
-		"colours":      "\x1b[38:2::1:2:3;48;5;200;1;4:3mx\x1b[7;9;53my",
-		"wide":         "a漢b\U0001f468\u200d\U0001f469\u200d\U0001f467e\u0301\x1b[3b🇩🇪🇫",
-		"strings":      "\x1b]0;✳ title\x1b\\\x1bP+q544e\x1b\\\x1b_skip\x1b\\\x1b]8;;https://example.com\ax\x1b]8;;\ay\x1b]0;a\u009cb",
+		"colours": "\x1b[38:2::1:2:3;48;5;200;1;4:3mx\x1b[7;9;53my",
+		"wide":    "a漢b\U0001f468\u200d\U0001f469\u200d\U0001f467e\u0301\x1b[3b🇩🇪🇫",
+		"strings": "\x1b]0;✳ title\x1b\\\x1bP+q544e\x1b\\\x1b_skip\x1b\\" +
+			"\x1b]8;;https://example.com\ax\x1b]8;;\ay\x1b]0;a\u009cb",
 		"queries":      "\x1b[c\x1b[6n\x1b]11;?\a\x1b[?2026$p\x1b[?u\x1bP$qm\x1b\\",
 		"keyboard":     "\x1b[>5u\x1b[>1u\x1b[?1049h\x1b[>3u\x1b[?1049l\x1b[<u\x1b[?u",
 		"alternate":    "main\x1b7\x1b[?1049h\x1b[3;4Halt\x1b[>5u\x1b[>1u\x1b[?1049lback\x1b8!\x1b[<u",

@@ -18,14 +18,17 @@ func Decide(e Evidence) Remedy {
 	}
 	if e.Found.Proof == Silent {
 		return refuse(
-			"Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. Coleo reattaches to it when it continues (kill -CONT); 'coleo arm kill' ends the arm.")
+			"Its session runs, but the process that holds its terminal does not answer; " +
+				"'coleo arm explain' names it. Coleo reattaches to it when it continues (kill -CONT); " +
+				"'coleo arm kill' ends the arm.")
 	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
 		return refuse("The arm cannot be started: neither its working folder nor an earlier session is known.")
 	}
 	if e.Found.Sweep == SweptLeft && !e.proven() {
 		return refuse(
-			"Processes of an earlier start of the arm may still run and could not be proven to be its own; end them by hand, then recover it.")
+			"Processes of an earlier start of the arm may still run and could not be proven to be its own; " +
+				"end them by hand, then recover it.")
 	}
 	target, refusal := e.target()
 	if refusal != "" {
@@ -69,9 +72,12 @@ func (e Evidence) doubt() string {
 	if e.Arm.AgentID == "" {
 		return "Nobody could look for its last start, which may still run. --force starts it without that proof."
 	}
-	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, so the arm may still run there. "+
-		"Recover it when that host agent is back ('coleo up' or 'coleo agent start' on its machine; 'kill -CONT' if it is stopped). "+
-		"--force starts it elsewhere without that proof: two may run until the host agent is back, and then the older one is ended.", e.Arm.AgentID)
+	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, "+
+		"so the arm may still run there. "+
+		"Recover it when that host agent is back ('coleo up' or 'coleo agent start' on its machine; "+
+		"'kill -CONT' if it is stopped). "+
+		"--force starts it elsewhere without that proof: two may run until the host agent is back, "+
+		"and then the older one is ended.", e.Arm.AgentID)
 }
 
 // hung reports whether the session works without a sign of life. The row behind the

@@ -66,7 +66,8 @@ func TestEventsBecomeARow(t *testing.T) {
 		"another host takes over": {[]coleo.Event{spawn("a", 1), by("h2", spawn("a", 2))},
 			"starting initializing - 41 h2 2 c -"},
 		"and the former host is not heard": {[]coleo.Event{by("h2", spawn("a", 2)),
-			event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)}, "starting initializing - 41 h2 2 c -"},
+			event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)},
+			"starting initializing - 41 h2 2 c -"},
 		"a payload that cannot be read": {[]coleo.Event{spawn("a", 1), unreadable},
 			"starting initializing - 41 h1 1 c -"},
 		"a state unheard of": {[]coleo.Event{spawn("a", 1), reading("dancing", nil)},
@@ -252,7 +253,8 @@ func randomEvent(r *rand.Rand) coleo.Event {
 		e.Payload = json.RawMessage(pick(`7`, `{"reading":{}}`, `{ "reading" : {"state":"idle"} }`))
 		return e
 	case 6:
-		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm, nil)
+		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm,
+			nil)
 	case 7, 8:
 		return event(coleo.EventWitness, arm, nil)
 	}

@@ -38,7 +38,8 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	a, b, c := w.spawnFake("ada"), w.spawnFake("bob"), w.spawnFake("cyn")
-	for _, args := range [][]string{{"arm", "kill"}, {"arm", "kill", "ada", "--all"}, {"arm", "approve", "ada", "bob"}} {
+	for _, args := range [][]string{{"arm", "kill"}, {"arm", "kill", "ada", "--all"},
+		{"arm", "approve", "ada", "bob"}} {
 		w.fails(2, args...)
 	}
 	a.must("arm", "prompt", a.name, "pause 60s")

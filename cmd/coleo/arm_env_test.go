@@ -86,8 +86,8 @@ func TestAnArmKeepsItsEnvironmentAndNobodyElseDoes(t *testing.T) {
 	w.env = append(w.env, "FROM_HERE="+third)
 	w.write("secrets.env", "# for the test\nexport FROM_FILE=\""+second+"\"\n")
 	f := &fake{world: w, name: "one", workdir: w.workdir("one", fakeagent.Script{})}
-	spawned := w.run("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN="+first, "--env-file",
-		w.path("secrets.env"), "-e", "FROM_HERE")
+	spawned := w.run("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN="+first,
+		"--env-file", w.path("secrets.env"), "-e", "FROM_HERE")
 	if spawned.code != 0 || strings.Contains(spawned.err, "others can read") {
 		t.Fatal(spawned)
 	}

@@ -13,7 +13,8 @@ import (
 const failing = `[[rule]]
 name = "failure"
 state = "error"
-when = [{ where = "above composer 3", pattern = '(?m)^● API ERROR' }, { where = "below composer", pattern = '\? for help' }]
+when = [{ where = "above composer 3", pattern = '(?m)^● API ERROR' }, { where = "below composer", pattern = '\? for ` +
+	`help' }]
 
 [[rule]]
 name = "composer"

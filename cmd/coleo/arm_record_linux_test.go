@@ -96,13 +96,15 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Error("the recordings of two starts are not told apart")
 	}
 	f.fails(2, "arm", "record", f.name, "--generation", "0")
-	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message, "starts 1 to 2 are") {
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message,
+		"starts 1 to 2 are") {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
 	f.again() // the second start now has more output than is kept
 	f.again()
-	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message, "starts 3 to 4 are") {
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message,
+		"starts 3 to 4 are") {
 		t.Errorf("a start that is deleted: %q", e.Message)
 	}
 }

@@ -62,8 +62,8 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 		t.Run(harness, func(t *testing.T) {
 			needAgent(t, harness, command)
 			w := newWorld(t, "")
-			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", harness,
-				"--model", "scripted")
+			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"),
+				"--harness", harness, "--model", "scripted")
 			if first.Arm.State != coleo.Idle || first.Arm.Model != coleo.ModelScripted {
 				t.Fatalf("the arm is %+v, want it idle, with the scripted model", first.Arm)
 			}
@@ -79,7 +79,8 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			}
 			w.must("up")
 			if arm := w.wait("one", coleo.Idle); arm.PID != first.PID || arm.Generation != 1 {
-				t.Fatalf("after up the arm is process %d of generation %d, want %d of 1", arm.PID, arm.Generation, first.PID)
+				t.Fatalf("after up the arm is process %d of generation %d, want %d of 1", arm.PID, arm.Generation,
+					first.PID)
 			}
 			says()
 			w.kill9(first.PID)

@@ -34,7 +34,8 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	}
 	list := f.events(f.name, coleo.EventUnrecognised)
 	var change coleo.Change
-	if len(list) != 1 || json.Unmarshal(list[0].Payload, &change) != nil || change.Screen == nil || change.Reading.Known {
+	if len(list) != 1 || json.Unmarshal(list[0].Payload, &change) != nil || change.Screen == nil ||
+		change.Reading.Known {
 		t.Fatalf("events = %+v, want one with the screen", list)
 	}
 	if x := decode[coleo.Explanation](f.world, "arm", "explain", f.name); x.Reading.Known ||

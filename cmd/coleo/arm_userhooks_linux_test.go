@@ -53,8 +53,9 @@ func (u *listeningUser) prompts(harness string, args ...string) {
 	u.check(err)
 	u.must("up")
 	reply, err := client.Spawn(u.t.Context(), coleo.SpawnRequest{
-		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home, Endpoint: u.model,
-		Model: "mock-1", Args: args,
+		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home,
+		Endpoint: u.model,
+		Model:    "mock-1", Args: args,
 	})
 	u.check(err)
 	if reply.Arm.State != coleo.Idle {

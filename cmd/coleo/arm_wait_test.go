@@ -16,7 +16,8 @@ func TestNotifyRunsOncePerDialog(t *testing.T) {
 	t.Parallel()
 	told := t.TempDir() + "/told"
 	w := newWorld(t,
-		`notify = '[ "$COLEO_EVENT" != asks ] || echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+told+"'\n")
+		`notify = '[ "$COLEO_EVENT" != asks ] || echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+told+
+			"'\n")
 	f := w.spawnFake("one")
 	lines := func() []string {
 		raw, _ := os.ReadFile(told)

@@ -145,8 +145,8 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	}
 	f, err := os.CreateTemp(s.State, "doctor-*")
 	if err != nil {
-		return append(out, finding{Wrong: err.Error(), Mend: "free space on that disk, or make yourself the owner of the folder",
-			Grave: true})
+		return append(out, finding{Wrong: err.Error(),
+			Mend: "free space on that disk, or make yourself the owner of the folder", Grave: true})
 	}
 	f.Close()
 	_ = os.Remove(f.Name())
@@ -241,7 +241,8 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 		}
 	}
 	return []finding{{Wrong: "no agent CLI is installed where Coleo looks",
-		Mend: "coleo harness list names the commands that install one; 'path' below [agents] in config.toml names other folders"}}
+		Mend: "coleo harness list names the commands that install one; " +
+			"'path' below [agents] in config.toml names other folders"}}
 }
 
 // isInstalled reports whether a program is where arms would find it.
@@ -265,7 +266,8 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 	var out []finding
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
 		out = append(out,
-			finding{Wrong: "sudo does not work inside arms: Coleo keeps arms from typing into their own terminal, and this kernel has no other way", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
+			finding{Wrong: "sudo does not work inside arms: Coleo keeps arms from typing into their own terminal, " +
+				"and this kernel has no other way", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
 	}
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
 		out = append(out,

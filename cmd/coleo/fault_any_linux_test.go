@@ -245,8 +245,8 @@ func (f *faults) rights(kind string) {
 		list := decodeText[struct{ Arms []coleo.Arm }](f.t, r.out).Arms
 		right := 0
 		for _, arm := range list {
-			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 && arm.State == coleo.Idle &&
-				!arm.Runtime.Stale {
+			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 &&
+				arm.State == coleo.Idle && !arm.Runtime.Stale {
 				right++
 			}
 		}

@@ -52,7 +52,8 @@ func ways() []way {
 	return []way{
 		{"the command line", func(r rogue) error { return r.coleo("arm", "approve", r.arm) }},
 		{"the command line, by setsid and without the mark", func(r rogue) error {
-			return r.shell("env -u " + process.EnvArm + " setsid --wait " + r.path("bin/coleo") + " arm approve " + r.arm)
+			return r.shell("env -u " + process.EnvArm + " setsid --wait " + r.path("bin/coleo") + " arm approve " +
+				r.arm)
 		}},
 		{"a link to the dashboard", func(r rogue) error { return r.coleo("web") }},
 		{"typing by hand", func(r rogue) error { return r.coleo("arm", "attach", r.arm) }},
@@ -243,7 +244,8 @@ func newStrangersWorld(t *testing.T) *world {
 	self, err := os.ReadFile("/proc/self/exe")
 	w.check(err)
 	for _, name := range []string{"coleo", "fakeagent", "printer", "rogue"} {
-		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700)) // a link would have the owner of the test binary
+		// a link would have the owner of the test binary
+		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700))
 		w.check(os.Rename(w.path("bin/"+name+".copy"), w.path("bin/"+name)))
 	}
 	w.giveAway(w.dir)

@@ -49,7 +49,8 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := client.Prompt(short, f.name, coleo.Prompt{Text: "say late"}, ""); coleo.ErrorCode(err) != coleo.ETimeout {
+	if _, err := client.Prompt(short, f.name, coleo.Prompt{Text: "say late"},
+		""); coleo.ErrorCode(err) != coleo.ETimeout {
 		t.Errorf("a prompt to a serve that is stopped: %v", err)
 	}
 	gone, leave := context.WithTimeout(t.Context(), time.Second)

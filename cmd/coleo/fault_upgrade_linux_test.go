@@ -20,7 +20,8 @@ var oldBuild = flag.String("old", "", "the program of an earlier coleo")
 func buildAs(t *testing.T, version string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "coleo")
-	cmd := exec.Command("go", "build", "-ldflags", "-X coleo.dev/cmd/coleo/executable.Version="+version, "-o", path, "coleo.dev/cmd/coleo")
+	cmd := exec.Command("go", "build", "-ldflags", "-X coleo.dev/cmd/coleo/executable.Version="+version, "-o", path,
+		"coleo.dev/cmd/coleo")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", version, err, out)
 	}
@@ -60,7 +61,8 @@ func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 func (f *fake) upgrades(newer string, leave func(*world)) {
 	f.t.Helper()
 	holders := f.verb("hold")
-	r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name, "slow "+strings.Repeat("word ", 40)+"for 3s\nsay the-end")
+	r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name,
+		"slow "+strings.Repeat("word ", 40)+"for 3s\nsay the-end")
 	f.install(newer)
 	leave(f.world)
 	f.must("up")

@@ -36,9 +36,10 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 			if e.Code != coleo.EUnavailable {
 				t.Errorf("recover = %+v", e)
 			}
-			if now := f.arm(f.name); now.Status != before.Status || now.State != before.State || now.AgentID != before.AgentID {
-				t.Errorf("after %q the row is %s/%s on %s, it was %s/%s on %s", e.Message, now.Status, now.State, now.AgentID,
-					before.Status, before.State, before.AgentID)
+			if now := f.arm(f.name); now.Status != before.Status || now.State != before.State ||
+				now.AgentID != before.AgentID {
+				t.Errorf("after %q the row is %s/%s on %s, it was %s/%s on %s", e.Message, now.Status, now.State,
+					now.AgentID, before.Status, before.State, before.AgentID)
 			}
 			host.back(f)
 			until(t, "the arm is watched again", func() bool {

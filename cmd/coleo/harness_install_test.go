@@ -21,7 +21,8 @@ case $spec in
 *@9.9.9) echo "npm error notarget No matching version found for $spec" >&2; exit 1 ;;
 *@8.8.8) exit 0 ;;
 esac
-mkdir -p "$dir/node_modules/.bin" && printf '#!/bin/sh\necho %s\n' "$spec" > "$dir/node_modules/.bin/fakeagent" && chmod +x "$dir/node_modules/.bin/fakeagent"
+mkdir -p "$dir/node_modules/.bin" && printf '#!/bin/sh\necho %s\n' "$spec" > "$dir/node_modules/.bin/fakeagent" && ` +
+	`chmod +x "$dir/node_modules/.bin/fakeagent"
 echo "$spec" >> "$dir/../npm.log"
 `
 

@@ -22,7 +22,8 @@ func (w *world) ends(arm string) (n int) {
 }
 
 // notifyToFile is a configuration that writes each notice as a line of the file `told`.
-const notifyToFile = `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`
+const notifyToFile = `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> ` +
+	`\"$COLEO_DIR/told\""`
 
 // told returns the notices so far.
 func (w *world) told() []string {
@@ -58,7 +59,8 @@ func TestTheFirstNoticeIsNotLostWithServe(t *testing.T) {
 // finishes.
 func TestANoticeOutlivesServe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; done; echo ended >> \"$COLEO_DIR/told\""`)
+	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; `+
+		`done; echo ended >> \"$COLEO_DIR/told\""`)
 	one := w.spawnFake("one")
 	w.write("wait", "")
 	one.answers("hello")
@@ -85,7 +87,8 @@ func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
 	w.awaitTold("finished two it ends while serve is away")
 	two.answers("after")
 	w.awaitTold("finished two after")
-	want := []string{"finished one before", "asks one make it", "finished two it ends while serve is away", "finished two after"}
+	want := []string{"finished one before", "asks one make it",
+		"finished two it ends while serve is away", "finished two after"}
 	if got := w.told(); !slices.Equal(got, want) {
 		t.Errorf("the user was told %q, want %q", got, want)
 	}

@@ -9,7 +9,8 @@ import (
 func TestTheUserIsToldWhatAsksEndsAndDies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		`notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT $COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`)
+		`notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT $COLEO_ANSWER\" >> `+
+			`\"$COLEO_DIR/told\""`)
 	f := w.spawnFake("one")
 	told := func(want string) {
 		t.Helper()

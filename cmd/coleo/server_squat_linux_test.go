@@ -33,8 +33,8 @@ func playSquatter(args []string) int {
 		if err != nil {
 			return 1
 		}
-		_, _ = io.WriteString(conn, `INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","max_payload":1048576}`+"\r\n"+
-			"MSG coleo.host.any.command 1 reply 13\r\n"+`{"op":"list"}`+"\r\n")
+		_, _ = io.WriteString(conn, `INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","max_payload":1048576}`+
+			"\r\n"+"MSG coleo.host.any.command 1 reply 13\r\n"+`{"op":"list"}`+"\r\n")
 		got, _ := io.ReadAll(conn)
 		fmt.Println("bytes:", len(got))
 		conn.Close()

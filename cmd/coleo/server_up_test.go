@@ -19,7 +19,8 @@ func TestUpStartsWhatDoesNotRunAndDownEndsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	r := w.run("up")
-	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: started serve and a host agent\ndashboard: http://127.0.0.1:") ||
+	if r.code != 0 ||
+		!strings.HasPrefix(r.out, "coleo: started serve and a host agent\ndashboard: http://127.0.0.1:") ||
 		r.err != "" {
 		t.Fatal(r)
 	}
@@ -87,7 +88,8 @@ func TestWhatADeadServeLeftBehindIsInNobodysWay(t *testing.T) {
 	if _, err := os.Stat(w.path("state/serve.sock")); err != nil {
 		t.Fatalf("the dead serve left no socket: %v", err)
 	}
-	if r := w.run("arm", "list"); r.code != 8 || !strings.Contains(r.err, "coleo up") || strings.Count(r.err, "\n") != 1 {
+	if r := w.run("arm", "list"); r.code != 8 || !strings.Contains(r.err, "coleo up") ||
+		strings.Count(r.err, "\n") != 1 {
 		t.Errorf("%v\nwant exit 8 and one line", r)
 	}
 	if r := w.run("down"); r.code != 0 || r.out != "coleo: nothing was running\n" {
@@ -138,7 +140,8 @@ func TestASecondServeIsRefusedInOneLine(t *testing.T) {
 	for _, verb := range [][]string{{"serve"}, {"agent", "start"}} {
 		r := w.run(verb...)
 		pid := strconv.Itoa(w.the(verb[0]))
-		if r.code != 5 || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "process "+pid+" has it open already") {
+		if r.code != 5 || strings.Count(r.err, "\n") != 1 ||
+			!strings.Contains(r.err, "process "+pid+" has it open already") {
 			t.Errorf("%v\nwant exit 5 and one line that names process %s", r, pid)
 		}
 		if e := w.fails(5, verb...); e.Code != coleo.EConflict {

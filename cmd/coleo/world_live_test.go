@@ -46,7 +46,8 @@ func newLive(t *testing.T) *live {
 		l.bodies = append(l.bodies, body)
 	})
 	l.workdir = l.workdirOf(l.name)
-	reply := decode[coleo.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir, "--harness", "claude-code",
+	reply := decode[coleo.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir,
+		"--harness", "claude-code",
 		"--profile", "hermetic", "--home", l.home, "--endpoint", endpoint, "--model", "mock-1")
 	if reply.Arm.State != coleo.Idle {
 		t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)
@@ -192,7 +193,8 @@ func TestARealAgentCLIAtADialogGetsNothingThatWasNotDecided(t *testing.T) {
 	if e := l.fails(12, "arm", "approve", l.name, "--dialog", string(dialog.Fingerprint)); e.Code != coleo.EStale {
 		t.Errorf("stale approval: %+v, want %s", e, coleo.EStale)
 	}
-	if now := l.arm(l.name); now.Dialog == nil || now.Dialog.Fingerprint != second.Fingerprint || l.wrote("wanted.txt") {
+	if now := l.arm(l.name); now.Dialog == nil || now.Dialog.Fingerprint != second.Fingerprint ||
+		l.wrote("wanted.txt") {
 		t.Errorf("after a stale approval the dialog is %+v, the file written: %v", now.Dialog, l.wrote("wanted.txt"))
 	}
 	l.must("arm", "approve", l.name)

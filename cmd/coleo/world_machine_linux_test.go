@@ -129,8 +129,8 @@ func (m *machine) childOf(parent int) int {
 
 // inside returns a command line on this machine.
 func (m *machine) inside(program string, args ...string) *exec.Cmd {
-	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir, m.path("bin/" + program)},
-		args...)
+	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir,
+		m.path("bin/" + program)}, args...)
 	cmd := exec.Command("nsenter", args...)
 	m.prepare(cmd)
 	return cmd
@@ -199,7 +199,8 @@ func (m *machine) end() {
 	for _, p := range m.processes() {
 		killPID(p.pid)
 	}
-	if log := m.read("agent.log"); m.t.Failed() || strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") {
+	if log := m.read("agent.log"); m.t.Failed() || strings.Contains(log, "DATA RACE") ||
+		strings.Contains(log, "panic:") {
 		m.t.Logf("log of host agent %s:\n%s", m.id, log)
 	}
 	_ = os.RemoveAll(m.dir)

@@ -92,7 +92,8 @@ func printed(kind string, at, n int) []byte {
 	switch kind {
 	case "text":
 		piece = func(i int) []byte {
-			return fmt.Appendf(nil, "\x1b[%02d;%02dH\x1b[3%dm%09d Grüße, 世界 🙂 é\x1b[0m\n", 1+i*7%40, 1+i*13%90, i%8, i%1e9)
+			return fmt.Appendf(nil, "\x1b[%02d;%02dH\x1b[3%dm%09d Grüße, 世界 🙂 é\x1b[0m\n", 1+i*7%40, 1+i*13%90, i%8,
+				i%1e9)
 		}
 	case "flood":
 		piece = func(int) []byte { return []byte("yes yes\r\n") }
@@ -146,8 +147,8 @@ func (w *world) journal(name string, size int) []byte {
 		piece, err := client.Output(w.t.Context(), name, int64(len(out)), patience)
 		w.check(err)
 		if piece.Offset != int64(len(out)) || len(piece.Data) == 0 {
-			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data), piece.Offset,
-				piece.End)
+			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data),
+				piece.Offset, piece.End)
 		}
 		out = append(out, piece.Data...)
 	}

@@ -90,8 +90,8 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 			}
 		}
 		if all.String() != strings.ToValidUTF8(string(data), "\ufffd") {
-			t.Fatalf("%s: the recording has %d bytes of output, which are not the %d that were written", when, all.Len(),
-				len(data))
+			t.Fatalf("%s: the recording has %d bytes of output, which are not the %d that were written", when,
+				all.Len(), len(data))
 		}
 		if when == "while it runs" {
 			if err := s.Kill(t.Context()); err != nil {
@@ -169,14 +169,16 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 		}
 		st.say(s, []byte("\x1b[2J\x1b[H"+text))
 		steps = append(steps, step{lastMark(t, st), text, cols})
-		st.await("the next mark is of another time", func() bool { return time.Since(steps[i].at) > resizeGap+3*markedEvery })
+		st.await("the next mark is of another time", func() bool {
+			return time.Since(steps[i].at) > resizeGap+3*markedEvery
+		})
 	}
 	for range 2 {
 		for _, want := range steps {
 			got, err := st.h.ScreenAt(st.handle, want.at.Add(2*markedEvery))
 			if err != nil || got.Lines[0] != want.text || got.Cols != want.cols {
-				t.Errorf("the screen of %s is %q, %d wide (%v), want %q, %d wide", want.at, got.Lines, got.Cols, err, want.text,
-					want.cols)
+				t.Errorf("the screen of %s is %q, %d wide (%v), want %q, %d wide", want.at, got.Lines, got.Cols, err,
+					want.text, want.cols)
 			}
 		}
 		_ = s.Kill(t.Context()) // and again when it has ended

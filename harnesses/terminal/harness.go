@@ -123,7 +123,8 @@ func compare(h coleo.Handle, s holder.Status) error {
 	case s.Holder != h.Holder || s.Process != h.Process:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s runs another process than that of arm %s", h.Dir, h.Arm)
 	case s.Exit == nil && !process.Same(h.Process):
-		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID, h.Arm)
+		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID,
+			h.Arm)
 	}
 	return nil
 }

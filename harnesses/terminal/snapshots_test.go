@@ -34,7 +34,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			crash(s)
 			s = st.attach()
 			if s.snapshots.Newest() != journal.SegmentSize {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(), journal.SegmentSize)
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(),
+					journal.SegmentSize)
 			}
 			st.same(s, "after a crash", st.whole(cols, rows))
 			st.say(s, data[half:])
@@ -44,8 +45,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			}
 			s = st.attach()
 			if s.snapshots.Newest() != int64(len(data)) {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.snapshots.Newest(),
-					len(data))
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d",
+					s.snapshots.Newest(), len(data))
 			}
 			st.same(s, "after a close", st.whole(cols, rows))
 			_ = s.Close()
@@ -123,7 +124,8 @@ func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	}
 	start, end, err := journal.Span(holder.JournalDir(st.handle.Dir))
 	if err != nil || end != int64(len(data)) || start == 0 || end-start > keep+2*journal.SegmentSize {
-		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err, keep+2*journal.SegmentSize)
+		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err,
+			keep+2*journal.SegmentSize)
 	}
 	shots := shotsOf(st.handle)
 	if list := shots.offsets(); list[0] != start || len(list) > 4 {
@@ -170,7 +172,8 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	r, unlock := s.live.lock() // another query, the answer to which dies with the host agent
 	lost := r.Snapshot(time.Now())
 	lost.Nonce = st.handle.Nonce
-	lost.Replies = []reading.Reply{{Offset: r.End(), Data: []byte("again")}, {Offset: r.End() + 1, Data: []byte("owed")}}
+	lost.Replies = []reading.Reply{{Offset: r.End(), Data: []byte("again")},
+		{Offset: r.End() + 1, Data: []byte("owed")}}
 	data, err := lost.Encode()
 	unlock()
 	if err != nil {

@@ -126,7 +126,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 
 // liveArmCommand returns an arm verb that needs a live session. Without one, the error
 // names the verb that brings the session back.
-func liveArmCommand(use, short string, do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
+func liveArmCommand(use, short string,
+	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,
@@ -137,7 +138,8 @@ func liveArmCommand(use, short string, do func(c *cobra.Command, client *api.Cli
 				return err
 			}
 			if arm.Status == coleo.StatusStopped {
-				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
+				return coleo.Errorf(coleo.EExited,
+					"arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
 					arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 			}
 			return do(c, client, arm)

@@ -67,10 +67,12 @@ func bulkCommand(b bulk) *cobra.Command {
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && !f.isSet():
-				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)",
+				return coleo.Errorf(coleo.EInvalid,
+					"%s takes the name of an arm, several names, or --all (see %s --help)",
 					c.CommandPath(), c.CommandPath())
 			case len(args) > 0 && f.isSet():
-				return coleo.Errorf(coleo.EInvalid, "%s takes names or filters, not both: nothing was done", c.CommandPath())
+				return coleo.Errorf(coleo.EInvalid,
+					"%s takes names or filters, not both: nothing was done", c.CommandPath())
 			}
 			return nil
 		},

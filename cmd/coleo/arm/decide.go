@@ -58,7 +58,8 @@ func newAnswerCommand() *cobra.Command {
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 1 {
-				return coleo.Errorf(coleo.EInvalid, "%q is not an option: give its number; the first option is 1", args[1])
+				return coleo.Errorf(coleo.EInvalid,
+					"%q is not an option: give its number; the first option is 1", args[1])
 			}
 			line, result, err := decide(c, client, args[0], dialog, coleo.Decision{Choice: coleo.Reply, Option: n})
 			if err != nil {

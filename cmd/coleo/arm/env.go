@@ -49,8 +49,8 @@ func variable(text string, caller lookup) (name, value string, err error) {
 	}
 	value, found := caller(name)
 	if !found {
-		return "", "", coleo.Errorf(coleo.EInvalid, "%s is not set in your environment: set and export it, or write %s=VALUE",
-			name, name)
+		return "", "", coleo.Errorf(coleo.EInvalid,
+			"%s is not set in your environment: set and export it, or write %s=VALUE", name, name)
 	}
 	return name, value, nil
 }

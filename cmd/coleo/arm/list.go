@@ -82,8 +82,10 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH\n", show.Plain.Paint("STATUS"))
 	for _, arm := range rows {
 		at := placeOf(arm.Workdir)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, needColour(arm).Paint(needWord(arm)+asOf(arm, now)),
-			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder, show.OrDash(at.branch))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name,
+			needColour(arm).Paint(needWord(arm)+asOf(arm, now)),
+			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder,
+			show.OrDash(at.branch))
 	}
 	_ = w.Flush() // writes to memory
 	return table.String()
@@ -187,8 +189,8 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
 	line("Status", arm.Status)
-	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)), show.OrDash(arm.Rule),
-		asOf(arm, now)))
+	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
+		show.OrDash(arm.Rule), asOf(arm, now)))
 	line("Harness", arm.Harness)
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
@@ -216,7 +218,8 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("  Can recover", yes(r.CanRecover))
 	g := r.Signals
 	fmt.Fprintf(&b, "Signals: status %s, pid %s, port %s, session %s, agent %s, workdir %s, task %s", g.DBStatus,
-		yes(g.HasPID), yes(g.HasPort), yes(g.HasSessionID), yes(g.HasAgentID), yes(g.HasWorkdir), yes(g.HasAssignedTask))
+		yes(g.HasPID), yes(g.HasPort), yes(g.HasSessionID), yes(g.HasAgentID), yes(g.HasWorkdir),
+		yes(g.HasAssignedTask))
 	return b.String()
 }
 

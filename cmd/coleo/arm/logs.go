@@ -40,7 +40,8 @@ of the text. --lines does not apply to them.`,
 				return rawLogs(c, client, args[0], f)
 			}
 			if f.lines < 1 || f.lines > coleo.MostHistory {
-				return coleo.Errorf(coleo.EInvalid, "--lines %d: give a number from 1 to %d", f.lines, coleo.MostHistory)
+				return coleo.Errorf(coleo.EInvalid, "--lines %d: give a number from 1 to %d", f.lines,
+					coleo.MostHistory)
 			}
 			screen, err := client.History(c.Context(), args[0], f.lines)
 			if err != nil {

@@ -80,7 +80,8 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return err
 	}
 	if !f.wait {
-		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof), deliveredPrompt{true, receipt.ID, receipt})
+		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof),
+			deliveredPrompt{true, receipt.ID, receipt})
 	}
 	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, f.timeout)
 	if verb.WantsJSON(c) || end.Answer != "" || err == nil {

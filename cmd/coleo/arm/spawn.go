@@ -140,7 +140,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if f.q.Terminal != "" {
 		return coleo.Errorf(coleo.EUnsupported,
-			"-t %s: arms in a terminal window of their own are not supported yet; leave -t out and use 'coleo arm attach'",
+			"-t %s: arms in a terminal window of their own are not supported yet; "+
+				"leave -t out and use 'coleo arm attach'",
 			f.q.Terminal)
 	}
 	if err := f.complete(); err != nil {
@@ -218,7 +219,8 @@ func (f *spawnFlags) complete() error {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return coleo.Errorf(coleo.EInvalid, "the work folder %s is not there: make it, or name another one with -w", dir)
+		return coleo.Errorf(coleo.EInvalid,
+			"the work folder %s is not there: make it, or name another one with -w", dir)
 	}
 	f.q.Workdir = dir
 	if f.local {

@@ -59,8 +59,8 @@ the harness was checked with, and the command that installs the agent CLI.`,
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tSUPPORT\tCHECKED WITH\tINSTALL")
 			for _, i := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support, strings.Join(i.Checked, ", "),
-					i.Install)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support,
+					strings.Join(i.Checked, ", "), i.Install)
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -260,7 +260,8 @@ func printReport(c *cobra.Command, r conformance.Report) error {
 		case !x.Pass:
 			mark = "FAIL"
 		}
-		fmt.Fprintf(out, "%s  %-22s %5.1f s  %s\n", mark, x.Name, x.Seconds, strings.ReplaceAll(x.Details, "\n", "\n      "))
+		fmt.Fprintf(out, "%s  %-22s %5.1f s  %s\n", mark, x.Name, x.Seconds,
+			strings.ReplaceAll(x.Details, "\n", "\n      "))
 	}
 	word := "compatible"
 	if !r.Compatible {

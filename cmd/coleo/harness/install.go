@@ -60,7 +60,8 @@ installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
 			if err := i.install(c.Context()); err != nil {
 				return err
 			}
-			return verb.Say(c, fmt.Sprintf("%s %s is at %s (%s)", i.info.Title, i.version, i.program(), coleo.Age(time.Since(begin))),
+			return verb.Say(c, fmt.Sprintf("%s %s is at %s (%s)", i.info.Title, i.version, i.program(),
+				coleo.Age(time.Since(begin))),
 				map[string]string{"harness": name, "version": i.version, "program": i.program()})
 		},
 	}
@@ -89,7 +90,8 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 		i.version = info.Checked[len(info.Checked)-1]
 	}
 	if !versionPattern.MatchString(i.version) {
-		return i, coleo.Errorf(coleo.EInvalid, "%q is not a version: write it as in 'coleo harness install %s@1.2.3'", i.version, info.Name)
+		return i, coleo.Errorf(coleo.EInvalid,
+			"%q is not a version: write it as in 'coleo harness install %s@1.2.3'", i.version, info.Name)
 	}
 	return i, nil
 }

@@ -133,7 +133,8 @@ func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tNAME\t$/M IN\t$/M OUT\tPRICE FROM")
 	for _, o := range offers {
-		fmt.Fprintf(w, "%s/%s\t%s\t%g\t%g\t%s\n", o.ProviderID, o.ModelID, o.ModelName, o.Cost.Input, o.Cost.Output, o.Source)
+		fmt.Fprintf(w, "%s/%s\t%s\t%g\t%g\t%s\n", o.ProviderID, o.ModelID, o.ModelName, o.Cost.Input, o.Cost.Output,
+			o.Source)
 	}
 	return w.Flush()
 }

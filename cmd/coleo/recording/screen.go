@@ -91,7 +91,8 @@ func readRecording(path string) (*pty.Cast, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: give an asciicast or raw terminal output", path, rootCause(err))
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: give an asciicast or raw terminal output", path,
+			rootCause(err))
 	case info.IsDir():
 		return nil, coleo.Errorf(coleo.EInvalid, "%s is a directory: give an asciicast or raw terminal output", path)
 	case info.Mode().IsRegular() && info.Size() == 0:

@@ -74,7 +74,8 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
-			"a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
+			"a bus on another machine (%s) is not supported yet: leave out --nats-url, "+
+				"and the host agent uses serve on this machine", f.url)
 	}
 	if err := s.Prepare(); err != nil {
 		return err
@@ -136,7 +137,8 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 			return conn, nil
 		}
 		if time.Now().After(deadline) {
-			return nil, coleo.Errorf(coleo.EUnavailable, "the bus did not answer within %s (%v): 'coleo up' starts serve and a host agent", busWait, err)
+			return nil, coleo.Errorf(coleo.EUnavailable,
+				"the bus did not answer within %s (%v): 'coleo up' starts serve and a host agent", busWait, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -61,7 +61,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-") // on the same disk as the target, which must have room
+	// on the same disk as the target, which must have room
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
@@ -192,5 +193,6 @@ func openError(err error) error {
 	if !store.Damaged(err) {
 		return err
 	}
-	return coleo.Errorf(coleo.EInternal, "%v: run 'coleo down', then 'coleo repair', which moves it aside and deletes nothing", err)
+	return coleo.Errorf(coleo.EInternal,
+		"%v: run 'coleo down', then 'coleo repair', which moves it aside and deletes nothing", err)
 }

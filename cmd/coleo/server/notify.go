@@ -198,7 +198,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 			err = cmd.Wait()
 		}
 		if err != nil {
-			log.Warn("notify", "command", command, "event", n.event, "arm", n.arm.Name, "error", err, "output", out.String())
+			log.Warn("notify", "command", command, "event", n.event, "arm", n.arm.Name, "error", err,
+				"output", out.String())
 		}
 	}
 }

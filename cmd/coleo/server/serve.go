@@ -73,7 +73,8 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("serve", os.Getpid()); err != nil { // this process has the database, so no other serve runs
+	// this process has the database, so no other serve runs
+	if err := s.RecordProcess("serve", os.Getpid()); err != nil {
 		return err
 	}
 	defer s.RemoveRecord("serve")
@@ -124,7 +125,9 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error { return process.OutsideArms(p.PID) })
+	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error {
+		return process.OutsideArms(p.PID)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,7 +157,8 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	}
 	defer path.Close()
 	server, err := api.New(api.Config{
-		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log, Admit: process.OutsideArms,
+		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log,
+		Admit:     process.OutsideArms,
 		KeepToken: func(token string) error { return keepToken(s, token) }, Browsers: s.Browsers(),
 	})
 	if err != nil {

@@ -54,13 +54,15 @@ what they do. They use the scripted model, which costs nothing, unless you give
 				return err
 			}
 			if verb.WantsJSON(c) {
-				return verb.PrintJSON(c, map[string]any{"started": started, "dashboard": link.URL, "expires": link.Expires})
+				return verb.PrintJSON(c, map[string]any{"started": started, "dashboard": link.URL,
+					"expires": link.Expires})
 			}
 			word := "already up"
 			if len(started) > 0 {
 				word = "started " + strings.Join(started, " and ")
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\n%sdashboard: %s\n%s\n", word, movedNote(s), link.URL, note)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\n%sdashboard: %s\n%s\n", word, movedNote(s), link.URL,
+				note)
 			return err
 		},
 	}

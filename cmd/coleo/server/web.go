@@ -145,7 +145,8 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	link, err = client.NewLink(ctx)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return api.Link{},
-			"serve has an older version, which makes no links: run 'coleo down' and 'coleo up'; the arms continue to run", nil
+			"serve has an older version, which makes no links: run 'coleo down' and 'coleo up'; " +
+				"the arms continue to run", nil
 	}
 	return link, linkNote, err
 }

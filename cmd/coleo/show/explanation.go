@@ -76,8 +76,8 @@ func witnessTable(x coleo.Explanation) string {
 		if v.Detail != "" {
 			word += " (" + v.Detail + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, OrDash(string(v.State)), OrDash(clip(word, 40)), ageAt(v.Time, x.Now),
-			counts(v))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, OrDash(string(v.State)), OrDash(clip(word, 40)),
+			ageAt(v.Time, x.Now), counts(v))
 	}
 	_ = w.Flush()
 	return b.String()

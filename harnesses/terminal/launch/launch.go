@@ -81,7 +81,8 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
-		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep, AllowSudo: c.AllowSudo,
+		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
+		AllowSudo:   c.AllowSudo,
 		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
 }
@@ -136,7 +137,8 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
 	if !ok {
 		return launchFacts{}, coleo.Errorf(coleo.EUnsupported,
-			"%s has no permission mode %q: its description names none in [launch.permission]", s.Title, c.PermissionMode)
+			"%s has no permission mode %q: its description names none in [launch.permission]", s.Title,
+			c.PermissionMode)
 	}
 	if s.Launch.NewID && c.Conversation == "" {
 		c.Conversation, c.Resume = coleo.NewUUID(), false
