@@ -149,7 +149,7 @@ func (c *Client) connected() (net.Conn, error) {
 	}
 	if !c.setConn(conn) {
 		conn.Close()
-		return nil, unanswered("go on", net.ErrClosed)
+		return nil, unanswered("continue", net.ErrClosed)
 	}
 	return conn, nil
 }

@@ -225,7 +225,7 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return err
 	}
 	if s.Arm != arm || s.Generation != generation {
-		return coleo.Errorf(coleo.EUnproven, "its folder is held by start %d of arm %s: it is left alone",
+		return coleo.Errorf(coleo.EUnproven, "its folder is used by start %d of arm %s: it is left alone",
 			s.Generation, s.Arm)
 	}
 	return holder.Terminate(s.Holder) // the nonce may be lost

@@ -155,7 +155,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 		if err != nil {
 			continue
 		}
-		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to take it up: 'kill %d' ends it",
+		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to reattach to it: 'kill %d' ends it",
 			n, id, s.Holder.PID)
 		h.Log.Warn("an orphan is left", "arm", id, "note", text)
 		if err := h.append(ctx, event(id, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {

@@ -189,7 +189,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 					"the host agent ended while it started the arm, and no process of that start exists"))
 			default:
 				if err := a.adopt(ctx); err != nil {
-					h.Log.Warn("take up arm", "arm", a.name(), "error", err)
+					h.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
 				}
 			}
 			a.tellOrphans(ctx)

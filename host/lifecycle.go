@@ -215,7 +215,7 @@ func (a *arm) adoptLate() {
 	}
 	a.host.runs.Go(func() {
 		if err := a.adopt(a.host.ctx); err != nil {
-			a.host.Log.Warn("take up arm", "arm", a.name(), "error", err)
+			a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
 		}
 	})
 }

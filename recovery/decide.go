@@ -107,7 +107,7 @@ func (e Evidence) trouble() string {
 	case e.Found.Process == Dead:
 		return "Its process has ended"
 	case e.Found.Process != Alive:
-		return "Whether its process runs is not known"
+		return "It is unknown whether its process runs"
 	case e.hung():
 		return "It is hung"
 	case e.Found.State == coleo.Dead:
@@ -123,7 +123,7 @@ func (e Evidence) trouble() string {
 func (e Evidence) unproven() string {
 	switch e.Found.Proof {
 	case Unproven:
-		return "What was found could not prove that it is the arm's, and is left alone"
+		return "What was found could not prove that it belongs to the arm, and is left alone"
 	case Silent:
 		return "What holds its terminal does not answer"
 	case Gone:
@@ -170,11 +170,11 @@ func (e Evidence) plan(r Remedy) string {
 	}
 	switch {
 	case r.Resume:
-		where += ", taking up its conversation"
+		where += ", continuing its conversation"
 	case e.Arm.Conversation != "" && e.Harness.Resumes:
-		where += " with a new conversation, for the old one is on another machine"
+		where += " with a new conversation, because the old one is on another machine"
 	case e.Arm.Conversation != "":
-		where += " with a new conversation, for its harness cannot take up an old one"
+		where += " with a new conversation, because its harness cannot continue the old one"
 	}
 	if e.Preferred != "" && e.Preferred != r.Host {
 		where += fmt.Sprintf(" (host agent %s was asked for and cannot be used)", e.Preferred)
