@@ -231,7 +231,7 @@ func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 			}
 		}})
 	s.times.body = time.Second // a body of 1 MiB takes a while on a loaded machine
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	p := signIn(t, s, overTCP(t))
 	answered := make(chan string, 1)
 	go func() {

@@ -263,7 +263,7 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.body = 20 * time.Millisecond
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 			return coleo.Receipt{ID: "r"}, work(ctx)
 		}})
 	s.times.body = body
-	c, err := NewClient(ClientConfig{URL: live(t, s), Token: testToken})
+	c, err := NewClient(ClientConfig{URL: serveHTTP(t, s), Token: testToken})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -274,12 +274,12 @@ func dtachEcho(b *testing.B) []time.Duration {
 		"-r", "none", "/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
-	var said []byte // once the program's output arrives, the client has made its own terminal raw
+	var output []byte // once the program's output arrives, the client has made its own terminal raw
 	await(b, func() bool {
 		n, err := t.Read(buf)
 		ok(b, err)
-		said = append(said, buf[:n]...)
-		return bytes.Contains(said, []byte("READY"))
+		output = append(output, buf[:n]...)
+		return bytes.Contains(output, []byte("READY"))
 	})
 	return ptyEcho(b, t)
 }

@@ -23,7 +23,7 @@ const turnTimeout = time.Minute
 var ofTurns = []modelserver.Rule{
 	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
 	{Name: "slowly", When: modelserver.When{Contains: "slowly"},
-		Reply: []modelserver.Step{{Text: counted(64), Pace: 20}}},
+		Reply: []modelserver.Step{{Text: distinctWords(64), Pace: 20}}},
 	{Name: "pausing", When: modelserver.When{Contains: "pausing"},
 		Reply: []modelserver.Step{{Text: "This begins well."}, {Pause: 1500}, {Text: "\n\nAnd goes on."}, {Pause: 1200},
 			{Text: "\n\nUntil it ends."}}},
@@ -31,9 +31,9 @@ var ofTurns = []modelserver.Rule{
 		Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
 }
 
-// counted returns a text of n words that all differ, because Gemini CLI opens a dialog
+// distinctWords returns a text of n words that all differ, because Gemini CLI opens a dialog
 // about a model that repeats itself.
-func counted(n int) string {
+func distinctWords(n int) string {
 	words := make([]string, n)
 	for i := range words {
 		words[i] = fmt.Sprintf("word%d", i*i+7)

@@ -38,7 +38,7 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the second host agent runs")
 	}
-	s.isThere(id, was)
-	s.again() // its own successor is not another host agent
-	s.isThere(id, was)
+	s.checkAttached(id, was)
+	s.restart() // its own successor is not another host agent
+	s.checkAttached(id, was)
 }

@@ -65,7 +65,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	until(t, "attach shows the composer", func() bool { return a.shows("? for help") })
 	a.types("dialog by-hand\r")
 	f.wait(f.name, coleo.WaitingApproval)
-	before := f.got()
+	before := f.received()
 	for _, args := range [][]string{
 		{"arm", "prompt", f.name, "hello"}, {"arm", "approve", f.name}, {"arm", "deny", f.name},
 		{"arm", "answer", f.name, "1"}, {"arm", "interrupt", f.name},
@@ -84,7 +84,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	if state, _ := other.Wait(); state.ExitCode() != 11 || !other.shows("types into arm one by hand") {
 		t.Errorf("a second attach exits with %d and shows %q, want 11", state.ExitCode(), other.shown.String())
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("refused requests typed %q", strings.TrimPrefix(got, before))
 	}
 	a.types("\x1d") // Ctrl-]
@@ -97,7 +97,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 		t.Errorf("chosen %q, want Yes", chosen)
 	}
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 // screen returns what a terminal of that size shows after attach's output.

@@ -16,8 +16,8 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 		!strings.Contains(e.Message, "has ended yet") {
 		t.Errorf("the last answer before the first: %+v", e)
 	}
-	f.answers("first")
-	f.answers("second")
+	f.checkAnswer("first")
+	f.checkAnswer("second")
 	if out := f.must("arm", "last", f.name); out != "second\n" {
 		t.Errorf("arm last printed %q", out)
 	}

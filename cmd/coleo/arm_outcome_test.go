@@ -94,7 +94,7 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 	if end, err := coleo.DecodeRunEnd(ends[len(ends)-1]); err != nil || end.Outcome != coleo.OutcomeInterrupted {
 		t.Errorf("the run whose dialog was denied ended %+v, %v, want interrupted", end, err)
 	}
-	f.answers("and on")
+	f.checkAnswer("and on")
 	if r, got := f.waits("pause 60s", func() { f.must("arm", "kill", f.name) }); r.code != 13 ||
 		got.Outcome != coleo.OutcomeDied || !got.Delivered {
 		t.Errorf("%v\nwant exit 13 and died", r)

@@ -32,9 +32,9 @@ func (f *fake) castScreen() (shown string, events []pty.CastEvent) {
 func TestAnArmsPastCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
-	f.answers("the-first-word")
+	f.checkAnswer("the-first-word")
 	early := time.Now().UTC()
-	f.answers("the-second-word")
+	f.checkAnswer("the-second-word")
 	past := f.must("arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano))
 	if !strings.Contains(past, "the-first-word") || strings.Contains(past, "the-second-word") {
 		t.Errorf("the screen of %s is\n%s", early, past)
@@ -55,13 +55,13 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	if shown != want || !strings.HasPrefix(events[0].Data, "\x1bc") {
 		t.Errorf("the recording begins with %.20q and leaves\n%s\nwant\n%s", events[0].Data, shown, want)
 	}
-	f.kill9(f.the("agent"))
+	f.kill9(f.onlyProcess("agent"))
 	f.must("up")
 	f.wait(f.name, coleo.Idle)
 	if got := f.must("arm", "screen", f.name); got != want {
 		t.Errorf("with a new host agent the screen is\n%s\nwant\n%s", got, want)
 	}
-	f.answers("the-last-word")
+	f.checkAnswer("the-last-word")
 	late := time.Now().UTC()
 	f.must("arm", "kill", f.name)
 	if got := f.must("arm", "screen", f.name, "--at", late.Format(time.RFC3339Nano)); !strings.Contains(got,
@@ -77,11 +77,11 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
-	f.answers("in-the-first-start")
+	f.checkAnswer("in-the-first-start")
 	first := time.Now().UTC()
-	f.again()
+	f.restart()
 	between := time.Now().UTC()
-	f.answers("in-the-second-start")
+	f.checkAnswer("in-the-second-start")
 	if past := f.must("arm", "screen", f.name, "--at", first.Format(time.RFC3339Nano)); !strings.Contains(past,
 		"in-the-first-start") {
 		t.Errorf("the screen of %s is\n%s", first, past)
@@ -101,16 +101,16 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
-	f.again() // the second start now has more output than is kept
-	f.again()
+	f.restart() // the second start now has more output than is kept
+	f.restart()
 	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message,
 		"starts 3 to 4 are") {
 		t.Errorf("a start that is deleted: %q", e.Message)
 	}
 }
 
-// again ends the arm and starts it again.
-func (f *fake) again() {
+// restart ends the arm and starts it again.
+func (f *fake) restart() {
 	f.t.Helper()
 	f.must("arm", "kill", f.name)
 	f.must("arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake")

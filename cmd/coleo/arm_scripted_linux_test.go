@@ -67,14 +67,14 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			if first.Arm.State != coleo.Idle || first.Arm.Model != coleo.ModelScripted {
 				t.Fatalf("the arm is %+v, want it idle, with the scripted model", first.Arm)
 			}
-			modelPID := w.the(model.ScriptedVerb)
+			modelPID := w.onlyProcess(model.ScriptedVerb)
 			says := func() {
 				nonce := conformance.Nonce()
 				w.answered("one", "say "+nonce, nonce)
 			}
 			says()
 			w.must("down")
-			if !runs(first.PID) || w.the(model.ScriptedVerb) != modelPID {
+			if !runs(first.PID) || w.onlyProcess(model.ScriptedVerb) != modelPID {
 				t.Fatal("down ended the arm or its model")
 			}
 			w.must("up")
@@ -87,7 +87,7 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			until(t, "the model has ended with its arm", func() bool { return !runs(modelPID) })
 			w.wait("one", coleo.Dead)
 			w.must("arm", "recover", "one")
-			if w.the(model.ScriptedVerb); harness == "gemini" {
+			if w.onlyProcess(model.ScriptedVerb); harness == "gemini" {
 				return // its drawing of the resumed conversation could be read as an answer
 			}
 			says()
@@ -115,7 +115,7 @@ func (w *world) scripted(f *fake) {
 	w.t.Helper()
 	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake", "--model",
 		"scripted", "-e", "GIVEN=x")
-	modelPID, host := w.the(model.ScriptedVerb), w.the("agent")
+	modelPID, host := w.onlyProcess(model.ScriptedVerb), w.onlyProcess("agent")
 	if here := w.netOf(reply.PID); here == w.netOf(host) || here != w.netOf(modelPID) {
 		w.t.Errorf("network namespaces: of the agent CLI %s, of its model %s, of the host agent %s",
 			here, w.netOf(modelPID), w.netOf(host))
@@ -124,13 +124,13 @@ func (w *world) scripted(f *fake) {
 	if lines := strings.Count(string(out), ":"); err != nil || lines != 1 || !strings.Contains(string(out), "lo:") {
 		w.t.Errorf("the agent CLI sees the networks\n%s(%v), want loopback alone", out, err)
 	}
-	f.sees("HOME", w.path("state/arms/"+reply.Arm.ID+"/home"))
-	f.sees("GIVEN", "x")
+	f.checkEnv("HOME", w.path("state/arms/"+reply.Arm.ID+"/home"))
+	f.checkEnv("GIVEN", "x")
 	if argv, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", reply.PID)); err != nil ||
 		!strings.HasPrefix(string(argv), w.path("bin/fakeagent")) {
 		w.t.Errorf("the arm's process is %q, %v; want the agent CLI itself", argv, err)
 	}
-	f.answers("here")
+	f.checkAnswer("here")
 	w.must("arm", "kill", f.name)
 	until(w.t, "the model has ended with its arm", func() bool { return !runs(modelPID) })
 	w.must("arm", "remove", f.name)
@@ -200,27 +200,27 @@ func TestTheDemonstrationTellsWhatItSees(t *testing.T) {
 	needAgent(t, "claude-code", "claude")
 	needAgent(t, "opencode", "opencode")
 	w := newWorld(t, "")
-	told := w.must("up", "--demo")
+	output := w.must("up", "--demo")
 	for _, name := range []string{"claude", "opencode"} {
 		arm := w.arm(name)
 		for _, want := range []string{
 			name + " is waiting_approval, and asks: " + arm.Dialog.Title, `Its last answer: "hello-from-` +
 				name + `"`, "coleo arm approve " + name,
 		} {
-			if !strings.Contains(told, want) {
-				t.Errorf("the demonstration does not say %q:\n%s", want, told)
+			if !strings.Contains(output, want) {
+				t.Errorf("the demonstration does not say %q:\n%s", want, output)
 			}
 		}
-		if model, agent := w.netOf(arm.PID), w.netOf(w.the("agent")); model == agent {
+		if model, agent := w.netOf(arm.PID), w.netOf(w.onlyProcess("agent")); model == agent {
 			t.Errorf("%s is in the host agent's network namespace", name)
 		}
 	}
 	w.must("arm", "deny", "claude")
 	w.wait("claude", coleo.Idle)
 	w.must("arm", "kill", "opencode")
-	told = w.must("up", "--demo")
-	if !strings.Contains(told, "claude is idle\n") || strings.Contains(told, "coleo arm approve claude") ||
-		!strings.Contains(told, "coleo arm approve opencode") {
-		t.Errorf("after the first arm was answered the demonstration says\n%s", told)
+	output = w.must("up", "--demo")
+	if !strings.Contains(output, "claude is idle\n") || strings.Contains(output, "coleo arm approve claude") ||
+		!strings.Contains(output, "coleo arm approve opencode") {
+		t.Errorf("after the first arm was answered the demonstration says\n%s", output)
 	}
 }

@@ -55,7 +55,7 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 	if n := len(w.events(f.name, coleo.EventBlocked)); n != 2 {
 		t.Errorf("%d events about the disk, want one that it is full and one that it is not", n)
 	}
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 func TestAnArmThatAFullDiskHoldsUpCanBeKilled(t *testing.T) {

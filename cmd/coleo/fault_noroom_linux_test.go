@@ -72,7 +72,7 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 			if entries, _ := os.ReadDir(w.path("state/arms")); len(entries) != 0 {
 				t.Errorf("%d folders of arms are left", len(entries))
 			}
-			w.spawnFake("three").answers("here")
+			w.spawnFake("three").checkAnswer("here")
 		})
 	}
 }
@@ -94,5 +94,5 @@ func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {
 		t.Errorf("the run ended with %+v", end)
 	}
-	f.answers("again")
+	f.checkAnswer("again")
 }

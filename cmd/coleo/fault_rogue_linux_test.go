@@ -264,8 +264,8 @@ func (w *world) giveAway(dir string) {
 	}))
 }
 
-// attacked starts the rogue's attempts, and checks the result of each way.
-func (w *world) attacked(workdir string) {
+// checkAttacks starts the rogue's attempts, and checks the result of each way.
+func (w *world) checkAttacks(workdir string) {
 	w.t.Helper()
 	w.check(os.WriteFile(filepath.Join(workdir, rogueGo), nil, 0o644))
 	until(w.t, "the rogue has tried all", func() bool { return exists(filepath.Join(workdir, rogueDone)) })
@@ -316,7 +316,7 @@ func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	l.must("arm", "approve", l.name)
 	l.wait(l.name, coleo.Idle)
 	dialog := l.asks("wanted.txt")
-	w.attacked(l.workdir)
+	w.checkAttacks(l.workdir)
 	now := l.arm(l.name)
 	if now.Dialog == nil || now.Dialog.Fingerprint != dialog.Fingerprint || l.wrote("wanted.txt") {
 		t.Errorf("after the attack the dialog is %+v, the file written: %v", now.Dialog, l.wrote("wanted.txt"))

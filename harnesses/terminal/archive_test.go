@@ -139,8 +139,8 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest is from ") {
 		t.Fatalf("a screen that is deleted: %v, want the time of the oldest one", err)
 	}
-	_, said, _ := strings.Cut(err.Error(), "the oldest is from ")
-	oldest, err := time.Parse(time.RFC3339Nano, said)
+	_, timeText, _ := strings.Cut(err.Error(), "the oldest is from ")
+	oldest, err := time.Parse(time.RFC3339Nano, timeText)
 	if err != nil {
 		t.Fatal(err)
 	}

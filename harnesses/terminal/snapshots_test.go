@@ -159,16 +159,16 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	const query, answer = "\x1b[5n", "\x1b[0n"
 	st, s := setStage(t, 80, 24, 0)
 	typed := func() string { raw, _ := os.ReadFile(st.typed); return string(raw) }
-	say := func(n int) {
+	awaitAnswers := func(n int) {
 		t.Helper()
 		st.say(s, []byte(query))
 		st.await("an answer", func() bool { return len(typed()) >= n*len(answer) })
 	}
-	say(1)
-	say(2)
+	awaitAnswers(1)
+	awaitAnswers(2)
 	crash(s)
 	s = st.attach()
-	say(3)
+	awaitAnswers(3)
 	r, unlock := s.live.lock() // another query, the answer to which dies with the host agent
 	lost := r.Snapshot(time.Now())
 	lost.Nonce = st.handle.Nonce

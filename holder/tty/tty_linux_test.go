@@ -18,7 +18,7 @@ func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 		"wc -l; python3 -c 'import " +
 		"fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
 	for _, size := range [][2]int{{0, 0}, {100, 30}, {1, 5000}} {
-		ours := saidBy(t, script, size)
+		ours := outputOf(t, script, size)
 		theirs, err := device.Start(device.Command{Path: "/bin/sh", Args: []string{"-c", script},
 			Env: []string{"PATH=" + os.Getenv("PATH")}, Cols: size[0], Rows: size[1]})
 		if err != nil {
@@ -36,7 +36,7 @@ func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	}
 }
 
-func saidBy(t *testing.T, script string, size [2]int) string {
+func outputOf(t *testing.T, script string, size [2]int) string {
 	t.Helper()
 	term, err := Open(size[0], size[1])
 	if err != nil {

@@ -91,7 +91,7 @@ func (b *bench) told(kind coleo.ChangeKind) (notes []string) {
 
 func TestEachVoiceMakesAReadingMoreCautious(t *testing.T) {
 	t.Parallel()
-	for say, want := range map[string]struct {
+	for output, want := range map[string]struct {
 		state coleo.State
 		rule  string
 	}{
@@ -109,10 +109,10 @@ func TestEachVoiceMakesAReadingMoreCautious(t *testing.T) {
 		"\x1b]9;4;1;50\x07\x1b]9;4;0\x07":                    {coleo.Idle, "composer"},
 		"\x1b]9;4;x\x07\x1b]26;\x07\x1b]7501;\x07":           {coleo.Idle, "composer"},
 	} {
-		t.Run(fmt.Sprintf("%q", say), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%q", output), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
-			b.shows(say).wants(want.state, want.rule)
+			b.shows(output).wants(want.state, want.rule)
 			b.after(lapseAfter).wants(coleo.Idle, "composer")
 		})
 	}
