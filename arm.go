@@ -120,7 +120,8 @@ func CheckName(name string) error {
 	}
 	if !ok {
 		return Errorf(EInvalid,
-			"%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit", name)
+			"%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit",
+			name)
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 
 func TestNamesAreInTheOrderInWhichPeopleCount(t *testing.T) {
 	t.Parallel()
-	want := []string{"a", "arm-1", "arm-2", "arm-2-x", "arm-02", "arm-10", "arm-10a", "arm-100", "b2", "b10c2", "b10c10"}
+	want := []string{"a", "arm-1", "arm-2", "arm-2-x", "arm-02", "arm-10", "arm-10a", "arm-100", "b2",
+		"b10c2", "b10c10"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
 	slices.SortFunc(got, func(a, b string) int {
@@ -39,8 +40,9 @@ func TestWhatAnArmNeeds(t *testing.T) {
 		"idle": {func(*coleo.Arm, *coleo.Signals) {}, coleo.NeedIdle, false},
 		"works": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusBusy, coleo.Processing },
 			coleo.NeedWorking, false},
-		"starts": {func(a *coleo.Arm, _ *coleo.Signals) { a.Status, a.State = coleo.StatusStarting, coleo.Initializing },
-			coleo.NeedWorking, false},
+		"starts": {func(a *coleo.Arm, _ *coleo.Signals) {
+			a.Status, a.State = coleo.StatusStarting, coleo.Initializing
+		}, coleo.NeedWorking, false},
 		"asks": {func(a *coleo.Arm, _ *coleo.Signals) {
 			a.Status, a.State, a.Dialog = coleo.StatusBusy, coleo.WaitingApproval, &coleo.Dialog{Title: "May I?"}
 		}, coleo.NeedsYou, true},
@@ -79,7 +81,8 @@ func TestWhatAnArmNeeds(t *testing.T) {
 			c.change(&arm, &s)
 			arm.Runtime = coleo.Summarise(s, now)
 			if need, why := arm.Need(); need != c.want || (why != "") != c.why {
-				t.Errorf("needs %q because %q, want %q, with a reason: %v (summary %+v)", need, why, c.want, c.why, arm.Runtime)
+				t.Errorf("needs %q because %q, want %q, with a reason: %v (summary %+v)", need, why, c.want, c.why,
+					arm.Runtime)
 			}
 		})
 	}

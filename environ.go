@@ -39,7 +39,8 @@ func CheckEnvName(name string) error {
 	}
 	for _, reserved := range slices.Sorted(maps.Keys(reservedEnv)) {
 		if name == reserved || strings.HasSuffix(reserved, "_") && strings.HasPrefix(name, reserved) {
-			return Errorf(EInvalid, "the environment variable %s cannot be given to an arm: %s", name, reservedEnv[reserved])
+			return Errorf(EInvalid, "the environment variable %s cannot be given to an arm: %s", name,
+				reservedEnv[reserved])
 		}
 	}
 	return nil
@@ -65,8 +66,8 @@ func CheckEnv(env map[string]string) error {
 			return err
 		}
 		if strings.ContainsRune(value, 0) {
-			return Errorf(EInvalid, "the value of the environment variable %s holds a zero byte: no program can be given that",
-				name)
+			return Errorf(EInvalid,
+				"the value of the environment variable %s contains a zero byte, which no program can receive", name)
 		}
 		if len(value) > maxEnvValue {
 			return Errorf(EInvalid, "the value of the environment variable %s has %d bytes, and %d are allowed",

@@ -12,7 +12,8 @@ func TestVariablesThatAnArmMayNotGetAreRefusedByTheirNameAlone(t *testing.T) {
 	const secret = "hunter2"
 	for _, name := range []string{
 		"", "1A", "A-B", "A B", "A.B", "Ä", "A=B",
-		"COLEO_DIR", "COLEO_ARM", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "GLIBC_TUNABLES", "TERM", "HOME",
+		"COLEO_DIR", "COLEO_ARM", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "GLIBC_TUNABLES",
+		"TERM", "HOME",
 		"PWD", "LINES",
 	} {
 		err := coleo.CheckEnv(map[string]string{"FINE": "x", name: secret})
@@ -34,9 +35,11 @@ func TestValuesThatNoProgramCanGetAreRefused(t *testing.T) {
 		"a zero byte":      {"A": "hunter2\x00"},
 		"a value too long": {"A": strings.Repeat("hunter2", 10<<10)},
 		"too much together": {"A": strings.Repeat("hunter2", 9<<10), "B": strings.Repeat("hunter2", 9<<10),
-			"C": strings.Repeat("hunter2", 9<<10), "D": strings.Repeat("hunter2", 9<<10), "E": strings.Repeat("hunter2", 9<<10)},
+			"C": strings.Repeat("hunter2", 9<<10), "D": strings.Repeat("hunter2", 9<<10),
+			"E": strings.Repeat("hunter2", 9<<10)},
 	} {
-		if err := coleo.CheckEnv(env); coleo.ErrorCode(err) != coleo.EInvalid || strings.Contains(err.Error(), "hunter2") {
+		if err := coleo.CheckEnv(env); coleo.ErrorCode(err) != coleo.EInvalid ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: CheckEnv = %v, want an error without the value", what, err)
 		}
 	}

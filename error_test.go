@@ -12,7 +12,8 @@ func TestAnErrorKeepsWhatItWraps(t *testing.T) {
 	t.Parallel()
 	inner := Errorf(ENotFound, "no file: %w", fs.ErrNotExist)
 	err := fmt.Errorf("read: %w", Errorf(EInvalid, "the settings: %w", inner))
-	if !errors.Is(err, fs.ErrNotExist) || ErrorCode(err) != EInvalid || err.Error() != "read: the settings: no file: file does not exist" {
+	if !errors.Is(err, fs.ErrNotExist) || ErrorCode(err) != EInvalid ||
+		err.Error() != "read: the settings: no file: file does not exist" {
 		t.Errorf("%q has code %s, and wraps a missing file: %t", err, ErrorCode(err), errors.Is(err, fs.ErrNotExist))
 	}
 	if Errorf(EInvalid, "alone").Unwrap() != nil {

@@ -131,10 +131,11 @@ type Recorder interface {
 
 // Recording is a piece of what a terminal showed. Its size is bounded.
 type Recording struct {
-	Offset int64           `json:"offset"`         // of the first byte of output
-	Next   int64           `json:"next"`           // offset of the next piece
-	Until  int64           `json:"until"`          // the present end of the output
-	Cols   int             `json:"cols,omitempty"` // of the terminal, in cells, if the piece is the start of a recording
+	Offset int64 `json:"offset"` // of the first byte of output
+	Next   int64 `json:"next"`   // offset of the next piece
+	Until  int64 `json:"until"`  // the present end of the output
+	// of the terminal, in cells, if the piece is the start of a recording
+	Cols   int             `json:"cols,omitempty"`
 	Rows   int             `json:"rows,omitempty"`
 	Events []RecordedEvent `json:"events"`
 }
@@ -192,12 +193,13 @@ type SpawnConfig struct {
 	// harness creates it if it is missing.
 	Dir string `json:"dir"`
 
-	Workdir string            `json:"workdir"` // absolute; must exist
-	Binary  string            `json:"binary,omitempty"`
-	Path    []string          `json:"path,omitempty"` // folders to search before PATH
-	Args    []string          `json:"args,omitempty"` // appended to the harness's own
-	Environ []string          `json:"-"`              // the harness's allow-list decides which of these are passed on
-	Env     map[string]string `json:"-"`              // passed on unchanged; the values are secrets, so no JSON has them
+	Workdir string   `json:"workdir"` // absolute; must exist
+	Binary  string   `json:"binary,omitempty"`
+	Path    []string `json:"path,omitempty"` // folders to search before PATH
+	Args    []string `json:"args,omitempty"` // appended to the harness's own
+	Environ []string `json:"-"`              // the harness's allow-list decides which of these are passed on
+	// passed on unchanged; the values are secrets, so no JSON has them
+	Env map[string]string `json:"-"`
 	// EnvNames are the names in Env, for users.
 	EnvNames []string `json:"env_names,omitempty"`
 	Wrap     []string `json:"wrap,omitempty"` // arguments before the program: must exec it and keep the pid

@@ -159,7 +159,8 @@ func unwatched(s Signals, now time.Time) (Health, string) {
 		return HealthUnknown, fmt.Sprintf("nobody watches it: %s; its state is as of %s ago",
 			s.Watch.Missing, age(s.Watch.AsOf, now))
 	case s.Watch.Frozen != 0:
-		return HealthHung, fmt.Sprintf("a signal has stopped its agent CLI: 'kill -CONT %d' has it go on", s.Watch.Frozen)
+		return HealthHung, fmt.Sprintf("a signal has stopped its agent CLI: 'kill -CONT %d' continues it",
+			s.Watch.Frozen)
 	case s.Watch.Blocked != "":
 		return HealthBlocked, s.Watch.Blocked
 	}

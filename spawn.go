@@ -4,15 +4,15 @@ package coleo
 // with the zero value, the template, the stopped arm or the harness decides. Its JSON
 // form is the body of POST /api/arms/{id}/spawn.
 type SpawnRequest struct {
-	Name     string `json:"name,omitempty" doc:"Name of the arm; made up when left out"`
+	Name     string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
 	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
 	Template string `json:"template,omitempty" doc:"Template that fills in what is left out"`
 
 	Harness  string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir  string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
 	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty" doc:"Model, or provider/model, or scripted: a program that answers in place of a model, without key and network"`
-	Script   string `json:"script,omitempty" doc:"JSON: what the scripted model answers, see docs/scripted-model.md; without it words in the prompt decide"`
+	Model    string `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
+	Script   string `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
 	Endpoint string `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
@@ -24,9 +24,9 @@ type SpawnRequest struct {
 
 	// Env goes to the agent CLI. Its values are secrets. They reach only the host agent,
 	// and no answer shows them.
-	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Environment variables for the agent CLI, in place of those that a stopped arm had. Their values are kept by the arm's host agent alone"`
+	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
 
-	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"The folder is trusted: the agent CLI shall not ask. Where it takes that neither by its command line nor by its environment, its own file in the user's home is edited"`
+	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
 	Conversation string `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
 	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
 
@@ -34,11 +34,11 @@ type SpawnRequest struct {
 	ContextBudget int    `json:"contextBudget,omitempty" doc:"Tokens"`
 
 	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
-	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"Any host agent rather than this process; so it is anyway"`
+	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
-	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Open the arm in this terminal program"`
+	Terminal           string `json:"terminal,omitempty" enum:"ghostty,iterm2,terminal,tmux" doc:"Not supported"`
 
-	OnPartition OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What becomes of the arm while serve cannot reach its host: freeze has it take no keys"`
+	OnPartition OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
 
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
@@ -51,7 +51,7 @@ type RecoverRequest struct {
 	Model              string `json:"model,omitempty"`
 	AgentID            string `json:"agentId,omitempty"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty"`
-	Force              bool   `json:"force,omitempty" doc:"Start the arm although nobody can prove that its former start has ended: two may run until its former host agent is back"`
+	Force              bool   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
 }
 
 // RecoveryMode is how an arm came back.

@@ -60,8 +60,8 @@ func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
 func TestWhatStandsInTheWayIsNamed(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]*Dialog{
-		`a permission dialog waits for an answer: "Run it?" (touch it); approve or deny it first`: {Kind: DialogPermission,
-			Title: "Run it?", Subject: "touch\n  it"},
+		`a permission dialog waits for an answer: "Run it?" (touch it); approve or deny it first`: {
+			Kind: DialogPermission, Title: "Run it?", Subject: "touch\n  it"},
 		`a dialog waits for an answer: "Theme:"; approve or deny it first`: {Kind: DialogOther, Title: "Theme:"},
 		`a dialog waits for an answer: approve or deny it first`:           nil,
 	} {

@@ -36,7 +36,7 @@ func Left(ctx context.Context) (time.Duration, bool) {
 // the time is over, and ctx's error when ctx was cancelled.
 func Wanted(ctx context.Context) error {
 	if left, bounded := Left(ctx); bounded && left <= 0 {
-		return Errorf(ETimeout, "nobody waits for this any longer: nothing more was typed")
+		return Errorf(ETimeout, "the caller no longer waits for this: nothing more was typed")
 	}
 	return ctx.Err()
 }

@@ -44,7 +44,8 @@ func (s *Server) armRoutes(d table) {
 		s.spawnArm)
 	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
 	add(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0}, s.renameArm)
-	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0}, s.killArm)
+	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0},
+		s.killArm)
 }
 
 func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {

@@ -46,9 +46,10 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 	}
 	id, err := s.brain.BeginAudit(ctx, a)
 	if err != nil {
-		s.log.Error("write down who gave a command", "command", command, "arm", arm, "caller", a.Caller, "error", err)
+		s.log.Error("record a command", "command", command, "arm", arm, "caller", a.Caller, "error", err)
 		if !goesFirst[command] {
-			return nil, coleo.Errorf(coleo.EInternal, "nothing was done, because who did it cannot be written down: %v", err)
+			return nil, coleo.Errorf(coleo.EInternal,
+				"nothing was done, because the command could not be recorded: %v", err)
 		}
 		return func(error) {}, nil
 	}
@@ -59,7 +60,7 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 			result, why = coleo.AuditResult(e.Code), short(e.Message)
 		}
 		if err := s.brain.EndAudit(context.WithoutCancel(ctx), id, result, why); err != nil {
-			s.log.Error("write down what came of a command", "command", command, "arm", arm, "error", err)
+			s.log.Error("record the result of a command", "command", command, "arm", arm, "error", err)
 		}
 	}, nil
 }

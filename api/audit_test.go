@@ -88,7 +88,7 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
-		output: quiet,
+		output: silentTerminal,
 		lease:  func(coleo.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1"}, nil },
 		input:  func(string, []byte) error { return nil },
 	}
@@ -99,8 +99,8 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	}
 	defer done()
 	for range 2 {
-		say(t, conn, `{"type":"lease","holder":"me"}`)
-		hear(t, conn, `"l1"`)
+		send(t, conn, `{"type":"lease","holder":"me"}`)
+		readMessage(t, conn, `"l1"`)
 	}
 	if list := b.audited(); len(list) != 1 || list[0].Command != "lease-arm" || list[0].Result != coleo.AuditDone ||
 		!strings.Contains(string(list[0].Detail), `"me"`) {

@@ -218,8 +218,8 @@ func newServer(t *testing.T, b Brain) *Server {
 	return s
 }
 
-// live serves s over TCP and returns the URL.
-func live(t *testing.T, s *Server) string {
+// serveHTTP serves s over TCP and returns the URL.
+func serveHTTP(t *testing.T, s *Server) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	s.addr = srv.Listener.Addr().String()

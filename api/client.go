@@ -66,7 +66,8 @@ func NewClient(c ClientConfig) (*Client, error) {
 		client.base, client.where = "http://localhost", c.Socket
 	default:
 		if u, err := url.Parse(c.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, coleo.Errorf(coleo.EInvalid, "%q is no URL of an API server, such as http://127.0.0.1:8080", c.URL)
+			return nil, coleo.Errorf(coleo.EInvalid,
+				"%q is not the URL of an API server, such as http://127.0.0.1:8080", c.URL)
 		}
 	}
 	client.http = &http.Client{
@@ -154,7 +155,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 	if err := json.Unmarshal(raw, &f); err == nil && f.Err != nil && f.Err.Code != "" {
 		return f.Err
 	}
-	return coleo.Errorf(coleo.EUnavailable, "%s answered %s, not as a coleo does", c.where, resp.Status)
+	return coleo.Errorf(coleo.EUnavailable, "%s answered %s, which is not an answer of Coleo's API", c.where,
+		resp.Status)
 }
 
 // pollFor is the length of one long poll. A longer wait takes several polls.

@@ -145,7 +145,8 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 // from the end. It waits for output for up to wait.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
-	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil, &out)
+	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil,
+		&out)
 	return out, err
 }
 

@@ -57,7 +57,8 @@ func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[coleo.Updat
 			var m feedMessage
 			if err := conn.ReadJSON(&m); err != nil {
 				if ctx.Err() == nil {
-					yield(coleo.Update{}, coleo.Errorf(coleo.EUnavailable, "the connection to %s ended: %w", c.where, err))
+					yield(coleo.Update{}, coleo.Errorf(coleo.EUnavailable, "the connection to %s ended: %w", c.where,
+						err))
 				}
 				return
 			}

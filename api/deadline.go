@@ -30,8 +30,8 @@ func awaited(next http.Handler) http.Handler {
 		if text := r.Header.Get(headerDeadline); text != "" {
 			end, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil {
-				writeError(w, coleo.Errorf(coleo.EInvalid, "the header %s: %q is no time such as 2026-01-02T15:04:05.5Z",
-					headerDeadline, text))
+				writeError(w, coleo.Errorf(coleo.EInvalid,
+					"the header %s: %q is not a time such as 2026-01-02T15:04:05.5Z", headerDeadline, text))
 				return
 			}
 			ctx, cancel := context.WithDeadline(r.Context(), end)
@@ -40,7 +40,7 @@ func awaited(next http.Handler) http.Handler {
 		}
 		if coleo.Wanted(r.Context()) != nil || hungUp(r.Context()) {
 			writeError(w, coleo.Errorf(coleo.ETimeout,
-				"the request came when its sender did not wait for it any longer: nothing was done"))
+				"the deadline of the request had passed when it arrived: nothing was done"))
 			return
 		}
 		next.ServeHTTP(w, r)

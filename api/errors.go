@@ -66,7 +66,7 @@ func asError(err error) *coleo.Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return coleo.Errorf(coleo.ETimeout, "it did not happen in time")
 	case errors.Is(err, context.Canceled):
-		return coleo.Errorf(coleo.EUnavailable, "the request was given up, or the server is stopping")
+		return coleo.Errorf(coleo.EUnavailable, "the request was cancelled, or the server is stopping")
 	}
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }

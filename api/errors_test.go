@@ -64,7 +64,7 @@ func TestErrorsReachTheClientAsTheyAre(t *testing.T) {
 			sent.Dialog = &coleo.Dialog{Title: "Really?", Fingerprint: "f1"}
 			sent.Screen = &coleo.Screen{Cols: 2, Rows: 1, Lines: []string{"hi"}}
 			b := &scriptedBrain{fail: fmt.Errorf("somewhere: %w", sent)}
-			client, err := NewClient(ClientConfig{URL: live(t, newServer(t, b)), Token: testToken})
+			client, err := NewClient(ClientConfig{URL: serveHTTP(t, newServer(t, b)), Token: testToken})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,7 +79,7 @@ func (f *feed) read(_ int, data []byte) {
 		f.post(control{Type: "unsubscribed", Channel: c.Channel})
 	default:
 		f.postError(coleo.Errorf(coleo.EInvalid,
-			"there is no message of type %q; there are auth, subscribe, unsubscribe and ping", c.Type))
+			"there is no message type %q; the types are auth, subscribe, unsubscribe and ping", c.Type))
 	}
 }
 
@@ -89,7 +89,8 @@ func (f *feed) subscribe(channel, after string) {
 	switch channel {
 	case channelArms, channelEvents, channelAll:
 	default:
-		f.postError(coleo.Errorf(coleo.EInvalid, "there is no channel %q; there are arms, arm-events and all", channel))
+		f.postError(coleo.Errorf(coleo.EInvalid,
+			"there is no channel %q; the channels are arms, arm-events and all", channel))
 		return
 	}
 	f.mu.Lock()

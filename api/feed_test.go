@@ -8,9 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// tell returns a brain's Subscribe that sends a test's updates until the channel is
+// sendUpdates returns a brain's Subscribe that sends a test's updates until the channel is
 // closed.
-func tell(from <-chan coleo.Update) func(context.Context) iter.Seq[coleo.Update] {
+func sendUpdates(from <-chan coleo.Update) func(context.Context) iter.Seq[coleo.Update] {
 	return func(ctx context.Context) iter.Seq[coleo.Update] {
 		return func(yield func(coleo.Update) bool) {
 			for {
@@ -30,49 +30,49 @@ func tell(from <-chan coleo.Update) func(context.Context) iter.Seq[coleo.Update]
 func TestTheFeed(t *testing.T) {
 	t.Parallel()
 	source := make(chan coleo.Update)
-	base := live(t, newServer(t, &scriptedBrain{subscribe: tell(source)}))
+	base := serveHTTP(t, newServer(t, &scriptedBrain{subscribe: sendUpdates(source)}))
 	conn, err := open(t, base, "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, conn, `{"type":"subscribe","channel":"weather"}`)
-	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
-	say(t, conn, `nonsense`)
-	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
-	say(t, conn, `{"type":"dance"}`)
-	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
-	say(t, conn, `{"type":"subscribe","channel":"arms","after":"bad"}`)
-	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
-	say(t, conn, `{"type":"subscribe","channel":"arms"}`)
-	hear(t, conn, `{"type":"subscribed","channel":"arms"}`)
-	hear(t, conn, `{"channel":"arms","event":"arms.snapshot","data":{"arms":[{"id":"a1"`)
+	send(t, conn, `{"type":"subscribe","channel":"weather"}`)
+	readMessage(t, conn, `"type":"error","error":{"code":"invalid"`)
+	send(t, conn, `nonsense`)
+	readMessage(t, conn, `"type":"error","error":{"code":"invalid"`)
+	send(t, conn, `{"type":"dance"}`)
+	readMessage(t, conn, `"type":"error","error":{"code":"invalid"`)
+	send(t, conn, `{"type":"subscribe","channel":"arms","after":"bad"}`)
+	readMessage(t, conn, `"type":"error","error":{"code":"invalid"`)
+	send(t, conn, `{"type":"subscribe","channel":"arms"}`)
+	readMessage(t, conn, `{"type":"subscribed","channel":"arms"}`)
+	readMessage(t, conn, `{"channel":"arms","event":"arms.snapshot","data":{"arms":[{"id":"a1"`)
 
 	known, stranger := testArms()[0], coleo.Arm{ID: "a9"}
 	source <- coleo.Update{Arm: &known}
-	hear(t, conn, `{"channel":"arms","event":"arm.updated","data":{"id":"a1"`)
+	readMessage(t, conn, `{"channel":"arms","event":"arm.updated","data":{"id":"a1"`)
 	source <- coleo.Update{Arm: &stranger}
-	hear(t, conn, `"event":"arm.created","data":{"id":"a9"`)
+	readMessage(t, conn, `"event":"arm.created","data":{"id":"a9"`)
 	source <- coleo.Update{Arm: &stranger}
-	hear(t, conn, `"event":"arm.updated","data":{"id":"a9"`)
+	readMessage(t, conn, `"event":"arm.updated","data":{"id":"a9"`)
 	source <- coleo.Update{Removed: "a9"}
-	hear(t, conn, `"event":"arm.deleted","data":{"id":"a9"}`)
+	readMessage(t, conn, `"event":"arm.deleted","data":{"id":"a9"}`)
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // for another channel
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventSpawned}}
-	hear(t, conn, `{"channel":"arms","event":"arm.spawned","data":{`)
+	readMessage(t, conn, `{"channel":"arms","event":"arm.spawned","data":{`)
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventStopped}}
-	hear(t, conn, `"event":"arm.killed"`)
+	readMessage(t, conn, `"event":"arm.killed"`)
 
-	say(t, conn, `{"type":"subscribe","channel":"arm-events","after":"z1"}`)
-	hear(t, conn, `"type":"error","error":{"code":"invalid"`)
-	say(t, conn, `{"type":"subscribe","channel":"arm-events"}`)
-	hear(t, conn, `{"type":"subscribed","channel":"arm-events"}`)
+	send(t, conn, `{"type":"subscribe","channel":"arm-events","after":"z1"}`)
+	readMessage(t, conn, `"type":"error","error":{"code":"invalid"`)
+	send(t, conn, `{"type":"subscribe","channel":"arm-events"}`)
+	readMessage(t, conn, `{"type":"subscribed","channel":"arm-events"}`)
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd, Seq: 7}, Cursor: "z7"}
-	hear(t, conn, `{"channel":"arm-events","event":"run_end","data":{"host":"","epoch":"","seq":7,"arm":"a1"`)
-	say(t, conn, `{"type":"unsubscribe","channel":"arm-events"}`)
-	hear(t, conn, `unsubscribed`)
+	readMessage(t, conn, `{"channel":"arm-events","event":"run_end","data":{"host":"","epoch":"","seq":7,"arm":"a1"`)
+	send(t, conn, `{"type":"unsubscribe","channel":"arm-events"}`)
+	readMessage(t, conn, `unsubscribed`)
 	source <- coleo.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventRunEnd}}
 	source <- coleo.Update{Removed: "a1"}
-	hear(t, conn, `"arm.deleted"`)
+	readMessage(t, conn, `"arm.deleted"`)
 
 	close(source) // the brain cuts this reader off
 	if code := closedWith(t, conn); code != 1013 {
@@ -85,7 +85,7 @@ func TestTheClientFollows(t *testing.T) {
 	source := make(chan coleo.Update, 3)
 	source <- coleo.Update{Removed: "a2"}
 	source <- coleo.Update{Event: &coleo.Event{Kind: coleo.EventStopped, Arm: "a1"}, Cursor: "z2"}
-	brain := &scriptedBrain{subscribe: tell(source)}
+	brain := &scriptedBrain{subscribe: sendUpdates(source)}
 	c := socketClient(t, newServer(t, brain))
 	var got []string
 	var last error

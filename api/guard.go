@@ -13,8 +13,9 @@ import (
 
 // contentPolicy lets the page load only its own files. Styles may be inline, because
 // xterm.js writes its own. Scripts may not.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-	"font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+	"img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
 
 // withHeaders sets the security headers of every answer.
 func withHeaders(next http.Handler) http.Handler {
@@ -126,8 +127,8 @@ func checkLoopback(addr string) error {
 	}
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil || !isLoopback(name) {
-		return coleo.Errorf(coleo.EInvalid, "the API is served on this machine only: %q is no loopback address with a port",
-			addr)
+		return coleo.Errorf(coleo.EInvalid,
+			"the API is served on this machine only: %q is not a loopback address with a port", addr)
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	}
 	p, ok := s.token.check(token)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnauthorized, "the API token is not the right one")
+		return nil, coleo.Errorf(coleo.EUnauthorized, "the API token is wrong")
 	}
 	return &p, nil
 }

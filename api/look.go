@@ -50,12 +50,13 @@ type waitInput struct {
 
 func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
-	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0}, do(s.brain.Explain))
+	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0},
+		do(s.brain.Explain))
 	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage",
 		"Show what the arm's conversation has taken of its model so far, by the agent CLI's own account", 0},
 		do(s.brain.Usage))
-	add(d, operation{get, "/api/arms/{id}/last", "last-run", "Show the run that the arm has ended last, with its answer",
-		0}, do(s.brain.LastRun))
+	add(d, operation{get, "/api/arms/{id}/last", "last-run",
+		"Show the run that the arm has ended last, with its answer", 0}, do(s.brain.LastRun))
 	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, or as it stood at a time",
 		0}, s.screen)
 	add(d, operation{get, "/api/arms/{id}/recording", "record-arm",
@@ -81,7 +82,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 	for _, name := range in.State {
 		state := coleo.State(name)
 		if !state.Valid() {
-			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; there are %v", name, coleo.States())
+			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; the states are %v", name, coleo.States())
 		}
 		states = append(states, state)
 	}
@@ -111,7 +112,8 @@ func inTime(err error) bool {
 func duration(name, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > maxWait {
-		return 0, coleo.Errorf(coleo.EInvalid, "%s=%q is no time between 0s and %s, such as 30s", name, text, maxWait)
+		return 0, coleo.Errorf(coleo.EInvalid, "%s=%q is not a duration between 0s and %s, such as 30s", name, text,
+			maxWait)
 	}
 	return d, nil
 }

@@ -9,7 +9,8 @@ import (
 const providersPath = "/api/opencode/providers"
 
 func (s *Server) providerRoutes(d table) {
-	add(d, operation{get, providersPath, "list-providers", "List providers with their models and prices", 0}, s.providers)
+	add(d, operation{get, providersPath, "list-providers", "List providers with their models and prices", 0},
+		s.providers)
 }
 
 func (s *Server) providers(ctx context.Context, _ *nothing) (*reply[json.RawMessage], error) {

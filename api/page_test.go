@@ -180,12 +180,14 @@ func TestThePageNeedsCookieAndSignature(t *testing.T) {
 			header(signaturePlace, p.signature("POST", "/api/arms/a1/lease", `{"holder":"y"}`))), 401},
 		{"no signature but dots", change(p.bare("GET", "/api/arms", ""), header(signaturePlace, "..")), 401},
 		{"a change without an Origin", change(p.signed("POST", kill, ""), header("Origin", "")), 403},
-		{"a change with the cookie alone and without an Origin", change(p.bare("POST", kill, ""), header("Origin", "")), 403},
-		{"a change of another page", change(p.signed("POST", kill, ""), header("Origin", "http://127.0.0.1:8081")), 403},
+		{"a change with the cookie alone and without an Origin", change(p.bare("POST", kill, ""), header("Origin", "")),
+			403},
+		{"a change of another page", change(p.signed("POST", kill, ""), header("Origin", "http://127.0.0.1:8081")),
+			403},
 		{"asked for by a page at another port",
 			change(p.signed("GET", "/api/arms", ""), header("Sec-Fetch-Site", "same-site")), 401},
-		{"asked for by a foreign page", change(p.signed("GET", "/api/arms", ""), header("Sec-Fetch-Site", "cross-site")),
-			401},
+		{"asked for by a foreign page", change(p.signed("GET", "/api/arms", ""),
+			header("Sec-Fetch-Site", "cross-site")), 401},
 		{"another loopback name", change(p.signed("GET", "/api/arms", ""),
 			func(r *http.Request) { r.Host = "localhost:8080" }), 403},
 		{"a wrong token beside", change(p.signed("GET", "/api/arms", ""), header("X-API-Key", "x")), 401},
@@ -218,17 +220,18 @@ func TestASignedRequestCountsOnce(t *testing.T) {
 func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 	t.Parallel()
 	began, release := make(chan struct{}), make(chan struct{})
-	s := newServer(t, &scriptedBrain{prompt: func(ctx context.Context, p coleo.Prompt, _ string) (coleo.Receipt, error) {
-		close(began)
-		select {
-		case <-release:
-			return coleo.Receipt{Text: p.Text}, nil
-		case <-ctx.Done():
-			return coleo.Receipt{}, ctx.Err()
-		}
-	}})
+	s := newServer(t,
+		&scriptedBrain{prompt: func(ctx context.Context, p coleo.Prompt, _ string) (coleo.Receipt, error) {
+			close(began)
+			select {
+			case <-release:
+				return coleo.Receipt{Text: p.Text}, nil
+			case <-ctx.Done():
+				return coleo.Receipt{}, ctx.Err()
+			}
+		}})
 	s.times.body = time.Second // a body of 1 MiB takes a while on a loaded machine
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	p := signIn(t, s, overTCP(t))
 	answered := make(chan string, 1)
 	go func() {

@@ -13,7 +13,7 @@ type screenInput struct {
 	ID string `path:"id" doc:"Id or name of the arm"`
 	At string `query:"at" doc:"A time as in RFC 3339; left out: now"`
 
-	History int `query:"history" minimum:"0" maximum:"10000" doc:"How many lines that have scrolled away come with it, at most"`
+	History int `query:"history" minimum:"0" maximum:"10000" doc:"Maximum number of lines that have scrolled off"`
 }
 
 type recordingInput struct {
@@ -27,7 +27,7 @@ func (s *Server) screen(ctx context.Context, in *screenInput) (*reply[coleo.Scre
 	if in.At != "" {
 		var err error
 		if at, err = time.Parse(time.RFC3339Nano, in.At); err != nil {
-			return nil, coleo.Errorf(coleo.EInvalid, "at=%q is no time such as 2006-01-02T15:04:05Z", in.At)
+			return nil, coleo.Errorf(coleo.EInvalid, "at=%q is not a time such as 2006-01-02T15:04:05Z", in.At)
 		}
 	}
 	out, err := s.brain.Screen(ctx, in.ID, at, in.History)

@@ -18,7 +18,7 @@ import (
 // socket.
 func running(t *testing.T, s *Server) (string, *Client) {
 	t.Helper()
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	return base, socketClient(t, s)
 }
 
@@ -36,7 +36,7 @@ func openSigned(t *testing.T, base string, p *pageStandIn, path string) *websock
 func TestASignedWebSocketOpensOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	p := signIn(t, s, overTCP(t))
 	at := "/ws?signature=" + p.signature("GET", "/ws", "")
 	for i, want := range []bool{true, false} {
@@ -64,8 +64,8 @@ func TestSigningOutEndsWhatABrowserHasOpen(t *testing.T) {
 			base, client := running(t, s)
 			p := signIn(t, s, overTCP(t))
 			conn := openSigned(t, base, p, "/ws")
-			say(t, conn, `{"type":"ping"}`)
-			hear(t, conn, "pong")
+			send(t, conn, `{"type":"ping"}`)
+			readMessage(t, conn, "pong")
 			go func() { p.status(p.signed("GET", "/api/arms/a1/wait?state=idle&timeout=30s", "")) }()
 			<-waits
 			list, err := client.Browsers(t.Context())
@@ -105,10 +105,10 @@ func TestReplacingTheTokenEndsWhatTheFormerOneCould(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, byMessage, `{"type":"auth","apiKey":"`+testToken+`"}`)
-	hear(t, byMessage, `"success":true`)
-	say(t, byHeader, `{"type":"ping"}`)
-	hear(t, byHeader, "pong")
+	send(t, byMessage, `{"type":"auth","apiKey":"`+testToken+`"}`)
+	readMessage(t, byMessage, `"success":true`)
+	send(t, byHeader, `{"type":"ping"}`)
+	readMessage(t, byHeader, "pong")
 	page := openSigned(t, base, signIn(t, s, overTCP(t)), "/ws")
 
 	if _, err := client.ReplaceToken(t.Context()); err != nil {
@@ -127,8 +127,8 @@ func TestReplacingTheTokenEndsWhatTheFormerOneCould(t *testing.T) {
 			t.Errorf("a token: %d, want %d", resp.StatusCode, want)
 		}
 	}
-	say(t, page, `{"type":"ping"}`)
-	hear(t, page, "pong") // a browser does not use the token
+	send(t, page, `{"type":"ping"}`)
+	readMessage(t, page, "pong") // a browser does not use the token
 }
 
 func TestATokenThatCannotBeKeptIsNotReplaced(t *testing.T) {
@@ -144,8 +144,8 @@ func TestATokenThatCannotBeKeptIsNotReplaced(t *testing.T) {
 		!strings.Contains(err.Error(), "not replaced") {
 		t.Fatalf("error = %v", err)
 	}
-	say(t, conn, `{"type":"ping"}`)
-	hear(t, conn, "pong")
+	send(t, conn, `{"type":"ping"}`)
+	readMessage(t, conn, "pong")
 }
 
 // A caller who has only the API token must not create something that outlives it.
@@ -179,20 +179,22 @@ func TestWhoCalls(t *testing.T) {
 		call func()
 		want coleo.Caller
 	}{
-		{"the page", func() { p.status(p.signed("POST", interrupt, "")) }, coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
+		{"the page", func() { p.status(p.signed("POST", interrupt, "")) },
+			coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program", func() {
 			r, _ := http.NewRequest("POST", base+interrupt, nil)
 			r.Header.Set("X-API-Key", testToken)
 			overTCP(t)(r)
 		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
 		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") },
-			coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(), Program: filepath.Base(os.Args[0])}},
+			coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(),
+				Program: filepath.Base(os.Args[0])}},
 		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") },
 			coleo.Caller{Kind: coleo.CallerCookie, ID: id}},
 		{"a program's WebSocket, by its first message", func() {
 			conn, err := open(t, base, "/ws/terminal/a1")
 			if err == nil {
-				say(t, conn, `{"type":"auth","apiKey":"`+testToken+`"}`)
+				send(t, conn, `{"type":"auth","apiKey":"`+testToken+`"}`)
 			}
 		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
 	} {

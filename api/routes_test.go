@@ -51,7 +51,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
 		spawn: func(r coleo.SpawnRequest) (coleo.SpawnReply, error) {
-			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model}, nil
+			return coleo.SpawnReply{Spawned: true, Arm: coleo.Arm{Name: r.Name, Harness: r.Harness}, Model: r.Model},
+				nil
 		},
 		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted,
@@ -110,7 +111,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return r.Text, err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}, "")
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"},
+				"")
 		},
 		"l1 me": func() (any, error) {
 			l, err := c.Lease(ctx, "a1", coleo.LeaseRequest{Holder: "me"})
@@ -261,7 +263,7 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.body = 20 * time.Millisecond
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +299,7 @@ func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 			return coleo.Receipt{ID: "r"}, work(ctx)
 		}})
 	s.times.body = body
-	c, err := NewClient(ClientConfig{URL: live(t, s), Token: testToken})
+	c, err := NewClient(ClientConfig{URL: serveHTTP(t, s), Token: testToken})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,8 @@ func (s *Server) description() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Coleo", Version: s.version,
-				Description: "Arms are workers, each driven by one harness. Where a path has an {id}, the arm's name does as well.",
+				Description: "Arms are workers, each driven by one harness. Where a path has an {id}, " +
+					"the arm's name does as well.",
 			},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),

@@ -53,7 +53,7 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 		return nil, nil
 	}
 	if r.Host != s.ownName() {
-		return nil, coleo.Errorf(coleo.EForbidden, "the page is at %s alone, not at %s", s.origin(), r.Host)
+		return nil, coleo.Errorf(coleo.EForbidden, "the page is only at %s, not at %s", s.origin(), r.Host)
 	}
 	var err error
 	if asked.Body, err = s.readBody(w, r); err != nil {
@@ -61,7 +61,7 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 	}
 	found, err := s.browsers.Check(cookie, proof, asked)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EUnauthorized, "the page's request was not taken: %w", err)
+		return nil, coleo.Errorf(coleo.EUnauthorized, "the page's request was refused: %w", err)
 	}
 	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live}, nil
 }
@@ -109,7 +109,7 @@ type entry struct {
 // enter exchanges a link's code and a browser's key for a cookie.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
-		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser signs in at %s alone", s.origin()))
+		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser can sign in only at %s", s.origin()))
 		return
 	}
 	var in entry
@@ -223,10 +223,10 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 func (s *Server) browserRoutes(described table) {
 	add(described, operation{post, "/api/browsers/links", "create-link",
 		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
-	add(described, operation{get, "/api/browsers", "list-browsers", "The browsers that are signed in (Unix socket only)",
-		0}, ownOnly(s.listBrowsers))
-	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser", "Sign one browser out (Unix socket only)", 0},
-		ownOnly(s.signOut))
+	add(described, operation{get, "/api/browsers", "list-browsers",
+		"The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
+	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser",
+		"Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut))
 	add(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0},
 		ownOnly(s.signOutAll))
 	add(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0},

@@ -26,7 +26,7 @@ var (
 	errSlow     = errors.New("too slow: connect again")
 	errSilent   = errors.New("no sign of life from the client")
 	errFinished = errors.New("finished")
-	errUnproven = errors.New("the first message must show the API token")
+	errUnproven = errors.New("the first message must contain the API token")
 )
 
 // socket is one WebSocket. Its creator reads, one goroutine writes, and one goroutine
@@ -177,7 +177,8 @@ func (k *socket) close(cause error) {
 	case errors.Is(cause, errUnproven), errors.Is(cause, errSilent), errors.Is(cause, errRevoked):
 		code, why = websocket.ClosePolicyViolation, cause.Error()
 	}
-	_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
+	_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why),
+		time.Now().Add(time.Second))
 	k.end(cause)
 	_ = k.conn.Close()
 }

@@ -37,20 +37,20 @@ func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, 
 	return conn, err
 }
 
-// say sends a text message.
-func say(t *testing.T, conn *websocket.Conn, text string) {
+// send sends a text message.
+func send(t *testing.T, conn *websocket.Conn, text string) {
 	t.Helper()
 	if err := conn.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
 		t.Fatalf("send %s: %v", text, err)
 	}
 }
 
-// hear reads the next message, which must contain the text.
-func hear(t *testing.T, conn *websocket.Conn, want string) string {
+// readMessage reads the next message, which must contain the text.
+func readMessage(t *testing.T, conn *websocket.Conn, want string) string {
 	t.Helper()
 	_, data, err := conn.ReadMessage()
 	if err != nil || !strings.Contains(string(data), want) {
-		t.Fatalf("heard %q (%v), want %q", data, err, want)
+		t.Fatalf("got %q (%v), want %q", data, err, want)
 	}
 	return string(data)
 }
@@ -72,9 +72,9 @@ func closedWith(t *testing.T, conn *websocket.Conn) int {
 
 func TestWhoMayOpenAWebSocket(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, &scriptedBrain{output: quiet})
+	s := newServer(t, &scriptedBrain{output: silentTerminal})
 	s.times.auth = 10 * time.Second
-	base := live(t, s)
+	base := serveHTTP(t, s)
 	page := signIn(t, s, overTCP(t))
 	cookie := page.cookie.String()
 	const (
@@ -89,7 +89,8 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 	}{
 		{"token in a header, no Origin", []string{"X-API-Key", testToken}, in},
 		{"token in a header, our Origin", []string{"X-API-Key", testToken, "Origin", base}, in},
-		{"token in a header, a foreign Origin", []string{"X-API-Key", testToken, "Origin", "http://evil.example"}, refused},
+		{"token in a header, a foreign Origin", []string{"X-API-Key", testToken, "Origin", "http://evil.example"},
+			refused},
 		{"wrong token", []string{"X-API-Key", "x"}, refused},
 		{"cookie, our Origin, signed", []string{"Cookie", cookie, "Origin", base, "signed", ""}, in},
 		{"cookie, no Origin, signed", []string{"Cookie", cookie, "signed", ""}, asked},
@@ -116,44 +117,44 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 				}
 				switch c.want {
 				case asked:
-					say(t, conn, `{"type":"ping"}`)
-					hear(t, conn, `"success":false`)
+					send(t, conn, `{"type":"ping"}`)
+					readMessage(t, conn, `"success":false`)
 					if code := closedWith(t, conn); code != websocket.ClosePolicyViolation {
 						t.Errorf("closed with %d", code)
 					}
 				case in:
-					say(t, conn, `{"type":"ping"}`)
-					hear(t, conn, `pong`)
+					send(t, conn, `{"type":"ping"}`)
+					readMessage(t, conn, `pong`)
 				}
 			})
 		}
 	}
 }
 
-// quiet is a terminal that never writes.
-func quiet(ctx context.Context, from int64) (coleo.Output, error) {
+// silentTerminal is a terminal that never writes.
+func silentTerminal(ctx context.Context, from int64) (coleo.Output, error) {
 	<-ctx.Done()
 	return coleo.Output{Offset: from}, ctx.Err()
 }
 
 func TestTheFirstMessageMayShowTheToken(t *testing.T) {
 	t.Parallel()
-	base := live(t, newServer(t, &scriptedBrain{}))
+	base := serveHTTP(t, newServer(t, &scriptedBrain{}))
 	conn, err := open(t, base, "/ws")
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, conn, `{"type":"auth","apiKey":"`+testToken+`"}`)
-	hear(t, conn, `"success":true`)
-	say(t, conn, `{"type":"ping"}`)
-	hear(t, conn, `pong`)
+	send(t, conn, `{"type":"auth","apiKey":"`+testToken+`"}`)
+	readMessage(t, conn, `"success":true`)
+	send(t, conn, `{"type":"ping"}`)
+	readMessage(t, conn, `pong`)
 
 	wrong, err := open(t, base, "/ws")
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, wrong, `{"type":"auth","apiKey":"x"}`)
-	hear(t, wrong, `"success":false`)
+	send(t, wrong, `{"type":"auth","apiKey":"x"}`)
+	readMessage(t, wrong, `"success":false`)
 	if code := closedWith(t, wrong); code != websocket.ClosePolicyViolation {
 		t.Errorf("closed with %d", code)
 	}
@@ -163,7 +164,7 @@ func TestWhoShowsNothingIsClosed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.auth = 20 * time.Millisecond
-	conn, err := open(t, live(t, s), "/ws")
+	conn, err := open(t, serveHTTP(t, s), "/ws")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestASilentClientIsDropped(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.silent, s.times.ping = 50*time.Millisecond, 10*time.Millisecond
-	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	conn, err := open(t, serveHTTP(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,18 +191,18 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
 	s.times.silent, s.times.ping = 400*time.Millisecond, 50*time.Millisecond
-	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	conn, err := open(t, serveHTTP(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pings, answer := 0, conn.PingHandler()
 	conn.SetPingHandler(func(data string) error {
 		if pings++; pings == 24 { // three times the silent time
-			say(t, conn, `{"type":"ping"}`)
+			send(t, conn, `{"type":"ping"}`)
 		}
 		return answer(data)
 	})
-	hear(t, conn, "pong")
+	readMessage(t, conn, "pong")
 }
 
 // flood sends news without end. When the server stops taking them, it reports how many
@@ -225,11 +226,11 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	taken := make(chan int, 1)
 	s := newServer(t, &scriptedBrain{subscribe: flood(taken)})
 	s.times.write = time.Minute // the queue is the limit, not the time
-	conn, err := open(t, live(t, s), "/ws", "X-API-Key", testToken)
+	conn, err := open(t, serveHTTP(t, s), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, conn, `{"type":"subscribe","channel":"arms"}`)
+	send(t, conn, `{"type":"subscribe","channel":"arms"}`)
 	select {
 	case n := <-taken: // although the client has read no message
 		if n > 10000 {
@@ -243,7 +244,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	t.Parallel()
 	var released atomic.Bool
-	s := newServer(t, &scriptedBrain{output: quiet, lease: func(r coleo.LeaseRequest) (coleo.Lease, error) {
+	s := newServer(t, &scriptedBrain{output: silentTerminal, lease: func(r coleo.LeaseRequest) (coleo.Lease, error) {
 		if r.Release {
 			<-time.After(20 * time.Millisecond) // a slow host
 			released.Store(true)
@@ -271,8 +272,8 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	say(t, conn, `{"type":"lease"}`)
-	hear(t, conn, `"l1"`)
+	send(t, conn, `{"type":"lease"}`)
+	readMessage(t, conn, `"l1"`)
 	stop()
 	if code := closedWith(t, conn); code != websocket.CloseGoingAway {
 		t.Errorf("closed with %d", code)

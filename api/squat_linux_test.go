@@ -168,7 +168,8 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	send := func() {
 		p.status(p.signed("GET", "/api/arms", ""))
 		p.status(p.signed("POST", prompt, body))
-		socket := p.bare("GET", "/ws/terminal/a1?from=0&signature="+p.signature("GET", "/ws/terminal/a1?from=0", ""), "")
+		socket := p.bare("GET", "/ws/terminal/a1?from=0&signature="+p.signature("GET", "/ws/terminal/a1?from=0", ""),
+			"")
 		for name, value := range map[string]string{
 			"Origin": p.origin, "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
 			"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
@@ -203,7 +204,8 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 			status, body := replay(t, addr, change)
 			switch {
 			case status == 401:
-			case status == 200 && bytes.HasPrefix(change, []byte("GET /api/signin ")): // a nonce for a caller with the cookie
+			case status == 200 && bytes.HasPrefix(change, []byte("GET /api/signin ")):
+				// a nonce for a caller with the cookie
 			case status == 101 && name == "without its cookie": // its first message must show the token
 			default:
 				t.Errorf("%s: %d %s\n%s", name, status, body, change)
@@ -219,7 +221,8 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 // theirNonce returns a nonce that the squatter gets with the cookie it has received.
 func theirNonce(t *testing.T, addr string, got [][]byte) string {
 	t.Helper()
-	_, body := replay(t, addr, []byte("GET /api/signin HTTP/1.1\r\nHost: "+addr+"\r\n"+line(got[0], "Cookie")+"\r\n\r\n"))
+	_, body := replay(t, addr, []byte("GET /api/signin HTTP/1.1\r\nHost: "+addr+"\r\n"+line(got[0], "Cookie")+
+		"\r\n\r\n"))
 	var drawn nonce
 	if err := json.Unmarshal([]byte(body), &drawn); err != nil || drawn.Nonce == "" {
 		t.Fatalf("no nonce for the cookie: %s", body)

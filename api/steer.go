@@ -18,7 +18,7 @@ type promptReply struct {
 }
 
 type respondBody struct {
-	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog that is meant; left out: the one that is open"`
+	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open one if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
 	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
 	Words  string            `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
@@ -53,7 +53,8 @@ func (s *Server) steerRoutes(d table) {
 	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
 		0}, s.lease)
 	add(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input)
-	add(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0}, s.resize)
+	add(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0},
+		s.resize)
 }
 
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {

@@ -30,7 +30,7 @@ type terminal struct {
 func (s *Server) serveTerminal(w http.ResponseWriter, r *http.Request) {
 	from, err := strconv.ParseInt(orElse(r.URL.Query().Get("from"), "0"), 10, 64)
 	if err != nil {
-		writeError(w, coleo.Errorf(coleo.EInvalid, "from=%q is no offset", r.URL.Query().Get("from")))
+		writeError(w, coleo.Errorf(coleo.EInvalid, "from=%q is not an offset", r.URL.Query().Get("from")))
 		return
 	}
 	s.sockets.Add(1)
@@ -109,7 +109,8 @@ func (t *terminal) read(kind int, data []byte) {
 		t.check(t.brain.Resize(t.ctx, t.arm, t.lease.ID, c.Cols, c.Rows))
 	default:
 		t.postError(coleo.Errorf(coleo.EInvalid,
-			"there is no message of type %q; there are lease, release, resize and ping, and keys in binary messages", c.Type))
+			"there is no message type %q; the types are lease, release, resize and ping; keys are binary messages",
+			c.Type))
 	}
 }
 

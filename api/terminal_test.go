@@ -13,13 +13,13 @@ import (
 	"coleo.dev"
 )
 
-// pieces is a terminal that returns the given pieces, one at a time, and then nothing.
-func pieces(list ...coleo.Output) func(context.Context, int64) (coleo.Output, error) {
+// terminalOf is a terminal that returns the given pieces, one at a time, and then nothing.
+func terminalOf(list ...coleo.Output) func(context.Context, int64) (coleo.Output, error) {
 	var next atomic.Int32
 	return func(ctx context.Context, from int64) (coleo.Output, error) {
 		i := int(next.Add(1)) - 1
 		if i >= len(list) {
-			return quiet(ctx, from)
+			return silentTerminal(ctx, from)
 		}
 		return list[i], nil
 	}
@@ -46,7 +46,7 @@ func view(t *testing.T, b *scriptedBrain, from int64) *viewer {
 
 func TestATerminalIsReadByOffset(t *testing.T) {
 	t.Parallel()
-	v := view(t, &scriptedBrain{output: pieces(
+	v := view(t, &scriptedBrain{output: terminalOf(
 		coleo.Output{Offset: 90, Data: []byte("0123456789"), Cols: 80, Rows: 24},
 		coleo.Output{Offset: 100, Cols: 80, Rows: 24}, // no output came during the wait
 		coleo.Output{Offset: 100, Data: []byte("ab"), Cols: 100, Rows: 30},
@@ -71,7 +71,7 @@ func TestAViewerSoonKnowsWhereItIs(t *testing.T) {
 	waits := make(chan time.Duration, 2)
 	v := view(t, &scriptedBrain{
 		waited: func(d time.Duration) { waits <- d },
-		output: pieces(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new
+		output: terminalOf(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new
 	}, 7)
 	expect(t, v, "offset 7", func(p piece) bool { return p.Offset != nil && *p.Offset == 7 })
 	if first, then := <-waits, <-waits; first != 0 || then <= 0 {
@@ -102,7 +102,7 @@ type keyboard struct {
 
 func (k *keyboard) brain() *scriptedBrain {
 	return &scriptedBrain{
-		output: quiet,
+		output: silentTerminal,
 		input: func(lease string, data []byte) error {
 			k.mu.Lock()
 			defer k.mu.Unlock()
@@ -141,7 +141,9 @@ func TestKeysNeedTheLease(t *testing.T) {
 	_ = v.input([]byte("ls\r"))
 	_ = v.input([]byte("\x03"))
 	_ = v.resize(90, 25)
-	expect(t, v, "the host's answer to the size", func(p piece) bool { return p.Err != nil && p.Err.Message == "90x25" })
+	expect(t, v, "the host's answer to the size", func(p piece) bool {
+		return p.Err != nil && p.Err.Message == "90x25"
+	})
 	_ = v.release()
 	expect(t, v, "no lease", func(p piece) bool { return p.Lost })
 	_ = v.input([]byte("y"))
@@ -182,7 +184,8 @@ func TestTypingRenewsTheLease(t *testing.T) {
 	<-k.now
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.leases) != 2 || k.leases[1] != (coleo.LeaseRequest{ID: "l1", Holder: "ann"}) || k.typed.String() != "l1:a " {
+	if len(k.leases) != 2 || k.leases[1] != (coleo.LeaseRequest{ID: "l1", Holder: "ann"}) ||
+		k.typed.String() != "l1:a " {
 		t.Errorf("leases %+v, typed %q", k.leases, k.typed.String())
 	}
 }

@@ -50,7 +50,8 @@ func BenchmarkArms(b *testing.B) {
 		many := f.costs(fewArms, *manyArms)
 		b.ReportMetric(many.idle, "idle-millicores")
 		for name, ratio := range map[string]float64{
-			"spawn-ratio": many.spawn / few.spawn, "list-ratio": many.list / few.list, "holder-ratio": many.holder / few.holder,
+			"spawn-ratio": many.spawn / few.spawn, "list-ratio": many.list / few.list,
+			"holder-ratio": many.holder / few.holder,
 		} {
 			bar(b, name, []float64{ratio}, armsRatio)
 		}

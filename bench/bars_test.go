@@ -44,8 +44,8 @@ func BenchmarkTurns(b *testing.B) {
 	for b.Loop() {
 		var tell, rest, flaps []float64
 		for range turnRuns {
-			drawn, told := turns(b)
-			t, r, f := compareTurns(drawn, told)
+			drawn, reported := turns(b)
+			t, r, f := compareTurns(drawn, reported)
 			tell, rest, flaps = append(tell, t), append(rest, r), append(flaps, float64(f))
 		}
 		bar(b, "tell-p95-ms", tell, tellBar)
@@ -65,7 +65,7 @@ type moment struct {
 
 // turns makes a painter draw its turns, and returns the states that it drew and those
 // that were reported.
-func turns(b *testing.B) (drawn, told []moment) {
+func turns(b *testing.B) (drawn, reported []moment) {
 	b.Helper()
 	h := harness(b, "painter")
 	c := config(b, h, "")
@@ -90,7 +90,7 @@ func turns(b *testing.B) (drawn, told []moment) {
 			if err == nil && change.Kind == coleo.ChangeState && change.Reading.State != last &&
 				change.From != coleo.Initializing && change.From != "" {
 				last = change.Reading.State
-				told = append(told, moment{time.Now(), last})
+				reported = append(reported, moment{time.Now(), last})
 			}
 		}
 	}()
@@ -98,7 +98,7 @@ func turns(b *testing.B) (drawn, told []moment) {
 	await(b, func() bool { time.Sleep(spin); drawn = readDrawn(b, log); return drawn != nil })
 	stop()
 	<-done
-	return drawn, told
+	return drawn, reported
 }
 
 // readDrawn returns the states that a painter has drawn; nil while it still draws.
@@ -120,24 +120,24 @@ func readDrawn(b *testing.B, path string) (out []moment) {
 
 // compareTurns returns the delay of changes at p95, in milliseconds, and how many states
 // were only drawn or only reported.
-func compareTurns(drawn, told []moment) (tell, rest float64, flaps int) {
+func compareTurns(drawn, reported []moment) (tell, rest float64, flaps int) {
 	var busy, calm []time.Duration
 	t := 0
 	for _, d := range drawn {
-		for t < len(told) && told[t].state != d.state {
+		for t < len(reported) && reported[t].state != d.state {
 			t++
 			flaps++
 		}
-		if t == len(told) {
+		if t == len(reported) {
 			flaps++
 			continue
 		}
-		if late := told[t].at.Sub(d.at); d.state == coleo.Idle {
+		if late := reported[t].at.Sub(d.at); d.state == coleo.Idle {
 			calm = append(calm, late-painterSettle)
 		} else {
 			busy = append(busy, late)
 		}
 		t++
 	}
-	return millis(at(busy, 95)), millis(at(calm, 95)), flaps + len(told) - t
+	return millis(at(busy, 95)), millis(at(calm, 95)), flaps + len(reported) - t
 }

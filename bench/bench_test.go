@@ -139,7 +139,8 @@ func config(b *testing.B, h coleo.Harness, endpoint string) coleo.SpawnConfig {
 	c := coleo.SpawnConfig{
 		Arm: "bench-" + filepath.Base(dir) + strconv.FormatInt(time.Now().UnixNano(), 36), Generation: 1, Nonce: "n",
 		Dir:     filepath.Join(dir, "hold"),
-		Workdir: work, Home: home, Profile: coleo.ProfileHermetic, Endpoint: endpoint, Model: "mock-1", Environ: os.Environ(),
+		Workdir: work, Home: home, Profile: coleo.ProfileHermetic, Endpoint: endpoint, Model: "mock-1",
+		Environ: os.Environ(),
 	}
 	if agents := os.Getenv("COLEO_AGENTS"); agents != "" {
 		c.Path = []string{filepath.Join(agents, "node_modules", ".bin"), filepath.Join(agents, "aider", "bin")}
@@ -209,7 +210,9 @@ func BenchmarkPromptToModel(b *testing.B) {
 				start := time.Now()
 				r, err := s.SendPrompt(b.Context(), coleo.Prompt{Text: text})
 				ok(b, err)
-				q, err := model.Wait(b.Context(), func(q modelserver.Request) bool { return q.Prompt == text && q.Side == "" })
+				q, err := model.Wait(b.Context(), func(q modelserver.Request) bool {
+					return q.Prompt == text && q.Side == ""
+				})
 				ok(b, err)
 				took = append(took, q.At.Sub(start))
 				_, err = coleo.WaitForTurn(b.Context(), s, r)

@@ -180,7 +180,8 @@ func BenchmarkFleetIdle(b *testing.B) {
 		for range 3 {
 			before := cpuTime(b, pids)
 			time.Sleep(idleWindow)
-			runs = append(runs, float64((cpuTime(b, pids)-before).Microseconds())/float64(idleWindow.Microseconds())*1000)
+			runs = append(runs,
+				float64((cpuTime(b, pids)-before).Microseconds())/float64(idleWindow.Microseconds())*1000)
 		}
 		bar(b, "millicores", runs, restBar)
 		b.ReportMetric(float64(len(pids)), "processes")

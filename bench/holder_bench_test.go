@@ -104,14 +104,15 @@ func BenchmarkHolderSpawn(b *testing.B) {
 func BenchmarkHolderMemory(b *testing.B) {
 	program := program(b)
 	for b.Loop() {
-		h := hold(b, program, "/bin/sh", "-c", "stty raw -echo; while read -r n; do head -c $n /dev/zero; printf E; done")
+		h := hold(b, program, "/bin/sh", "-c",
+			"stty raw -echo; while read -r n; do head -c $n /dev/zero; printf E; done")
 		s, err := h.client.Status()
 		ok(b, err)
 		rested := pssAtRest(b, s.Holder.PID)
 		b.ReportMetric(rested, "new-kB")
 		b.ReportMetric(pss(b, guardOf(b, s.Holder.PID, s.Process.PID)), "guard-kB")
 		for i := range 1000 {
-			_, err := h.client.Write(holder.Write{ID: "k" + strconv.Itoa(i), Kind: holder.WriteKeys, Data: []byte("1\n")})
+			_, err := h.client.Write(holder.Write{ID: fmt.Sprint("k", i), Kind: holder.WriteKeys, Data: []byte("1\n")})
 			ok(b, err)
 		}
 		b.ReportMetric(pss(b, s.Holder.PID), "typed-kB")
@@ -269,16 +270,16 @@ func dtachEcho(b *testing.B) []time.Duration {
 	if err != nil {
 		return nil
 	}
-	t, err := device.Start(device.Command{Path: path, Args: []string{"-c", filepath.Join(b.TempDir(), "dtach"), "-r", "none",
-		"/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
+	t, err := device.Start(device.Command{Path: path, Args: []string{"-c", filepath.Join(b.TempDir(), "dtach"),
+		"-r", "none", "/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
-	var said []byte // once the program's output arrives, the client has made its own terminal raw
+	var output []byte // once the program's output arrives, the client has made its own terminal raw
 	await(b, func() bool {
 		n, err := t.Read(buf)
 		ok(b, err)
-		said = append(said, buf[:n]...)
-		return bytes.Contains(said, []byte("READY"))
+		output = append(output, buf[:n]...)
+		return bytes.Contains(output, []byte("READY"))
 	})
 	return ptyEcho(b, t)
 }
@@ -286,9 +287,8 @@ func dtachEcho(b *testing.B) []time.Duration {
 // throughputBytes is how much is written for one figure.
 const throughputBytes = 128 << 20
 
-// BenchmarkHolderThroughput measures how fast a program can write, in MB/s, in one run.
-// It compares a plain pseudo-terminal that is read, a holder with journal and one client,
-// and tmux with no client and with one. It reports medians.
+// BenchmarkHolderThroughput measures how fast a program can write, in MB/s: to a plain
+// pseudo-terminal, a holder with one client, and tmux with and without one. Medians.
 func BenchmarkHolderThroughput(b *testing.B) {
 	program := program(b)
 	seen := map[string][]float64{}

@@ -29,7 +29,8 @@ func BenchmarkRebuild(b *testing.B) {
 	const last = "the very last line"
 	total := flood(b, c.Workdir, last)
 	ok(b, os.WriteFile(c.Binary,
-		[]byte("#!/bin/sh\nstty raw -echo\ncat many many many many many many many many tail\nexec cat >/dev/null\n"), 0o700))
+		[]byte("#!/bin/sh\nstty raw -echo\ncat many many many many many many many many tail\nexec cat >/dev/null\n"),
+		0o700))
 	c.Keep = 1 << 30
 	s, err := h.Spawn(b.Context(), c)
 	ok(b, err)

@@ -23,7 +23,8 @@ const (
 // has never run. Its other errors are those of askHost.
 func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
-		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name, arm.Name)
+		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
+			arm.Name)
 	}
 	return b.askHost(ctx, arm.AgentID, op, limit, in, out)
 }
@@ -32,7 +33,8 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 // sends nothing and returns EUnavailable. Its other errors are those of bus.Conn.Ask.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
 	if why := b.away(host); why != "" {
-		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op, why)}
+		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op,
+			why)}
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

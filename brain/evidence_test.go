@@ -43,10 +43,11 @@ func newScripted(t *testing.T) *scripted {
 	t.Cleanup(func() { s.db.Close() })
 	reg, err := registry.New("", []string{"none"})
 	check(t, err)
-	s.says(bus.OpEvents, bus.Events{})
-	s.says(bus.OpPulse, bus.Pulse{})
+	s.alwaysAnswer(bus.OpEvents, bus.Events{})
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{})
 	check(t, testBus.Host().Serve(t.Context(), scriptedHost, s.carryOut))
-	s.brain = New(Config{DB: s.db, Bus: testBus.Serve(), Registry: reg, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	s.brain = New(Config{DB: s.db, Bus: testBus.Serve(), Registry: reg, Log: slog.New(slog.DiscardHandler),
+		Now: time.Now})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.brain.Run(ctx) }()
@@ -76,16 +77,16 @@ func (s *scripted) carryOut(ctx context.Context, op bus.Op, data json.RawMessage
 	return answer(ctx, data)
 }
 
-// does makes the host agent answer an op with a function.
-func (s *scripted) does(op bus.Op, answer func(context.Context, json.RawMessage) (any, error)) {
+// answerWith makes the host agent answer an op with a function.
+func (s *scripted) answerWith(op bus.Op, answer func(context.Context, json.RawMessage) (any, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[op] = answer
 }
 
-// says makes the host agent always give the same answer to an op.
-func (s *scripted) says(op bus.Op, v any) {
-	s.does(op, func(context.Context, json.RawMessage) (any, error) { return v, nil })
+// alwaysAnswer makes the host agent always give the same answer to an op.
+func (s *scripted) alwaysAnswer(op bus.Op, v any) {
+	s.answerWith(op, func(context.Context, json.RawMessage) (any, error) { return v, nil })
 }
 
 func (s *scripted) until(what string, ok func() bool) {
@@ -110,7 +111,7 @@ func (s *scripted) spawnUnanswered(name string) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
-	s.does(bus.OpSpawn, func(ctx context.Context, _ json.RawMessage) (any, error) {
+	s.answerWith(bus.OpSpawn, func(ctx context.Context, _ json.RawMessage) (any, error) {
 		cancel() // the caller does not wait any more
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -126,12 +127,15 @@ func (s *scripted) spawnUnanswered(name string) {
 func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	s.does(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	s.answerWith(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	s.spawnUnanswered("ada")
 	if row := s.row("ada"); row.Status != coleo.StatusStarting {
 		t.Fatalf("the row is %s/%s: nobody has said so", row.Status, row.State)
 	}
-	s.says(bus.OpPulse, bus.Pulse{})
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{})
 	s.until("the row is stopped, as the host agent says", func() bool {
 		row := s.row("ada")
 		return row.Status == coleo.StatusStopped && row.Rule == ruleNotStarted
@@ -141,7 +145,10 @@ func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	s.does(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	s.answerWith(bus.OpPulse, func(ctx context.Context, _ json.RawMessage) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	s.spawnUnanswered("ada")
 	id := s.row("ada").ID
 	handle, err := json.Marshal(coleo.Handle{Harness: "aider", Arm: id, Generation: 1, Workdir: "/w"})
@@ -151,25 +158,29 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	check(t, err)
 	list := []coleo.Event{{Kind: coleo.EventSpawned, Payload: handle}, {Kind: coleo.EventState, Payload: change}}
 	for i := range list {
-		list[i].Host, list[i].Epoch, list[i].Seq, list[i].Arm, list[i].Time = scriptedHost, "e", uint64(i+1), id, time.Now()
+		list[i].Host, list[i].Epoch, list[i].Seq, list[i].Arm, list[i].Time = scriptedHost, "e", uint64(i+1), id,
+			time.Now()
 	}
-	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
 		return bus.Events{Epoch: "e", Head: 2, List: list[min(o.After, 2):], Checked: true}, err
 	})
-	s.says(bus.OpPulse, bus.Pulse{Epoch: "e", Head: 2,
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Epoch: "e", Head: 2,
 		Arms: []bus.ArmPulse{{ID: id, Generation: 1, Attached: true, Process: bus.ProcessAlive}}})
 	s.beat()
-	s.until("the row is idle", func() bool { row := s.row("ada"); return row.State == coleo.Idle && !row.Runtime.Stale })
+	s.until("the row is idle", func() bool {
+		row := s.row("ada")
+		return row.State == coleo.Idle && !row.Runtime.Stale
+	})
 	// A report of the host agent corrects even a row that is wrong.
 	_, err = s.db.UpdateArm(t.Context(), id, func(row *coleo.Arm) error {
 		row.Status, row.State = coleo.StatusStopped, coleo.Dead
 		return nil
 	})
 	check(t, err)
-	s.says(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven, Process: bus.ProcessAlive,
-		Reading: coleo.Reading{State: coleo.Idle, Known: true}})
+	s.alwaysAnswer(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven,
+		Process: bus.ProcessAlive, Reading: coleo.Reading{State: coleo.Idle, Known: true}})
 	s.beat()
 	s.until("the wrong row is idle", func() bool { return s.row("ada").State == coleo.Idle })
 }
@@ -197,7 +208,7 @@ func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 	}
 	check(t, s.db.Project(t.Context(), []coleo.Event{event("lost", 1, "r0")}))
 	// An older host agent answers like this.
-	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
 		list := []coleo.Event{event("new", 1, ""), event("new", 2, "r2")}
@@ -219,7 +230,7 @@ func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	orders := make(chan bus.SpawnOrder, 1)
-	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
 		orders <- o

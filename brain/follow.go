@@ -69,7 +69,8 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 		}
 		if now, err := b.DB.Gap(ctx, id); err == nil && now > gap {
 			b.Log.Warn(
-				"the beginning of a host's log is gone: its host agent had deleted old events before this serve read them",
+				"the beginning of a host's log is gone: its host agent had deleted old events before this serve read "+
+					"them",
 				"host", id, "up_to", now)
 		}
 		last := piece.List[len(piece.List)-1]

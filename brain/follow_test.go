@@ -23,7 +23,7 @@ func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 			t.Parallel()
 			s := newScripted(t)
 			var asked atomic.Int64
-			s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+			s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 				var o bus.EventsOrder
 				err := json.Unmarshal(data, &o)
 				list := logOf("e", early.Epoch, early.Epoch)

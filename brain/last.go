@@ -16,7 +16,7 @@ func (b *Brain) LastRun(ctx context.Context, idOrName string) (coleo.LastRun, er
 	b.catchUp(ctx, arm.AgentID)
 	e, err := b.DB.LastRunEnd(ctx, arm.ID)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return coleo.LastRun{}, coleo.Errorf(coleo.ENotFound, "arm %s has ended no run yet", arm.Name)
+		return coleo.LastRun{}, coleo.Errorf(coleo.ENotFound, "no run of arm %s has ended yet", arm.Name)
 	}
 	if err != nil {
 		return coleo.LastRun{}, err

@@ -39,7 +39,7 @@ func TestALogWhoseBeginningIsGoneIsFollowedAllTheSame(t *testing.T) {
 		{Host: scriptedHost, Epoch: "e", Seq: 5, Arm: "a", Kind: coleo.EventWitness},
 		{Host: scriptedHost, Epoch: "e", Seq: 9, Arm: "a", Kind: coleo.EventWitness},
 	}
-	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
 		piece := bus.Events{Epoch: "e", Head: 9, Checked: true, Deleted: 8}

@@ -113,7 +113,7 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 	}
 	raw, err := b.Providers(ctx)
 	if err != nil {
-		b.Log.Warn("the model is taken as it is: no catalogue", "arm", arm.Name, "error", err)
+		b.Log.Warn("the requested model is used unchecked: no catalogue", "arm", arm.Name, "error", err)
 		return "", nil
 	}
 	catalog, err := modelresolver.ParseCatalog(raw)
@@ -122,8 +122,8 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 	}
 	r := modelresolver.Resolve(catalog, c.Provider, c.Model)
 	if r.Fallback {
-		b.Log.Info("another model than the one asked for", "arm", arm.Name, "reason", r.Reason, "provider", r.ProviderID,
-			"model", r.ModelID)
+		b.Log.Info("another model than the requested one", "arm", arm.Name, "reason", r.Reason,
+			"provider", r.ProviderID, "model", r.ModelID)
 	}
 	c.Provider, c.Model, arm.Provider, arm.Model = r.ProviderID, r.ModelID, r.ProviderID, r.ModelID
 	return r.Reason, nil

@@ -148,7 +148,8 @@ func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return coleo.Errorf(coleo.EUnproven, "nothing was typed: another start of arm %s may still take keys for %s",
+			return coleo.Errorf(coleo.EUnproven,
+				"nothing was typed: another start of arm %s may still take keys for %s",
 				arm.Name, wait.Round(time.Second))
 		}
 	}

@@ -64,7 +64,7 @@ type permits struct {
 // clockOf makes the host agent carry out permit orders, on a clock that stands still.
 func (s *scripted) clockOf(id string, now time.Duration) *permits {
 	p := &permits{}
-	s.does(bus.OpPermit, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpPermit, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.PermitOrder
 		if err := json.Unmarshal(data, &o); err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (s *scripted) clockOf(id string, now time.Duration) *permits {
 	return p
 }
 
-func (p *permits) of(arm string) (n int) {
+func (p *permits) countOf(arm string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, o := range p.list {
@@ -106,8 +106,8 @@ func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 		}))
 	}
 	before := 0
-	s.does(bus.OpPrompt, func(context.Context, json.RawMessage) (any, error) {
-		before = p.of("id-freezing")
+	s.answerWith(bus.OpPrompt, func(context.Context, json.RawMessage) (any, error) {
+		before = p.countOf("id-freezing")
 		return coleo.Receipt{ID: "r"}, nil
 	})
 	_, err := s.brain.Prompt(t.Context(), "freezing", coleo.Prompt{Text: "x"}, "")
@@ -138,16 +138,17 @@ func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 		ID: "a", Name: "a", Harness: "aider", AgentID: scriptedHost, Generation: 1, Status: coleo.StatusIdle,
 		State: coleo.Idle, Config: config,
 	}))
-	s.says(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive,
-		NeedsPermit: true}}})
-	s.until("the permit has been renewed", func() bool { return p.of("a") >= 2 })
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "a", Generation: 1, Attached: true,
+		Process: bus.ProcessAlive, NeedsPermit: true}}})
+	s.until("the permit has been renewed", func() bool { return p.countOf("a") >= 2 })
 }
 
 // TestAPromptWaitsForNoOtherArmsPermit: another arm of the host has just come from
 // elsewhere, where it may still be typed into.
 func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
 	s := newScripted(t)
-	s.brain.Arbiter = &soleArbiter{last: map[string]grant{"id-moved": {host: "elsewhere", at: time.Now().Add(time.Hour)}}}
+	s.brain.Arbiter = &soleArbiter{last: map[string]grant{"id-moved": {host: "elsewhere",
+		at: time.Now().Add(time.Hour)}}}
 	s.clockOf("clock-1", time.Hour)
 	config, err := json.Marshal(coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze})
 	check(t, err)
@@ -157,7 +158,7 @@ func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
 			Status: coleo.StatusIdle, State: coleo.Idle, Config: config,
 		}))
 	}
-	s.says(bus.OpPrompt, coleo.Receipt{ID: "r"})
+	s.alwaysAnswer(bus.OpPrompt, coleo.Receipt{ID: "r"})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, err = s.brain.Prompt(ctx, "other", coleo.Prompt{Text: "x"}, "")

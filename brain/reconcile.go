@@ -20,7 +20,7 @@ const (
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
-		b.Log.Warn("compare the arms with a host agent's word", "host", id, "error", err)
+		b.Log.Warn("compare the arms with a host agent's report", "host", id, "error", err)
 		return
 	}
 	b.mu.Lock()
@@ -44,7 +44,8 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
 			settled = false
 			var report bus.ArmReport
-			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil && report.Attached {
+			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil &&
+				report.Attached {
 				b.correct(ctx, id, pulse, arm, report.Reading)
 			}
 		}
@@ -102,7 +103,7 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 	if err != nil {
 		return // the next pulse tries again
 	}
-	b.Log.Warn("the row of an arm was wrong: its host agent knows better",
+	b.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
 		"arm", arm.Name, "was", was.State, "is", arm.State)
 	b.publishArm(ctx, arm.ID)
 }

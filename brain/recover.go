@@ -63,7 +63,8 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 		},
-		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly, Force: q.Force,
+		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly,
+		Force:              q.Force,
 		AllowLocalFallback: q.AllowLocalFallback != nil && *q.AllowLocalFallback,
 	}
 	if arm.AgentID != "" {
@@ -71,7 +72,8 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 	}
 	for _, beat := range b.live() {
 		e.Hosts = append(e.Hosts, coleo.HostInfo{
-			Host: coleo.Host{ID: beat.ID, Hostname: beat.Hostname, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms},
+			Host: coleo.Host{ID: beat.ID, Hostname: beat.Hostname, Capabilities: beat.Capabilities,
+				MaxArms: beat.MaxArms},
 			Arms: len(beat.Arms), Live: true,
 		})
 	}
@@ -110,7 +112,7 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 		return err
 	}
 	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
-		return coleo.Errorf(coleo.EUnproven, "arm %s could not be taken up: its session is %s, its process %s",
+		return coleo.Errorf(coleo.EUnproven, "arm %s could not be reattached: its session is %s, its process %s",
 			arm.Name, report.Proof, report.Process)
 	}
 	b.takePulse(ctx, arm.AgentID)

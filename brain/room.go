@@ -24,7 +24,7 @@ func (b *Brain) tidy(ctx context.Context) {
 			arm, err = b.thin(ctx, arm, store.ServeBound, store.AuditBound)
 		}
 		if err != nil && ctx.Err() == nil {
-			b.Log.Warn("look after the database", "error", err)
+			b.Log.Warn("maintain the database", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -80,7 +80,7 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 		StartedAt: beat.StartedAt, LastSeen: now, Capabilities: beat.Capabilities, MaxArms: beat.MaxArms,
 	}
 	if err := b.DB.PutHost(ctx, host); err != nil {
-		b.Log.Error("write down a host", "host", beat.ID, "error", err)
+		b.Log.Error("record a host", "host", beat.ID, "error", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 	}
 	wrote, err := b.DB.Beat(ctx, host, outputs, now)
 	if err != nil {
-		b.Log.Error("write down a heartbeat", "host", host, "error", err)
+		b.Log.Error("record a heartbeat", "host", host, "error", err)
 	}
 	rows, err := b.rows(ctx, beats)
 	if err != nil {

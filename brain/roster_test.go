@@ -83,7 +83,7 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 	for _, p := range pulses {
 		beat.Arms = append(beat.Arms, bus.ArmBeat{ID: p.ID, Generation: 1, LastOutput: now})
 	}
-	s.says(bus.OpPulse, bus.Pulse{Arms: pulses})
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 	publishes := func() int {
 		news := s.brain.updates.subscribe()
 		s.brain.takeBeat(beat)

@@ -14,7 +14,8 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.Spaw
 	}
 	if !c.Scripted() {
 		if q.Script != "" {
-			return coleo.Errorf(coleo.EInvalid, "a script is for the scripted model alone: add --model %s", coleo.ModelScripted)
+			return coleo.Errorf(coleo.EInvalid,
+				"a script works only with the scripted model: add --model %s", coleo.ModelScripted)
 		}
 		return nil
 	}
@@ -24,11 +25,12 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.Spaw
 	}
 	switch info := h.Info(); {
 	case info.NoModel:
-		return coleo.Errorf(coleo.EUnsupported, "the harness %s asks no model: leave out --model %s",
+		return coleo.Errorf(coleo.EUnsupported, "the harness %s uses no model: leave out --model %s",
 			harness, coleo.ModelScripted)
 	case info.Transport == coleo.TransportHTTP:
 		return coleo.Errorf(coleo.EUnsupported,
-			"the harness %s is driven over HTTP, and an arm with the scripted model has a network of its own: choose a harness with a terminal", harness)
+			"the harness %s uses HTTP, which cannot reach an arm with the scripted model: "+
+				"choose a harness with a terminal", harness)
 	case c.Profile == coleo.ProfileUser || c.Home != "":
 		return coleo.Errorf(coleo.EInvalid,
 			"an arm with the scripted model has a HOME of its own: leave out --profile and --home")
@@ -51,5 +53,6 @@ func (b *Brain) understood(host string, o bus.SpawnOrder) error {
 		return nil // a host agent that has not sent a beat yet cannot be asked either
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
-		"nothing was started: the host agent %s is of version %s, which knows no environment variables for arms, no scripted model and no freeze: 'coleo down' and 'coleo up' bring it up to date", host, m.beat.Version)}
+		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
+			"arms, the scripted model or freeze: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }

@@ -39,7 +39,8 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 	}
 	if known && host.ID != arm.AgentID && !ended(arm) {
 		return coleo.SpawnReply{}, coleo.Errorf(coleo.EConflict,
-			"what arm %s started on host agent %s could not be proven to have ended: nothing was started; 'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
+			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; "+
+				"'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
 	}
 	fallback, err := b.resolve(ctx, &arm, &config)
 	if err != nil {
@@ -57,8 +58,9 @@ func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnRep
 		return coleo.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{
-		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env, Script: q.Script,
-		Drawn: !known,
+		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover, Env: q.Env,
+		Script: q.Script,
+		Drawn:  !known,
 	}
 	if err := b.order(ctx, arm, order); err != nil {
 		if !bus.Unanswered(err) {
@@ -86,7 +88,8 @@ func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error)
 	arm, err := b.DB.Arm(ctx, name)
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:
-		return coleo.Arm{ID: "arm-" + strings.ToLower(rand.Text()[:12]), Name: name, CreatedAt: b.Now().UTC()}, false, nil
+		return coleo.Arm{ID: "arm-" + strings.ToLower(rand.Text()[:12]), Name: name, CreatedAt: b.Now().UTC()}, false,
+			nil
 	case err != nil:
 		return coleo.Arm{}, false, err
 	case arm.Status != coleo.StatusStopped:
@@ -120,7 +123,8 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 	c.Endpoint, c.Conversation = first(q.Endpoint, c.Endpoint), first(q.Conversation, c.Conversation)
 	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
 	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
-	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition), string(b.Defaults.OnPartition)))
+	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
+		string(b.Defaults.OnPartition)))
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
 	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
@@ -145,7 +149,8 @@ func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (col
 	}
 	if q.Terminal != "" {
 		return c, coleo.Errorf(coleo.EUnsupported,
-			"arms in a terminal window of their own are not there yet: leave out the terminal, and use 'coleo arm attach'")
+			"arms in a terminal window of their own are not supported yet: leave out the terminal, "+
+				"and use 'coleo arm attach'")
 	}
 	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
 	return c, nil
@@ -184,9 +189,10 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		return installed[0], nil
 	case len(installed) == 0:
 		return "", coleo.Errorf(coleo.ENotInstalled,
-			"no agent CLI is installed on any host: 'coleo harness list' tells how to install one")
+			"no agent CLI is installed on any host: 'coleo harness list' shows how to install one")
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "which agent CLI? name one with --harness: %s", strings.Join(installed, ", "))
+	return "", coleo.Errorf(coleo.EInvalid, "no harness was given: choose one with --harness: %s",
+		strings.Join(installed, ", "))
 }
 
 // place chooses the host agent for a harness. It takes the requested one, or else the one
@@ -205,7 +211,8 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 				return beat, nil // it reports itself what is wrong
 			}
 		}
-		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable, "the host agent %s is not there", asked)
+		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
+			"the host agent %s is not connected; 'coleo agent status' lists the host agents", asked)
 	}
 	for _, beat := range able {
 		if beat.ID == last {
@@ -225,7 +232,8 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	}
 	if slices.ContainsFunc(live, func(beat bus.Beat) bool { return slices.Contains(beat.Capabilities, harness) }) {
 		return bus.Beat{}, coleo.Errorf(coleo.EConflict,
-			"every host with %s is at its number of arms: stop one, or start the host agent with a larger --max-arms",
+			"every host with %s has its maximum number of arms: stop one, "+
+				"or start the host agent with a larger --max-arms",
 			h.Info().Title)
 	}
 	return bus.Beat{}, coleo.Errorf(coleo.ENotInstalled,

@@ -38,8 +38,8 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		words       string
 	}{
 		"nobody is there": {nil, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
-		"the only one has gone silent": {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9, "aider")},
-			"", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
+		"the only one has gone silent": {map[time.Duration]bus.Beat{bus.HostStale + time.Second: beat("h1", 0, 9,
+			"aider")}, "", "", "", coleo.EUnavailable, "Start an arm agent daemon"},
 		"the one with the fewest arms": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
 			2: beat("h2", 1, 9, "aider")}, "", "", "h2", "", ""},
 		"the one that had it": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
@@ -55,7 +55,7 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		"the one that was asked for": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider"),
 			2: beat("h2", 1, 9, "aider")}, "h1", "h2", "h1", "", ""},
 		"who was asked for is not here": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider")}, "h9", "", "",
-			coleo.EUnavailable, "h9 is not there"},
+			coleo.EUnavailable, "h9 is not connected"},
 	} {
 		got, err := withHosts(t, c.heard).place("aider", c.asked, c.last)
 		if got.ID != c.want || coleo.ErrorCode(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {

@@ -21,8 +21,8 @@ func sequences(first, n int) (out []uint64) {
 	return out
 }
 
-// projects adds n events to serve's log.
-func (s *scripted) projects(first, n int) {
+// addEvents adds n events to serve's log.
+func (s *scripted) addEvents(first, n int) {
 	s.t.Helper()
 	var list []coleo.Event
 	for _, seq := range sequences(first, n) {
@@ -38,7 +38,7 @@ func TestEachEventIsPublishedOnce(t *testing.T) {
 	s := newScripted(t)
 	const all = 40
 	list := logOf(slices.Repeat([]string{"e"}, all)...)
-	s.does(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
 		end := min(o.After+10, all)
@@ -78,13 +78,13 @@ func TestASubscriberThatComesBackMissesNothing(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	s.projects(1, 1)
+	s.addEvents(1, 1)
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	writing.Go(func() {
 		for at, n := 2, 0; at <= all; at += n {
 			n = min(1+at%97, all+1-at)
-			s.projects(at, n)
+			s.addEvents(at, n)
 		}
 	})
 	cursor, got := cursorOf(0), []uint64{}
@@ -116,7 +116,7 @@ func TestASubscriberThatComesBackMissesNothing(t *testing.T) {
 func TestACursorOfAnotherStoreIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	s.projects(1, 3)
+	s.addEvents(1, 3)
 	for cursor, want := range map[string]coleo.Code{
 		"":          "",
 		cursorOf(0): "", cursorOf(3): "",
@@ -140,7 +140,8 @@ func TestTheLastPublishedRowIsTheNewest(t *testing.T) {
 		var writing sync.WaitGroup
 		for range writers {
 			writing.Go(func() {
-				_, err := s.db.UpdateArm(t.Context(), "arm-0", func(row *coleo.Arm) error { row.ContextBudget++; return nil })
+				_, err := s.db.UpdateArm(t.Context(), "arm-0",
+					func(row *coleo.Arm) error { row.ContextBudget++; return nil })
 				check(t, err)
 				s.brain.publishArm(t.Context(), "arm-0")
 			})

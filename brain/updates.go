@@ -90,7 +90,8 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Upd
 	case from > end:
 		b.updates.leave(c)
 		return nil, coleo.Errorf(coleo.EInvalid,
-			"the cursor %q is ahead of serve's log: that was restored or begun anew; begin without a cursor", after)
+			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
+			after)
 	}
 	return func(yield func(coleo.Update) bool) {
 		defer b.updates.leave(c)
@@ -213,7 +214,7 @@ func positionOf(cursor string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(cursor, 36, 63)
 	if err != nil {
-		return 0, coleo.Errorf(coleo.EInvalid, "%q is no cursor: leave it out to begin at the beginning", cursor)
+		return 0, coleo.Errorf(coleo.EInvalid, "%q is not a cursor: leave it out to start from the beginning", cursor)
 	}
 	return n, nil
 }

@@ -185,7 +185,8 @@ func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 	if silent {
 		b.lose(ctx, id,
 			fmt.Sprintf(
-				"its host agent %s (process %d) does not answer: if it is stopped, 'kill -CONT %d' on its machine has it go on",
+				"its host agent %s (process %d) does not answer: if it is stopped, "+
+					"'kill -CONT %d' on its machine continues it",
 				id, pid, pid))
 	}
 }
@@ -230,7 +231,7 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	w := coleo.Watch{AsOf: arm.LastHeartbeat}
 	m, ok := b.hosts[arm.AgentID]
 	if !ok {
-		w.Missing = fmt.Sprintf("its host agent %s has not been heard of since serve was started", arm.AgentID)
+		w.Missing = fmt.Sprintf("its host agent %s has not connected since serve was started", arm.AgentID)
 		return w
 	}
 	if at := m.confirmed[arm.ID]; at.After(w.AsOf) {
@@ -270,7 +271,7 @@ func (m *member) unheld(arm coleo.Arm) string {
 	case a.Attached || a.Starting || a.Generation > arm.Generation:
 		return ""
 	}
-	return fmt.Sprintf("its host agent %s holds no session of it: 'coleo arm recover %s' takes it up again",
+	return fmt.Sprintf("its host agent %s holds no session of it: 'coleo arm recover %s' brings it back",
 		arm.AgentID, arm.Name)
 }
 

@@ -30,7 +30,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	var ofAll, ofOne atomic.Int64
-	s.does(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.PulseOrder
 		err := json.Unmarshal(data, &o)
 		if o.Arm == "" {
@@ -42,7 +42,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 			Arms: []bus.ArmPulse{{ID: o.Arm, Generation: 1, Attached: true, Process: bus.ProcessAlive}}}, err
 	})
 	drawn := make(chan bool, 1)
-	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
 		drawn <- o.Drawn
@@ -76,7 +76,7 @@ func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	drawn := make(chan bool, 1)
-	s.does(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
 		drawn <- o.Drawn
@@ -99,29 +99,30 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	s := newScripted(t)
 	const arms, rounds = 20, 10
 	pulses := s.rowsOf(arms)
-	s.says(bus.OpPulse, bus.Pulse{Arms: pulses})
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 	s.brain.takePulse(t.Context(), scriptedHost)
 	news := s.brain.updates.subscribe()
-	var told map[string]int
+	var published map[string]int
 	for round := range rounds {
 		now := append([]bus.ArmPulse{}, pulses...)
 		if round%2 == 0 {
 			now[3].Process = bus.ProcessStopped
 		}
-		s.says(bus.OpPulse, bus.Pulse{Arms: now})
+		s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: now})
 		s.brain.takePulse(t.Context(), scriptedHost)
 		now[4].PID = round + 1
 		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, Of: now[4].ID, Pulse: &now[4]})
-		for told = map[string]int{}; len(news) > 0; {
+		for published = map[string]int{}; len(news) > 0; {
 			if u := <-news; u.Arm != nil {
-				told[u.Arm.ID]++
+				published[u.Arm.ID]++
 			}
 		}
-		if len(told) == 2 && told["arm-3"] > 0 && told["arm-4"] > 0 {
+		if len(published) == 2 && published["arm-3"] > 0 && published["arm-4"] > 0 {
 			return
 		}
 	}
-	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds, told)
+	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds,
+		published)
 }
 
 // TestTheLaterWordOnAnArmStands: a pulse of all arms may arrive after a later report of
@@ -174,7 +175,7 @@ func TestASamePulseVouchesForAllArms(t *testing.T) {
 	s := newScripted(t)
 	pulses := s.rowsOf(3)
 	var whole atomic.Int64
-	s.does(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
+	s.answerWith(bus.OpPulse, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.PulseOrder
 		err := json.Unmarshal(data, &o)
 		if o.Known == "m1" {

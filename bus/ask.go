@@ -207,7 +207,9 @@ func (c *Conn) Serve(ctx context.Context, host string,
 				r.Error = coleo.Errorf(coleo.EInvalid, "unreadable command: %v", err)
 			} else if o.Op == opAlive {
 				c.senders.renew(o.ID, o.Waiting)
-				r = carryOut(ctx, o, func(context.Context, Op, json.RawMessage) (any, error) { return time.Since(began), nil })
+				r = carryOut(ctx, o, func(context.Context, Op, json.RawMessage) (any, error) {
+					return time.Since(began), nil
+				})
 			} else {
 				r = c.carryOut(ctx, o, handle)
 			}

@@ -65,7 +65,7 @@ func (c *Conn) carryOut(ctx context.Context, o order,
 	}
 	if coleo.Wanted(ctx) != nil {
 		return report{Error: coleo.Errorf(coleo.ETimeout,
-			"the order to %s came when nobody waited for it any longer: nothing was done", o.Op)}
+			"the deadline of the order to %s had passed when it arrived: nothing was done", o.Op)}
 	}
 	return carryOut(ctx, o, handle)
 }

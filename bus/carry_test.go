@@ -57,6 +57,7 @@ func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 		t.Errorf("the order may take %s, want %s less than %s", got.Left, answerTime, long)
 	}
 	if got.Waited > silentAfter {
-		t.Errorf("the order is waited for %s, though its sender gives it up after %s of silence", got.Waited, silentAfter)
+		t.Errorf("the order is waited for %s, though its sender gives it up after %s of silence", got.Waited,
+			silentAfter)
 	}
 }

@@ -86,7 +86,8 @@ func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 		}
 		if other.before(mine) {
 			return coleo.Errorf(coleo.EConflict,
-				"another host agent (process %d on %s) has the id %s: end it, or give this one another id with 'coleo agent start --id'", other.PID, other.Hostname, host)
+				"another host agent (process %d on %s) has the id %s: end it, "+
+					"or give this one another id with 'coleo agent start --id'", other.PID, other.Hostname, host)
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) {

@@ -60,7 +60,8 @@ func KeyFile(path string) (Key, error) {
 	}
 	pair, err := nkeys.FromSeed(bytes.TrimSpace(seed))
 	if err != nil {
-		return Key{}, coleo.Errorf(coleo.EInvalid, "%s holds no key: delete it, then run 'coleo down' and 'coleo up'", path)
+		return Key{}, coleo.Errorf(coleo.EInvalid,
+			"%s holds no key: delete it, then run 'coleo down' and 'coleo up'", path)
 	}
 	return keyOf(pair)
 }

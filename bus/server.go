@@ -72,9 +72,10 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 // heartbeats, claims and news of its log.
 func hostPermissions() *natsserver.Permissions {
 	return &natsserver.Permissions{
-		Publish:   &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
-		Subscribe: &natsserver.SubjectPermission{Allow: []string{everyCommand, rollSubject, everyClaim, hostInbox + ".>"}},
-		Response:  &natsserver.ResponsePermission{MaxMsgs: 1, Expires: maxWait},
+		Publish: &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
+		Subscribe: &natsserver.SubjectPermission{Allow: []string{everyCommand, rollSubject, everyClaim,
+			hostInbox + ".>"}},
+		Response: &natsserver.ResponsePermission{MaxMsgs: 1, Expires: maxWait},
 	}
 }
 

@@ -81,7 +81,7 @@ func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	said := make(chan string, 1)
+	firstLine := make(chan string, 1)
 	go func() {
 		conn, err := l.Accept()
 		if err != nil {
@@ -89,9 +89,10 @@ func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 		}
 		defer conn.Close()
 		_, _ = io.WriteString(conn,
-			`INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","auth_required":true,"max_payload":1048576}`+"\r\n")
+			`INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","auth_required":true,"max_payload":1048576}`+
+				"\r\n")
 		line, _ := bufio.NewReader(conn).ReadString('\n')
-		said <- line
+		firstLine <- line
 	}()
 	if c, err := Dial(path, key, "host"); err == nil {
 		c.Close()
@@ -101,7 +102,7 @@ func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := <-said
+	got := <-firstLine
 	var connect struct {
 		Nkey      string `json:"nkey"`
 		Signature string `json:"sig"`

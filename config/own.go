@@ -27,7 +27,8 @@ func ReadOwn(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, coleo.Errorf(coleo.EForbidden, "%s is not a regular file, so it was not read: replace it by one", path)
+		return nil, coleo.Errorf(coleo.EForbidden,
+			"%s is not a regular file, so it was not read: replace it with one", path)
 	}
 	if err := checkOwn(path, info); err != nil {
 		return nil, err

@@ -83,7 +83,8 @@ func TestSettingsOfAnotherUserAreRefused(t *testing.T) {
 	if err := os.Chown(path, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadSettings(path); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(), "chown") {
+	if _, err := ReadSettings(path); coleo.ErrorCode(err) != coleo.EForbidden ||
+		!strings.Contains(err.Error(), "chown") {
 		t.Errorf("settings of another user = %v, want forbidden", err)
 	}
 }

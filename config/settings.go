@@ -68,7 +68,8 @@ func ReadSettings(path string) (Settings, error) {
 		return s, err
 	}
 	if s.Arms.Keep != 0 && (s.Arms.Keep < minKeep || s.Arms.Keep > maxKeep) {
-		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep, maxKeep)
+		return s, Errorf(path, data, "arms.keep_mib", "keep_mib = %d is not between %d and %d", s.Arms.Keep, minKeep,
+			maxKeep)
 	}
 	if !s.Arms.OnPartition.Valid() {
 		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q",

@@ -23,12 +23,14 @@ func Decode(name string, data []byte, v any) error {
 	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]
 		line, column := first.Position()
-		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: unknown key %q", name, line, column, strings.Join(first.Key(), "."))
+		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: unknown key %q", name, line, column,
+			strings.Join(first.Key(), "."))
 	}
 	var bad *toml.DecodeError
 	if errors.As(err, &bad) {
 		line, column := bad.Position()
-		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: %s", name, line, column, strings.TrimPrefix(bad.Error(), "toml: "))
+		return coleo.Errorf(coleo.EInvalid, "%s:%d:%d: %s", name, line, column,
+			strings.TrimPrefix(bad.Error(), "toml: "))
 	}
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
 }
@@ -43,13 +45,13 @@ func Strings(data []byte, key string) ([]string, error) {
 	}
 	list, ok := all[key].([]any)
 	if !ok && all[key] != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is no list", key)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a list", key)
 	}
 	var out []string
 	for _, v := range list {
 		text, ok := v.(string)
 		if !ok {
-			return nil, coleo.Errorf(coleo.EInvalid, "%s holds more than texts", key)
+			return nil, coleo.Errorf(coleo.EInvalid, "%s must contain only strings", key)
 		}
 		out = append(out, text)
 	}

@@ -27,7 +27,8 @@ func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 	name := Nonce() + ".txt"
 	q := question{path: filepath.Join(t.Workdir, name)}
 	var err error
-	if q.receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write " + name + " with some words"}); err != nil {
+	if q.receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: "write " + name +
+		" with some words"}); err != nil {
 		return q, err
 	}
 	reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)
@@ -35,7 +36,7 @@ func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 		return q, err
 	}
 	if reading.State != coleo.WaitingApproval {
-		return q, fmt.Errorf("a file is to be written, and it reads %s, want a question", reading.State)
+		return q, fmt.Errorf("the model wants to write a file, and the state is %s, want a dialog", reading.State)
 	}
 	q.dialog = reading.Dialog
 	return q, q.unwritten()
@@ -135,7 +136,7 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	approve := coleo.Decision{Choice: coleo.Approve}
 	never := coleo.Fingerprint(strings.Repeat("0", 12) + "-0000-1")
 	if err := t.Session.Respond(ctx, never, approve); coleo.ErrorCode(err) != coleo.EStale {
-		return fmt.Errorf("an answer to a dialog that never was got %v, want %s", err, coleo.EStale)
+		return fmt.Errorf("an answer to a dialog that never existed got %v, want %s", err, coleo.EStale)
 	}
 	if err := q.unwritten(); err != nil {
 		return err
@@ -156,7 +157,7 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	if err := t.deny(ctx, later); err != nil {
 		return err
 	}
-	t.details = "answers to dialogs that were not there were refused, and typed nothing"
+	t.details = "answers to dialogs that were not open were refused, and typed nothing"
 	return q.unwritten()
 }
 
@@ -178,7 +179,7 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	}
 	if r := t.Session.State(); r.State != coleo.WaitingApproval || r.Dialog == nil ||
 		r.Dialog.Fingerprint != q.dialog.Fingerprint {
-		return fmt.Errorf("after the refused prompt it reads %s", r.State)
+		return fmt.Errorf("the state after the refused prompt is %s", r.State)
 	}
 	if err := t.deny(ctx, q); err != nil {
 		return err
@@ -205,7 +206,7 @@ func answerQuestion(ctx context.Context, t *Trial) error {
 		return err
 	}
 	if reading.State != coleo.WaitingApproval || reading.Dialog.Kind != coleo.DialogQuestion {
-		return fmt.Errorf("the model asked, and it reads %s by rule %q", reading.State, reading.Rule)
+		return fmt.Errorf("the model asked a question, and the state is %s by rule %q", reading.State, reading.Rule)
 	}
 	option := 0
 	for i, label := range reading.Dialog.Options {
@@ -230,5 +231,5 @@ func answerQuestion(ctx context.Context, t *Trial) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the model never heard %q", right)
+	return fmt.Errorf("the model never got %q", right)
 }

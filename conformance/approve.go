@@ -67,7 +67,7 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 			return err
 		}
 		if now = reading.Dialog; now.Title == d.Title && now.Subject == d.Subject {
-			return fmt.Errorf("one command, and it asks twice: %q", now.Title)
+			return fmt.Errorf("one command led to two dialogs: %q", now.Title)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func approvalApprove(ctx context.Context, t *Trial) error {
 	case err != nil:
 		return err
 	case first == nil:
-		return errors.Join(fmt.Errorf("%q was to be run, and nothing was asked", c.text), c.ran(0))
+		return errors.Join(fmt.Errorf("the model wants to run %q, and no dialog opened", c.text), c.ran(0))
 	case !strings.Contains(first.Subject, c.text) && !first.Truncated:
 		return fmt.Errorf("the question's subject is %q, the command is %q", first.Subject, c.text)
 	}
@@ -134,7 +134,7 @@ func (t *Trial) approveForEver(ctx context.Context, c command, d *coleo.Dialog, 
 		return err
 	}
 	if d != nil {
-		return fmt.Errorf("it was approved for ever, and it asks again: %q", d.Title)
+		return fmt.Errorf("the command was approved for good, and a dialog opened again: %q", d.Title)
 	}
 	t.details = "ran once for its approval, and unasked once approved for ever"
 	return c.ran(3)

@@ -330,9 +330,9 @@ func (s *shallow) Kill(ctx context.Context) error {
 	s.once.Do(func() {
 		first = true
 		_ = syscall.Kill(h.Holder.PID, syscall.SIGSTOP)
-		soon(ctx, func() bool { return stopped(h.Holder.PID) })
+		pollUntil(ctx, func() bool { return stopped(h.Holder.PID) })
 		_ = syscall.Kill(h.Process.PID, syscall.SIGKILL)
-		soon(ctx, func() bool { return !process.Same(h.Process) })
+		pollUntil(ctx, func() bool { return !process.Same(h.Process) })
 	})
 	if first {
 		return nil
@@ -342,8 +342,8 @@ func (s *shallow) Kill(ctx context.Context) error {
 	return s.live.Kill(ctx)
 }
 
-// soon returns when is returns true, or when ctx has ended.
-func soon(ctx context.Context, is func() bool) {
+// pollUntil returns when is returns true, or when ctx has ended.
+func pollUntil(ctx context.Context, is func() bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !is() && ctx.Err() == nil {

@@ -103,7 +103,8 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() er
 			}
 		}
 		r.Cursor = coleo.NewestCursor(t.Session)
-		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve}); err != nil {
+		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
+			coleo.Decision{Choice: coleo.Approve}); err != nil {
 			return n, err
 		}
 	}
@@ -126,7 +127,7 @@ func interrupt(ctx context.Context, t *Trial) error {
 	}
 	took := time.Since(start)
 	if r := t.Session.State(); r.State != coleo.Idle && r.State != coleo.Failed {
-		return fmt.Errorf("after the interrupt it reads %s", r.State)
+		return fmt.Errorf("the state after the interrupt is %s", r.State)
 	}
 	nonce := Nonce()
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {

@@ -25,7 +25,7 @@ func refusal(ctx context.Context, t *Trial) error {
 		return err
 	}
 	if reading.State == coleo.WaitingApproval {
-		return fmt.Errorf("after a refusal by the model it reads %s", reading.State)
+		return fmt.Errorf("the state after a refusal by the model is %s", reading.State)
 	}
 	nonce := Nonce()
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
@@ -99,9 +99,9 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	nonce := Nonce()
 	receipt.Cursor = coleo.NewestCursor(t.Session)
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
-		return fmt.Errorf("after it was taken up again: %w", err)
+		return fmt.Errorf("after it was reattached: %w", err)
 	}
-	t.details = "taken up in mid-stream, same process, and the next prompt was taken"
+	t.details = "reattached in mid-stream, same process, and the next prompt was taken"
 	return nil
 }
 

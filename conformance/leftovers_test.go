@@ -33,7 +33,7 @@ func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, left := range leftovers {
-				leave(t, trial, left[0], left[1])
+				leaveText(t, trial, left[0], left[1])
 				prompt := "hello " + Nonce()
 				if _, err := sendAndSee(t, trial, prompt); err != nil {
 					t.Fatalf("%q, %s: %v%s", left[0], left[1], err, screenOf(err))
@@ -43,9 +43,9 @@ func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 	}
 }
 
-// leave pastes text and presses keys. The text must show before leave returns. The keys
+// leaveText pastes text and presses keys. The text must show before leaveText returns. The keys
 // need not, because keys typed afterwards come after them.
-func leave(t *testing.T, trial *Trial, text, keys string) {
+func leaveText(t *testing.T, trial *Trial, text, keys string) {
 	t.Helper()
 	term, ok := trial.Session.(coleo.Terminal)
 	if !ok {
@@ -57,7 +57,7 @@ func leave(t *testing.T, trial *Trial, text, keys string) {
 	if err := term.Input(ctx, pty.Paste(text, true)); err != nil {
 		t.Fatal(err)
 	}
-	soon(ctx, func() bool { return picture(term) != before })
+	pollUntil(ctx, func() bool { return picture(term) != before })
 	if ctx.Err() != nil {
 		t.Fatalf("nothing is seen of %q", text)
 	}

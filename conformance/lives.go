@@ -76,7 +76,7 @@ func modelFlag(ctx context.Context, t *Trial) error {
 	}
 	for _, q := range t.Model.Record() {
 		if q.Prompt == "say "+nonce && q.Side == "" && q.Model != other {
-			return fmt.Errorf("the model asked was %q, want %q", q.Model, other)
+			return fmt.Errorf("the model that was asked is %q, want %q", q.Model, other)
 		}
 	}
 	t.details = "the model asked was " + other

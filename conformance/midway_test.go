@@ -97,8 +97,8 @@ type fates struct {
 	proven, refused, lost, lostAsked int
 }
 
-// tell records the result of SendPrompt for a prompt.
-func (f *fates) tell(t *testing.T, prompt string, err error) {
+// record records the result of SendPrompt for a prompt.
+func (f *fates) record(t *testing.T, prompt string, err error) {
 	t.Helper()
 	code := coleo.ErrorCode(err)
 	f.prompts, f.verdict[prompt] = append(f.prompts, prompt), code
@@ -207,7 +207,7 @@ func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb
 		t.Fatal(err)
 	}
 	t.Logf("%d bytes: %s, %v after %s", len(prompt), receipt.Proof, err, time.Since(began).Round(time.Millisecond))
-	f.tell(t, prompt, err)
+	f.record(t, prompt, err)
 	if err == nil {
 		_, err = coleo.WaitForTurn(ctx, trial.Session, receipt)
 	} else {
@@ -241,7 +241,7 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	file := Nonce()
 	asks := askFor(t, trial, file)
 	receipt, err := sendPatiently(ctx, trial.Session, asks)
-	f.tell(t, asks, err)
+	f.record(t, asks, err)
 	if err != nil {
 		_, _ = coleo.WaitForIdle(ctx, trial.Session)
 		return
@@ -256,7 +256,7 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	began := time.Now()
 	sent, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	t.Logf("%d bytes: %s, %v after %s", len(prompt), sent.Proof, err, time.Since(began).Round(time.Millisecond))
-	f.tell(t, prompt, err)
+	f.record(t, prompt, err)
 	reading, turnErr := coleo.WaitForTurn(ctx, trial.Session, receipt)
 	if turnErr != nil || reading.State != coleo.WaitingApproval {
 		t.Fatalf("%q: reads %s, %v; want a dialog", asks, reading.State, turnErr)

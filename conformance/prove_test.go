@@ -101,8 +101,8 @@ func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
 	if reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil || reading.State != coleo.Idle {
 		t.Fatalf("after the answers it reads %s, %v", reading.State, err)
 	}
-	told := trial.Model.Record()
-	result := told[len(told)-1].ToolResult
+	requests := trial.Model.Record()
+	result := requests[len(requests)-1].ToolResult
 	colour, size := strings.Index(result, `"Which colour?"="Blue"`), strings.Index(result, `"Which size?"="Large"`)
 	if colour < 0 || size < colour {
 		t.Errorf("the model was told %q, want each answer with its question", result)

@@ -73,7 +73,9 @@ func TestEachSessionHasARecording(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
-	want := strings.Fields("resume_after_kill-2.cast resume_after_kill-2.jsonl resume_after_kill.cast resume_after_kill.jsonl shared-2.cast shared-2.jsonl shared.cast shared.jsonl spawn_and_idle.cast spawn_and_idle.jsonl")
+	want := strings.Fields("resume_after_kill-2.cast resume_after_kill-2.jsonl resume_after_kill.cast " +
+		"resume_after_kill.jsonl shared-2.cast shared-2.jsonl shared.cast shared.jsonl spawn_and_idle.cast " +
+		"spawn_and_idle.jsonl")
 	if !slices.Equal(got, want) {
 		t.Errorf("recordings %q, want %q", got, want)
 	}

@@ -60,7 +60,7 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 		return err
 	}
 	if reading.State != coleo.Idle {
-		return fmt.Errorf("after the turn it reads %s", reading.State)
+		return fmt.Errorf("the state after the turn is %s", reading.State)
 	}
 	nonce := Nonce()
 	return t.exchange(ctx, "say "+nonce, nonce)

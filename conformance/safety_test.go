@@ -45,7 +45,8 @@ func safetyTrial(t *testing.T, name string) *Trial {
 		t.Fatal(err)
 	}
 	trial, err := newTrial(h, Config{
-		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe}, Isolated: true,
+		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
+		Isolated: true,
 	}, "safety")
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +163,8 @@ func promptOf(n int, r *rand.Rand) string {
 	case 6:
 		return fill([]string{" a longer prompt", " of many words", "\nand lines"}, 1000+r.IntN(9000))
 	default:
-		return fill([]string{" `code`", " $HOME", " \\n", " \"quoted\"", " 'so'", " <b>", " 100%", "\tx"}, 1+r.IntN(300))
+		return fill([]string{" `code`", " $HOME", " \\n", " \"quoted\"", " 'so'", " <b>", " 100%", "\tx"},
+			1+r.IntN(300))
 	}
 }
 

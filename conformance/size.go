@@ -25,7 +25,7 @@ func ParseSize(text string) (Size, error) {
 	r, badRows := strconv.Atoi(rows)
 	if badCols != nil || badRows != nil || c < minCols || r < minRows || c > maxCells || r > maxCells {
 		return Size{}, coleo.Errorf(coleo.EInvalid,
-			"%q is no size of a terminal: give columns and rows, such as 80x24, from %dx%d to %dx%d",
+			"%q is not a terminal size: give columns and rows, such as 80x24, from %dx%d to %dx%d",
 			text, minCols, minRows, maxCells, maxCells)
 	}
 	return Size{Cols: c, Rows: r}, nil

@@ -77,7 +77,7 @@ func Published() []Check {
 			Required: true, Shared: true, Timeout: 2 * time.Minute, Run: simplePrompt},
 		{Name: "file_creation", Doc: "a file is written when it is approved, and not before", Required: true,
 			Shared: true, Timeout: 3 * time.Minute, Run: fileCreation},
-		{Name: "interrupt", Doc: "a running turn stops when it is told to", Shared: true, Timeout: time.Minute,
+		{Name: "interrupt", Doc: "a running turn stops when it is interrupted", Shared: true, Timeout: time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Interrupt }, Skip: "not supported", Run: interrupt},
 		{Name: "state_detection", Doc: "idle, then processing or executing, then idle", Required: true, Shared: true,
 			Timeout: 2 * time.Minute, Run: stateDetection},

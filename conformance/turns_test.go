@@ -22,7 +22,8 @@ const turnTimeout = time.Minute
 // and after a while. In a pause the screen may stall.
 var ofTurns = []modelserver.Rule{
 	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
-	{Name: "slowly", When: modelserver.When{Contains: "slowly"}, Reply: []modelserver.Step{{Text: counted(64), Pace: 20}}},
+	{Name: "slowly", When: modelserver.When{Contains: "slowly"},
+		Reply: []modelserver.Step{{Text: distinctWords(64), Pace: 20}}},
 	{Name: "pausing", When: modelserver.When{Contains: "pausing"},
 		Reply: []modelserver.Step{{Text: "This begins well."}, {Pause: 1500}, {Text: "\n\nAnd goes on."}, {Pause: 1200},
 			{Text: "\n\nUntil it ends."}}},
@@ -30,9 +31,9 @@ var ofTurns = []modelserver.Rule{
 		Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
 }
 
-// counted returns a text of n words that all differ, because Gemini CLI opens a dialog
+// distinctWords returns a text of n words that all differ, because Gemini CLI opens a dialog
 // about a model that repeats itself.
-func counted(n int) string {
+func distinctWords(n int) string {
 	words := make([]string, n)
 	for i := range words {
 		words[i] = fmt.Sprintf("word%d", i*i+7)
@@ -135,7 +136,8 @@ func judgeTurns(t *testing.T, trial *Trial, turns []turn, idle []time.Time) (ear
 			return q.Side != "" || !strings.Contains(q.Prompt, next.nonce)
 		})
 		if len(asked) == 0 || len(next.idle) == 0 {
-			t.Errorf("turn %d: the model was asked %d times, and it became idle %d times", i, len(asked), len(next.idle))
+			t.Errorf("turn %d: the model was asked %d times, and it became idle %d times", i, len(asked),
+				len(next.idle))
 			continue
 		}
 		if end := asked[len(asked)-1].Last; next.idle[0].Before(end) {

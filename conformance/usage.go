@@ -28,7 +28,7 @@ func usage(ctx context.Context, t *Trial) error {
 	}
 	meter, ok := t.Session.(coleo.UsageMeter)
 	if !ok {
-		return fmt.Errorf("the session has no account, though the harness claims one")
+		return fmt.Errorf("the session reports no tokens, but the harness claims that it does")
 	}
 	before, err := meter.Usage(ctx)
 	if err != nil {
@@ -50,7 +50,8 @@ func usage(ctx context.Context, t *Trial) error {
 		used = after.Minus(before)
 		turn, all = t.counted(requestsBefore)
 		if agrees(used, turn) || agrees(used, all) {
-			t.details = fmt.Sprintf("%d tokens sent and %d received, read from the %s", used.Input, used.Output, after.Source)
+			t.details = fmt.Sprintf("%d tokens sent and %d received, read from the %s", used.Input, used.Output,
+				after.Source)
 			if used.Approximate {
 				t.details += fmt.Sprintf("; a guess: the model counted %d and %d", turn.Input, turn.Output)
 			}
@@ -58,7 +59,8 @@ func usage(ctx context.Context, t *Trial) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the account says %d tokens sent and %d received, the model counted %d and %d (with side requests %d and %d)",
+			return fmt.Errorf("the account says %d tokens sent and %d received, the model counted %d and %d (with "+
+				"side requests %d and %d)",
 				used.Input, used.Output, turn.Input, turn.Output, all.Input, all.Output)
 		case <-time.After(accountEvery):
 		}

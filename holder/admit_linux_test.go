@@ -86,7 +86,8 @@ func TestTheProgramDoesNotLearnTheNonce(t *testing.T) {
 		return strings.Contains(string(raw), "done")
 	})
 	raw, err := os.ReadFile(firstBytes(l.Dir))
-	if err != nil || strings.Contains(string(raw), l.Nonce) || !strings.Contains(string(raw), process.EnvArm+"="+l.mark()+"\r\n") {
+	if err != nil || strings.Contains(string(raw), l.Nonce) ||
+		!strings.Contains(string(raw), process.EnvArm+"="+l.mark()+"\r\n") {
 		t.Errorf("the program's environment is %s (%v)", raw, err)
 	}
 }

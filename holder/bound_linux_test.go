@@ -20,15 +20,15 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// load starts the endless writer in a holder. said returns how much the kernel has taken
+// load starts the endless writer in a holder. writtenSoFar returns how much the kernel has taken
 // from it.
-func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, said func() int) {
+func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, writtenSoFar func() int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "said")
 	if err := os.WriteFile(path, make([]byte, 8), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	count, err := mapSaid(path)
+	count, err := mapCounter(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,10 +59,10 @@ func awaitPause(t *testing.T, count func() int) int {
 
 func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 	t.Parallel()
-	_, l, said := load(t, "binary", nil)
+	_, l, writtenSoFar := load(t, "binary", nil)
 	c := dial(t, l)
-	wait(t, func() bool { return said() >= unreadLimit })
-	written := awaitPause(t, said)
+	wait(t, func() bool { return writtenSoFar() >= unreadLimit })
+	written := awaitPause(t, writtenSoFar)
 	if written > unreadLimit+inTransit {
 		t.Fatalf("the writer got %d bytes off with nobody reading, want at most %d", written, unreadLimit+inTransit)
 	}
@@ -88,9 +88,9 @@ func TestTheWriterIsHeldBackWhenTheHostAgentIsBehind(t *testing.T) {
 func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	t.Parallel()
 	const keep = 3 * journal.SegmentSize
-	_, l, said := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
+	_, l, writtenSoFar := load(t, "text", func(l *Launch) { l.Keep, l.Alone = keep, true })
 	c := dial(t, l)
-	wait(t, func() bool { return said() > 6*journal.SegmentSize })
+	wait(t, func() bool { return writtenSoFar() > 6*journal.SegmentSize })
 	if s, err := c.Status(); err != nil || s.Start != 0 {
 		t.Fatalf("with nothing covered the journal begins at %d (%v), want all of it", s.Start, err)
 	}
@@ -98,7 +98,8 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := c.Status(); err != nil || s.Start != 2*journal.SegmentSize {
-		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err, 2*journal.SegmentSize)
+		t.Fatalf("covered to within the third segment, the journal begins at %d (%v), want %d", s.Start, err,
+			2*journal.SegmentSize)
 	}
 	s, err := c.Status()
 	if err != nil {
@@ -124,7 +125,7 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 
 func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	_, l, said := load(t, "binary", func(l *Launch) { l.Alone = true })
+	_, l, writtenSoFar := load(t, "binary", func(l *Launch) { l.Alone = true })
 	typist, other := dial(t, l), dial(t, l)
 	much := make([]byte, 1<<20)
 	if w, err := typist.Write(Write{ID: "answer", Kind: WriteReply, Data: much}); err != nil || !w.Applied {
@@ -135,12 +136,12 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 		_, err := typist.Write(Write{ID: "keys", Kind: WriteKeys, Data: much[:terminalBuffer]})
 		typed <- err
 	}()
-	began, before := time.Now(), said()
+	began, before := time.Now(), writtenSoFar()
 	wait(t, func() bool { // all the while that the keys wait for the program
 		if _, err := other.Status(); err != nil {
 			t.Fatal(err)
 		}
-		return said() > before+unreadLimit/8
+		return writtenSoFar() > before+unreadLimit/8
 	})
 	if took := time.Since(began); took > typeTimeout {
 		t.Errorf("the arm stood still for %s", took)
@@ -155,7 +156,7 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 
 func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 	t.Parallel()
-	_, l, said := load(t, "binary", nil)
+	_, l, writtenSoFar := load(t, "binary", nil)
 	c := dial(t, l)
 	const ahead = 1 << 20
 	ctx, cancel := context.WithCancel(t.Context())
@@ -171,12 +172,12 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if before == 0 {
-			before = said()
+			before = writtenSoFar()
 		}
 		read := int(chunk.Offset) + len(chunk.Data)
-		written, since := said(), time.Now()
+		written, since := writtenSoFar(), time.Now()
 		wait(t, func() bool {
-			if now := said(); now != written {
+			if now := writtenSoFar(); now != written {
 				written, since = now, time.Now()
 			}
 			return time.Since(since) > 100*time.Millisecond
@@ -186,8 +187,8 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 		}
 	}
 	cancel()
-	begin := said()
-	wait(t, func() bool { return said() >= begin+unreadLimit/2 })
+	begin := writtenSoFar()
+	wait(t, func() bool { return writtenSoFar() >= begin+unreadLimit/2 })
 }
 
 // socketBuffers is how much a stream holds between the holder and its reader.
@@ -195,7 +196,7 @@ const socketBuffers = 1 << 20
 
 func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	t.Parallel()
-	_, l, said := load(t, "binary", nil)
+	_, l, writtenSoFar := load(t, "binary", nil)
 	c := dial(t, l)
 	if coleo.ErrorCode(c.Pace(-1)) != coleo.EInvalid {
 		t.Error("a pace below 0 is taken")
@@ -212,19 +213,19 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 		}
 	}()
 	const rate = 2 << 20
-	wait(t, func() bool { return said() > rate })
+	wait(t, func() bool { return writtenSoFar() > rate })
 	if err := c.Pace(rate); err != nil {
 		t.Fatal(err)
 	}
-	before, since := said(), time.Now()
+	before, since := writtenSoFar(), time.Now()
 	wait(t, func() bool { return time.Since(since) > time.Second })
 	most := int(rate*time.Since(since).Seconds()) + inTransit
-	if got := said() - before; got > most || got == 0 {
+	if got := writtenSoFar() - before; got > most || got == 0 {
 		t.Fatalf("%d bytes in %s, want some, and %d at most", got, time.Since(since), most)
 	}
 	cancel()
-	begin := said()
-	wait(t, func() bool { return said() >= begin+unreadLimit/2 })
+	begin := writtenSoFar()
+	wait(t, func() bool { return writtenSoFar() >= begin+unreadLimit/2 })
 	if took := time.Since(since); took > unreadLimit/2/rate*time.Second {
 		t.Errorf("the pace held on when the host agent had gone: %s", took)
 	}
@@ -242,7 +243,7 @@ func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 		t.Skip("no file system of our own can be mounted here: ", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	s, l, said := load(t, "text", func(l *Launch) { l.Dir = filepath.Join(dir, "hold") })
+	s, l, writtenSoFar := load(t, "text", func(l *Launch) { l.Dir = filepath.Join(dir, "hold") })
 	c := dial(t, l)
 	wait(t, func() bool { now, err := c.Status(); return err == nil && now.Blocked != "" })
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
@@ -256,8 +257,8 @@ func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := journalOf(t, l.Dir)
-	if want := outputFrom("text", 0, len(got)); !bytes.Equal(got, want) || len(got) < said() {
+	if want := outputFrom("text", 0, len(got)); !bytes.Equal(got, want) || len(got) < writtenSoFar() {
 		t.Fatalf("the journal has %d bytes, right up to %d; the program had written %d", len(got),
-			firstDifference(got, want), said())
+			firstDifference(got, want), writtenSoFar())
 	}
 }

@@ -66,7 +66,7 @@ func connect(dir, nonce string) (net.Conn, error) {
 		err = checkSender(conn, status.Status.Holder)
 	}
 	if err == nil && nonce != "" && status.Status.Nonce != nonce {
-		err = coleo.Errorf(coleo.EUnproven, "the holder in %s is another one than expected", dir)
+		err = coleo.Errorf(coleo.EUnproven, "the holder in %s is not the expected one", dir)
 	}
 	if err != nil {
 		conn.Close()
@@ -149,7 +149,7 @@ func (c *Client) connected() (net.Conn, error) {
 	}
 	if !c.setConn(conn) {
 		conn.Close()
-		return nil, unanswered("go on", net.ErrClosed)
+		return nil, unanswered("continue", net.ErrClosed)
 	}
 	return conn, nil
 }
@@ -180,7 +180,7 @@ func (c *Client) Status() (Status, error) {
 // connection. It is EUnproven when the handle names another start or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
-		return "", coleo.Errorf(coleo.EBusy, "the holder is being asked something else")
+		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")
 	}
 	defer c.asking.Unlock()
 	c.mu.Lock()

@@ -176,9 +176,10 @@ func writeExit(dir string, e Exit) error {
 // holder's nonce. The error is ETimeout when the holder does not end.
 func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
-	for deadline := time.Now().Add(termGrace + process.KillTimeout + linger); process.Look(id) != process.Dead; time.Sleep(process.PollEvery) {
+	deadline := time.Now().Add(termGrace + process.KillTimeout + linger)
+	for ; process.Look(id) != process.Dead; time.Sleep(process.PollEvery) {
 		if time.Now().After(deadline) {
-			return coleo.Errorf(coleo.ETimeout, "the holder, process %d, was told to end and has not", id.PID)
+			return coleo.Errorf(coleo.ETimeout, "the holder, process %d, was asked to end and has not ended", id.PID)
 		}
 	}
 	return nil

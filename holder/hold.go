@@ -19,7 +19,7 @@ import (
 // found.
 func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
-		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program behind --")
+		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program after --")
 	}
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -50,7 +50,7 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 	}
 	exit, err := ReadExit(dir)
 	if err != nil || exit == nil {
-		return 0, errors.Join(err, coleo.Errorf(coleo.EInternal, "it is not known how %s ended", program))
+		return 0, errors.Join(err, coleo.Errorf(coleo.EInternal, "it is unknown how %s ended", program))
 	}
 	return exit.status(), nil
 }

@@ -203,7 +203,8 @@ func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
 		late.ID, late.Kind, late.Data = "late", WriteKeys, []byte("no\r")
 		_, err := c.ask(request{Op: askWrite, Write: &late}, answerTimeout)
 		if coleo.ErrorCode(err) != coleo.ETimeout || !strings.HasPrefix(err.Error(), "not typed: ") {
-			t.Errorf("a write that comes too late, %s: %v (%s), want %s", name, err, coleo.ErrorCode(err), coleo.ETimeout)
+			t.Errorf("a write that comes too late, %s: %v (%s), want %s", name, err, coleo.ErrorCode(err),
+				coleo.ETimeout)
 		}
 	}
 	if w, err := c.Write(Write{ID: "late", Kind: WriteKeys, Data: []byte("yes\r")}); err != nil || !w.Applied {

@@ -49,7 +49,7 @@ func playWriter(args []string) error {
 	if err := makeRaw(1); err != nil {
 		return err
 	}
-	said, err := mapSaid(args[1])
+	counter, err := mapCounter(args[1])
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func playWriter(args []string) error {
 				return err
 			}
 			at, p = at+max(n, 0), p[max(n, 0):]
-			binary.NativeEndian.PutUint64(said, uint64(at))
+			binary.NativeEndian.PutUint64(counter, uint64(at))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func makeRaw(fd int) error {
 	return unix.IoctlSetTermios(fd, unix.TCSETS, t)
 }
 
-func mapSaid(path string) ([]byte, error) {
+func mapCounter(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err

@@ -47,19 +47,20 @@ const (
 
 // request is what a client asks. Only the fields of its Op are set.
 type request struct {
-	Op      string        `json:"op"`
-	Version int           `json:"version,omitempty"` // hello
-	Nonce   string        `json:"nonce,omitempty"`   // hello
-	From    int64         `json:"from,omitempty"`    // stream, covered
-	Host    bool          `json:"host,omitempty"`    // stream: its position holds back the drain
-	Ahead   int64         `json:"ahead,omitempty"`   // stream of the host agent: bytes that may be unread; 0: unreadLimit
-	Write   *Write        `json:"write,omitempty"`
-	Cols    int           `json:"cols,omitempty"`
-	Rows    int           `json:"rows,omitempty"`
-	Signal  int           `json:"signal,omitempty"`
-	Rate    int64         `json:"rate,omitempty"`   // pace: bytes per second
-	Grace   time.Duration `json:"grace,omitempty"`  // stop: time between TERM and KILL
-	Permit  time.Duration `json:"permit,omitempty"` // permit: its end on package boottime's clock
+	Op      string `json:"op"`
+	Version int    `json:"version,omitempty"` // hello
+	Nonce   string `json:"nonce,omitempty"`   // hello
+	From    int64  `json:"from,omitempty"`    // stream, covered
+	Host    bool   `json:"host,omitempty"`    // stream: its position holds back the drain
+	// stream of the host agent: bytes that may be unread; 0: unreadLimit
+	Ahead  int64         `json:"ahead,omitempty"`
+	Write  *Write        `json:"write,omitempty"`
+	Cols   int           `json:"cols,omitempty"`
+	Rows   int           `json:"rows,omitempty"`
+	Signal int           `json:"signal,omitempty"`
+	Rate   int64         `json:"rate,omitempty"`   // pace: bytes per second
+	Grace  time.Duration `json:"grace,omitempty"`  // stop: time between TERM and KILL
+	Permit time.Duration `json:"permit,omitempty"` // permit: its end on package boottime's clock
 }
 
 // response answers a request. Either Error is set, or the field of the Op.
@@ -200,7 +201,7 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {
-		return 0, fmt.Errorf("frame %q of %d bytes is over the bound of %d", head[0], n, maxFrame)
+		return 0, fmt.Errorf("frame %q of %d bytes exceeds the limit of %d", head[0], n, maxFrame)
 	}
 	return int(n), nil
 }

@@ -50,7 +50,8 @@ type server struct {
 
 	typing sync.Mutex // one writer at a time; taken before mu
 
-	mu              sync.Mutex // held while output goes from the pseudo-terminal to the journal, and while a write is decided
+	// held while output goes from the pseudo-terminal to the journal, and while a write is decided
+	mu              sync.Mutex
 	cols            int
 	rows            int
 	answered        int64
@@ -143,7 +144,8 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	}
 	s := &server{
 		launch: l, lock: lock, cols: l.Cols, rows: l.Rows,
-		doneWrites: map[string]bool{}, exited: make(chan struct{}), connectionEnded: make(chan struct{}), stopping: make(chan struct{}),
+		doneWrites: map[string]bool{}, exited: make(chan struct{}), connectionEnded: make(chan struct{}),
+		stopping:       make(chan struct{}),
 		guardDismissed: make(chan struct{}), guardsGone: make(chan struct{}),
 	}
 	s.tree.Program, s.tree.Guard = func() int { return s.term.Pid() }, s.guardPid

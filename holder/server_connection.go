@@ -74,8 +74,8 @@ func (s *server) answerRequests(conn io.ReadWriteCloser) {
 			continue
 		}
 		if q.Nonce = shown; !s.mayAsk(q) {
-			if writeJSON(conn, frameResponse, refuse(coleo.EUnproven, "%s needs the nonce of arm %s: nothing was done", q.Op,
-				s.launch.Arm)) != nil {
+			if writeJSON(conn, frameResponse, refuse(coleo.EUnproven,
+				"%s needs the nonce of arm %s: nothing was done", q.Op, s.launch.Arm)) != nil {
 				return
 			}
 			continue
@@ -107,7 +107,8 @@ func (s *server) greet(q request) response {
 	case q.Op != askHello:
 		return refuse(coleo.EInvalid, "the first request must be hello, not %q", q.Op)
 	case q.Version != protocolVersion:
-		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", protocolVersion, q.Version)
+		return refuse(coleo.EUnsupported, "this holder speaks version %d of the protocol, not %d", protocolVersion,
+			q.Version)
 	case q.Nonce != "" && q.Nonce != s.launch.Nonce:
 		return refuse(coleo.EUnproven, "this holder keeps another generation of arm %s", s.launch.Arm)
 	}
@@ -148,7 +149,7 @@ func (s *server) answer(q request) response {
 		return s.setCovered(q.From)
 	case askPace:
 		if q.Rate < 0 {
-			return refuse(coleo.EInvalid, "a pace of %d bytes a second", q.Rate)
+			return refuse(coleo.EInvalid, "a pace of %d bytes a second is negative", q.Rate)
 		}
 		s.pace.Store(q.Rate)
 		return response{}
@@ -215,7 +216,8 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 		return 0, 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
 	if late := w.late(); late > 0 {
-		return 0, 0, refuse(coleo.ETimeout, "not typed: the order for it came %s too late", late.Round(time.Millisecond))
+		return 0, 0, refuse(coleo.ETimeout, "not typed: the order arrived %s after its deadline",
+			late.Round(time.Millisecond))
 	}
 	if w.Kind != WriteReply {
 		var lapsed *coleo.Error

@@ -19,7 +19,7 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	if err := syscall.Kill(s.Holder.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, func() bool { return standsStill(t, s.Holder.PID) })
+	wait(t, func() bool { return allThreadsStopped(t, s.Holder.PID) })
 	_, err := c.Write(Write{ID: "late", Kind: WriteKeys, Data: []byte("late\n")})
 	if coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("keys for a holder that is stopped: %v", err)
@@ -42,8 +42,8 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	}
 }
 
-// standsStill reports whether each thread of a process is stopped.
-func standsStill(t *testing.T, pid int) bool {
+// allThreadsStopped reports whether each thread of a process is stopped.
+func allThreadsStopped(t *testing.T, pid int) bool {
 	t.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {

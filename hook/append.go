@@ -109,7 +109,7 @@ func openToAppend(path string) (*os.File, error) {
 		}
 		_ = file.Close()
 	}
-	return nil, fmt.Errorf("append to %s: others replace it all the time", path)
+	return nil, fmt.Errorf("append to %s: other processes keep replacing it", path)
 }
 
 func isAt(info os.FileInfo, path string) bool {

@@ -59,15 +59,15 @@ func TestReportsAreReadOnceAndInOrder(t *testing.T) {
 func TestAnotherProgramIsToldTheSamePayload(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
-	told := filepath.Join(t.TempDir(), "told")
+	reported := filepath.Join(t.TempDir(), "told")
 	Run([]string{path, Then, "sh", "-c", `printf %s "$*" >"$0.part" && mv "$0.part" "$0"`,
-		told, "mine", `{"n":"both"}`}, nil)
+		reported, "mine", `{"n":"both"}`}, nil)
 	if got := texts(r.Lines()); got != "both" {
 		t.Errorf("ours was told %q", got)
 	}
 	var got []byte
 	for deadline := time.Now().Add(patience * 10); len(got) == 0 && time.Now().Before(deadline); {
-		got, _ = os.ReadFile(told)
+		got, _ = os.ReadFile(reported)
 	}
 	if string(got) != `mine {"n":"both"}` {
 		t.Errorf("theirs was told %q", got)
@@ -84,9 +84,9 @@ func TestAReaderIsWokenAndEnded(t *testing.T) {
 			woken <- time.Now()
 		}
 	}()
-	told := time.Now()
+	reported := time.Now()
 	Run([]string{path}, strings.NewReader(`{"n":"x"}`))
-	if took := (<-woken).Sub(told); took > time.Second {
+	if took := (<-woken).Sub(reported); took > time.Second {
 		t.Errorf("woken after %s", took)
 	}
 	_ = r.Close()

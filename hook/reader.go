@@ -37,7 +37,7 @@ func Open(path string) (*Reader, error) {
 		return nil, fmt.Errorf("open the hook's pipe: %w", err)
 	}
 	if info, err := pipe.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-		return nil, errors.Join(fmt.Errorf("%s is no pipe", wakePath(path)), err, pipe.Close())
+		return nil, errors.Join(fmt.Errorf("%s is not a pipe", wakePath(path)), err, pipe.Close())
 	}
 	r := &Reader{path: path, pipe: pipe}
 	r.file, _ = os.Open(oldPath(path)) // usually there is none

@@ -52,7 +52,7 @@ func (a *arm) live() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == nil {
-		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' takes it up again",
+		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' brings it back",
 			a.record.Name, a.record.Name)
 	}
 	return a.session, nil
@@ -90,7 +90,7 @@ func (a *arm) follow(ctx context.Context, s coleo.Session) {
 			return
 		}
 		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
-			a.host.Log.Error("write down a change", "arm", a.name(), "error", err)
+			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
 		}
 		if change.Reading.State == coleo.Dead {
 			a.ended(s)
@@ -201,7 +201,7 @@ func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []
 	if store.NoRoom(err) {
 		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because the disk is full: %w", err)
 	}
-	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be written down: %w", err)
+	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
 // undo restores the record was. It keeps the state and activity that observe has written
@@ -225,7 +225,7 @@ func (a *arm) ended(s coleo.Session) {
 	_ = s.Close()
 	ctx := context.WithoutCancel(a.host.ctx)
 	if err := a.host.appendAs(ctx, ending, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
-		a.host.Log.Error("write down the end", "arm", a.name(), "error", err)
+		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
 	a.host.beatOf(a)
@@ -269,7 +269,8 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
 	}
 	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
-		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' has it go on", pid, pid)
+		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' continues it", pid,
+			pid)
 	}
 	return r
 }
@@ -310,7 +311,8 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 // silence explains why a holder does not answer.
 func silence(h coleo.Handle) string {
 	if process.Look(h.Holder) == process.Stopped {
-		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' has it go on", h.Holder.PID, h.Holder.PID)
+		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID,
+			h.Holder.PID)
 	}
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }
@@ -327,7 +329,7 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 		return
 	}
 	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
-		a.host.Log.Error("write down that the arm is blocked", "arm", a.name(), "blocked", why, "error", err)
+		a.host.Log.Error("record that the arm is blocked", "arm", a.name(), "blocked", why, "error", err)
 	}
 }
 

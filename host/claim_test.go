@@ -24,8 +24,8 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	s.check(db.SetHost(t.Context(), hostID))
 	conn := s.bus.Host()
 	defer conn.Close()
-	second := New(Config{ID: hostID, Hostname: "there", Dir: t.TempDir(), MaxArms: 2, Registry: s.reg, DB: db, Bus: conn,
-		Log: slog.New(slog.DiscardHandler)})
+	second := New(Config{ID: hostID, Hostname: "there", Dir: t.TempDir(), MaxArms: 2, Registry: s.reg, DB: db,
+		Bus: conn, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -38,7 +38,7 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the second host agent runs")
 	}
-	s.isThere(id, was)
-	s.again() // its own successor is not another host agent
-	s.isThere(id, was)
+	s.checkAttached(id, was)
+	s.restart() // its own successor is not another host agent
+	s.checkAttached(id, was)
 }

@@ -20,8 +20,8 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(),
 		Detail: cause.Error()}
 	if left := sweepStart(c.Arm, c.Nonce); len(left) > 0 {
-		reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left of a start that failed (%v)",
-			left, cause)
+		reading.Rule, reading.Detail = coleo.RuleOrphaned,
+			fmt.Sprintf("processes %v are left of a start that failed (%v)", left, cause)
 	}
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		a.reading = reading
@@ -29,7 +29,7 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 		return []coleo.Event{event(r.ID, coleo.EventStopped, reading)}
 	})
 	if err != nil {
-		a.host.Log.Error("write down a failed start", "arm", a.name(), "error", err)
+		a.host.Log.Error("record a failed start", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
 }
@@ -54,7 +54,8 @@ func (a *arm) vacant() error {
 			return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs, but %s", a.name(), blocked)
 		}
 		if proof == bus.Proven && process.Look(handle.Process) != process.Dead {
-			return coleo.Errorf(coleo.EConflict, "the last generation of arm %s still runs: recover or kill it", a.name())
+			return coleo.Errorf(coleo.EConflict,
+				"the last generation of arm %s still runs: recover or kill it", a.name())
 		}
 	}
 	for _, n := range a.occupied() {
@@ -67,7 +68,8 @@ func (a *arm) vacant() error {
 	if rule == ruleCopied {
 		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
-				"this folder of coleo is a copy, and arm %s runs in the folder that it was copied from (processes %v): nothing was started or ended", a.name(), left)
+				"this state folder is a copy, and arm %s runs in the folder that it was copied from (processes %v): "+
+					"nothing was started or ended", a.name(), left)
 		}
 	}
 	return nil
@@ -145,8 +147,8 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	case bus.Silent:
 		return coleo.Errorf(coleo.ETimeout, "end arm %s: %s", record.Name, blocked)
 	case bus.Unproven:
-		return coleo.Errorf(coleo.EUnproven, "what runs in the folder of arm %s is not the arm's: it is left alone",
-			record.Name)
+		return coleo.Errorf(coleo.EUnproven,
+			"what runs in the folder of arm %s does not belong to the arm: it was not ended", record.Name)
 	case bus.Proven:
 		client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
 		if err != nil {
@@ -207,7 +209,8 @@ func (a *arm) endOthers() error {
 			err = endProven(client, a.record.ID, n)
 		}
 		if err != nil {
-			failed = errors.Join(failed, coleo.Errorf(coleo.ErrorCode(err), "end start %d of arm %s: %w", n, a.name(), err))
+			failed = errors.Join(failed, coleo.Errorf(coleo.ErrorCode(err), "end start %d of arm %s: %w", n, a.name(),
+				err))
 		}
 	}
 	return failed
@@ -222,7 +225,7 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return err
 	}
 	if s.Arm != arm || s.Generation != generation {
-		return coleo.Errorf(coleo.EUnproven, "its folder is held by start %d of arm %s: it is left alone",
+		return coleo.Errorf(coleo.EUnproven, "its folder is used by start %d of arm %s: it is left alone",
 			s.Generation, s.Arm)
 	}
 	return holder.Terminate(s.Holder) // the nonce may be lost

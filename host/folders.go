@@ -100,7 +100,7 @@ func readKept(dir, id string) (keptArm, error) {
 		return kept, fmt.Errorf("read %s: %w", path, err)
 	}
 	if kept.Record.ID != id {
-		return kept, coleo.Errorf(coleo.EInvalid, "%s is about arm %q: it is passed over", path, kept.Record.ID)
+		return kept, coleo.Errorf(coleo.EInvalid, "%s is about arm %q: the file is ignored", path, kept.Record.ID)
 	}
 	return kept, nil
 }
@@ -132,7 +132,7 @@ func (h *Host) takeFolders(ctx context.Context) error {
 			err = h.takeFolder(ctx, known, kept.Record)
 		}
 		if err != nil {
-			h.Log.Error("take over what an arm's folder says", "arm", id, "error", err)
+			h.Log.Error("read an arm's folder", "arm", id, "error", err)
 		}
 	}
 	return nil
@@ -155,11 +155,11 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 		if err != nil {
 			continue
 		}
-		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to take it up: 'kill %d' ends it",
+		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to reattach to it: 'kill %d' ends it",
 			n, id, s.Holder.PID)
 		h.Log.Warn("an orphan is left", "arm", id, "note", text)
 		if err := h.append(ctx, event(id, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
-			h.Log.Error("write down an orphan", "arm", id, "error", err)
+			h.Log.Error("record an orphan", "arm", id, "error", err)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 		err = h.DB.PutArm(ctx, kept)
 	}
 	if err == nil {
-		h.Log.Warn("an arm is known by its folder alone, or better", "arm", kept.Name, "generation", kept.Generation)
+		h.Log.Warn("an arm's folder knows more than the database", "arm", kept.Name, "generation", kept.Generation)
 	}
 	return err
 }
@@ -248,8 +248,9 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 		handle.Dir, r.Spec.Dir, r.Handle = here, here, &handle
 		return r, true
 	}
-	h.Log.Warn("this state folder is a copy: the arm is the other folder's", "arm", r.Name, "other", there)
-	r.Handle, r.Desired, r.Status, r.State, r.Rule = nil, coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead, ruleCopied
+	h.Log.Warn("this state folder is a copy: the arm belongs to the original folder", "arm", r.Name, "other", there)
+	r.Handle, r.Desired, r.Status, r.State, r.Rule = nil, coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead,
+		ruleCopied
 	return r, true
 }
 
@@ -323,7 +324,7 @@ func (a *arm) tellOrphans(ctx context.Context) {
 			n, a.name(), a.name())
 		a.host.Log.Warn("an orphan is left", "arm", a.name(), "note", text)
 		if err := a.host.append(ctx, event(a.record.ID, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
-			a.host.Log.Error("write down an orphan", "arm", a.name(), "error", err)
+			a.host.Log.Error("record an orphan", "arm", a.name(), "error", err)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// without calls do while no host agent runs.
-func (s *stage) without(do func()) {
+// whileDown calls do while no host agent runs.
+func (s *stage) whileDown(do func()) {
 	s.t.Helper()
 	s.halt()
 	do()
@@ -55,7 +55,7 @@ func (s *stage) spawnOrder(name string) bus.SpawnOrder {
 	}
 }
 
-func (s *stage) isThere(id string, want bus.ArmReport) {
+func (s *stage) checkAttached(id string, want bus.ArmReport) {
 	s.t.Helper()
 	got := s.report(id)
 	if !got.Attached || got.Generation != want.Generation || got.Handle == nil ||
@@ -65,7 +65,7 @@ func (s *stage) isThere(id string, want bus.ArmReport) {
 	if process.Look(want.Handle.Process) != process.Alive {
 		s.t.Errorf("process %d of arm %s has ended", want.Handle.Process.PID, id)
 	}
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 }
 
 func TestAnArmIsTakenUpWithoutTheDatabase(t *testing.T) {
@@ -73,13 +73,13 @@ func TestAnArmIsTakenUpWithoutTheDatabase(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	was := s.report(id)
-	s.without(s.loseDB)
-	s.isThere(id, was)
+	s.whileDown(s.loseDB)
+	s.checkAttached(id, was)
 	if got := s.report(id); got.Name != "ada" || LastID(s.dir) != hostID {
 		t.Errorf("its name is %q, the host agent's last id %q", got.Name, LastID(s.dir))
 	}
 	s.prompt(id, "say again")
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 }
 
 func TestAnArmIsTakenUpBehindAnOlderDatabase(t *testing.T) {
@@ -87,15 +87,15 @@ func TestAnArmIsTakenUpBehindAnOlderDatabase(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	var older []byte
-	s.without(func() { older = s.copyDB() })
+	s.whileDown(func() { older = s.copyDB() })
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
 	s.arm("ada")
 	was := s.report(id)
 	if was.Generation != 2 {
 		t.Fatalf("generation %d, want 2", was.Generation)
 	}
-	s.without(func() { s.restoreDB(older) })
-	s.isThere(id, was)
+	s.whileDown(func() { s.restoreDB(older) })
+	s.checkAttached(id, was)
 }
 
 // TestNothingIsStartedBesideWhatRunsInAnArmsFolder: this holds even if neither the
@@ -105,7 +105,7 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	was := s.report(id)
-	s.without(func() {
+	s.whileDown(func() {
 		s.loseDB()
 		_ = os.Remove(filepath.Join(s.dir, "arms", id, "arm.json"))
 	})
@@ -140,7 +140,7 @@ func TestWhatAKilledHostAgentStartedIsFound(t *testing.T) {
 	s.check(a.keepFile())
 	s.loseDB()
 	s.start()
-	s.isThere(id, was)
+	s.checkAttached(id, was)
 }
 
 // TestACopyOfTheFolderLeavesTheArmsToTheOther: a host agent on a copied folder does not
@@ -151,10 +151,11 @@ func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	id := s.arm("ada")
 	was := s.report(id)
 	var db []byte
-	s.without(func() { db = s.copyDB() })
-	other.without(func() {
+	s.whileDown(func() { db = s.copyDB() })
+	other.whileDown(func() {
 		other.restoreDB(db)
-		s.check(os.CopyFS(filepath.Join(other.dir, "arms", id, "g1", "journal"), os.DirFS(holder.JournalDir(was.Handle.Dir))))
+		s.check(os.CopyFS(filepath.Join(other.dir, "arms", id, "g1", "journal"),
+			os.DirFS(holder.JournalDir(was.Handle.Dir))))
 		raw, err := os.ReadFile(filepath.Join(s.dir, "arms", id, "arm.json"))
 		s.check(err)
 		s.check(os.WriteFile(filepath.Join(other.dir, "arms", id, "arm.json"), raw, 0o600))
@@ -165,5 +166,5 @@ func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	o := s.spawnOrder("ada")
 	other.refused(coleo.EConflict, bus.OpSpawn, o)
 	must[bus.ArmReport](other, bus.OpKill, bus.ArmOrder{Arm: id})
-	s.isThere(id, was)
+	s.checkAttached(id, was)
 }

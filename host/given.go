@@ -61,7 +61,8 @@ func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func(
 	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames),
 		func(name string) bool { _, there := kept[name]; return there }); len(lost) > 0 {
 		return nil, coleo.Errorf(coleo.EConflict,
-			"nothing was started: the arm needs the environment variables %s, and their values are not in %s: 'coleo arm spawn -n %s' with -e or --env-file gives them again",
+			"nothing was started: the arm needs the environment variables %s, and their values are not in %s: "+
+				"'coleo arm spawn -n %s' with -e or --env-file gives them again",
 			strings.Join(lost, ", "), filepath.Join(a.root(), envFile), a.name())
 	}
 	c.Env, c.EnvNames = kept, coleo.EnvNames(kept)

@@ -186,10 +186,10 @@ func (h *Host) adoptAll(ctx context.Context) error {
 				}
 			case record.Handle == nil:
 				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable,
-					"the host agent ended while it started the arm, and nothing of that start is there"))
+					"the host agent ended while it started the arm, and no process of that start exists"))
 			default:
 				if err := a.adopt(ctx); err != nil {
-					h.Log.Warn("take up arm", "arm", a.name(), "error", err)
+					h.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
 				}
 			}
 			a.tellOrphans(ctx)

@@ -43,6 +43,6 @@ func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
 		return nil
 	})
 	if err != nil {
-		a.host.Log.Error("write down that a run is interrupted", "arm", a.name(), "error", err)
+		a.host.Log.Error("record that a run is interrupted", "arm", a.name(), "error", err)
 	}
 }

@@ -36,7 +36,7 @@ func TestALeaseKeepsOthersFromTyping(t *testing.T) {
 	mine := promptOrder(id, "say mine")
 	mine.Lease = lease.ID
 	must[coleo.Receipt](s, bus.OpPrompt, mine)
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	if got := s.prompted("ada"); !slices.Equal(got, []string{"say mine"}) {
 		t.Errorf("the agent CLI was prompted %q, want the prompt of the lease's holder alone", got)
 	}
@@ -69,7 +69,8 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 	} {
 		ages(leaseTime / 2)
 		renew()
-		if left := time.Until(must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Lease.Until); left < leaseTime*3/4 {
+		if left := time.Until(must[bus.ArmReport](s, bus.OpReport,
+			bus.ArmOrder{Arm: id}).Lease.Until); left < leaseTime*3/4 {
 			t.Errorf("%s leaves %s of the lease", what, left)
 		}
 	}
@@ -82,7 +83,7 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 	}
 	s.refused(coleo.EBusy, bus.OpInput, bus.InputOrder{Arm: id, Lease: second.ID, Data: []byte("no")})
 	s.prompt(id, "say free")
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 }
 
 func TestOfThoseWhoAskAtOnceOneGetsTheLease(t *testing.T) {

@@ -99,7 +99,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
 			c.Conversation = ""
 		}
-		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true, Since: time.Now().UTC()})
+		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
+			Since: time.Now().UTC()})
 		r.Spec, r.Workdir, r.Provider, r.Model = c, c.Workdir, c.Provider, c.Model
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
 		return left
@@ -214,7 +215,7 @@ func (a *arm) adoptLate() {
 	}
 	a.host.runs.Go(func() {
 		if err := a.adopt(a.host.ctx); err != nil {
-			a.host.Log.Warn("take up arm", "arm", a.name(), "error", err)
+			a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
 		}
 	})
 }
@@ -241,7 +242,8 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 	switch coleo.ErrorCode(cause) {
 	case coleo.EUnavailable:
 		if left := sweepStart(handle.Arm, handle.Nonce); len(left) > 0 {
-			reading.Rule, reading.Detail = coleo.RuleOrphaned, fmt.Sprintf("processes %v are left and could not be ended", left)
+			reading.Rule, reading.Detail = coleo.RuleOrphaned,
+				fmt.Sprintf("processes %v are left and could not be ended", left)
 		}
 		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
 			reading.Rule, reading.Detail = "reboot", "stopped (host rebooted)"
@@ -274,8 +276,8 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 		from := r.State
 		a.reading, a.silent = reading, true
 		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
-		return []coleo.Event{event(r.ID, coleo.EventState, coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading,
-			From: from})}
+		return []coleo.Event{event(r.ID, coleo.EventState,
+			coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
 	})
 }
 

@@ -22,7 +22,7 @@ func TestALongPromptTakesNoLongerForThoseBeforeIt(t *testing.T) {
 		begun := time.Now()
 		s.prompt(id, text)
 		took = append(took, time.Since(begun))
-		s.awaits(id, coleo.Idle)
+		s.awaitState(id, coleo.Idle)
 	}
 	first, last := slices.Min(took[:3]), slices.Min(took[10:])
 	if last > 4*first {

@@ -58,7 +58,7 @@ func TestAPromptForAnArmThatAsksIsRefusedWithTheDialog(t *testing.T) {
 	s.refused(coleo.EStale, bus.OpRespond,
 		bus.RespondOrder{Arm: id, Dialog: "another", Decision: coleo.Decision{Choice: coleo.Approve}})
 	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	if got := s.events(id, coleo.EventDecision); len(got) != 1 {
 		t.Errorf("%d decisions are in the log, want one", len(got))
 	}
@@ -69,7 +69,7 @@ func TestWhatAnArmHasPrintedIsThereAfterItsEnd(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	s.prompt(id, "say remember-me")
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
 	for op, order := range map[bus.Op]any{
 		bus.OpPrompt: promptOrder(id, "say no"), bus.OpScreen: bus.ScreenOrder{Arm: id},
@@ -77,7 +77,7 @@ func TestWhatAnArmHasPrintedIsThereAfterItsEnd(t *testing.T) {
 	} {
 		s.refused(coleo.EExited, op, order)
 	}
-	for _, next := range []func(){func() {}, s.again} { // of the host agent that saw the end, and of the next one
+	for _, next := range []func(){func() {}, s.restart} { // of the host agent that saw the end, and of the next one
 		next()
 		whole := s.output(id, 0)
 		if !strings.Contains(whole, "remember-me") {

@@ -70,7 +70,7 @@ func (h *Host) write(ctx context.Context, n need, w writing) error {
 	if n == intended || !store.NoRoom(err) || len(h.owed.list) >= owedMost || h.owed.bytes >= owedBytes {
 		return err
 	}
-	h.Log.Warn("there is no room to write down what has happened: it is kept in memory",
+	h.Log.Warn("the disk is full: what has happened is kept in memory",
 		"events", len(w.events), "error", err)
 	h.owed.list = append(h.owed.list, w)
 	for _, e := range w.events {
@@ -116,7 +116,7 @@ func (h *Host) payAll(ctx context.Context) error {
 			return err
 		}
 		if err != nil { // kept, it would block all later writes forever
-			h.Log.Error("write down what has happened", "error", err)
+			h.Log.Error("record what has happened", "error", err)
 		}
 		for _, e := range first.events {
 			h.owed.bytes -= len(e.Payload)
@@ -142,7 +142,7 @@ func (h *Host) payLater() {
 		h.owed.mu.Unlock()
 		if !again {
 			if left > 0 {
-				h.Log.Error("what has happened could not be written down: the disk is full", "writes", left)
+				h.Log.Error("what has happened could not be recorded: the disk is full", "writes", left)
 			}
 			return
 		}

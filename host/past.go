@@ -95,7 +95,7 @@ func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
 	if i < 0 {
 		oldest := append(kept, handle)[0].Generation
-		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: there are %d to %d",
+		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: starts %d to %d are",
 			o.Generation, a.name(), oldest, handle.Generation)
 	}
 	return r.Record(kept[i], o.From)
@@ -122,7 +122,7 @@ func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
 }
 
 func (a *arm) noTerminal() error {
-	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness speaks HTTP", a.name())
+	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
 }
 
 // earlier returns the generations before a handle that still have their journals, oldest

@@ -18,8 +18,8 @@ import (
 // permitted is how long the permits of these tests hold.
 const permitted = 30 * time.Second
 
-// frozen starts an arm that takes keys only under a permit.
-func (s *stage) frozen(name string) string {
+// spawnFrozen starts an arm that takes keys only under a permit.
+func (s *stage) spawnFrozen(name string) string {
 	s.t.Helper()
 	work := s.path("work-" + name)
 	s.check(os.MkdirAll(work, 0o700))
@@ -28,13 +28,13 @@ func (s *stage) frozen(name string) string {
 		Config: coleo.SpawnConfig{Workdir: work, OnPartition: coleo.PartitionFreeze},
 	}
 	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	return id
 }
 
-// permits gives the arm's start a permit as serve does. The permit is on a clock that the
+// givePermit gives the arm's start a permit as serve does. The permit is on a clock that the
 // host agent has returned.
-func (s *stage) permits(clock bus.Clock, id string, generation int) {
+func (s *stage) givePermit(clock bus.Clock, id string, generation int) {
 	s.t.Helper()
 	order := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitted,
 		Arms: []bus.ArmOrder{{Arm: id, Generation: generation}}}
@@ -45,27 +45,27 @@ func (s *stage) permits(clock bus.Clock, id string, generation int) {
 // also after a restart of the host agent. A permit for something else does not count.
 func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 	s := newStage(t)
-	id := s.frozen("one")
+	id := s.spawnFrozen("one")
 	if pulse := must[bus.Pulse](s, bus.OpPulse, nil); !pulse.Arms[0].NeedsPermit {
 		t.Errorf("the pulse does not say that the arm needs a permit: %+v", pulse.Arms[0])
 	}
 	clock := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
 	s.refused(coleo.EUnproven, bus.OpPrompt, promptOrder(id, "say never-1"))
-	s.permits(clock, id, 7)
+	s.givePermit(clock, id, 7)
 	s.refused(coleo.EUnproven, bus.OpPrompt, promptOrder(id, "say never-2"))
-	s.permits(bus.Clock{ID: "of another run", Now: clock.Now}, id, 1)
+	s.givePermit(bus.Clock{ID: "of another run", Now: clock.Now}, id, 1)
 	s.refused(coleo.EUnproven, bus.OpPrompt, promptOrder(id, "say never-3"))
-	s.permits(clock, id, 1)
+	s.givePermit(clock, id, 1)
 	s.prompt(id, "say yes-1")
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 
-	s.again()
-	s.awaits(id, coleo.Idle)
-	s.permits(clock, id, 1) // the former host agent's clock
+	s.restart()
+	s.awaitState(id, coleo.Idle)
+	s.givePermit(clock, id, 1) // the former host agent's clock
 	fresh := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
-	s.permits(fresh, id, 1)
+	s.givePermit(fresh, id, 1)
 	s.prompt(id, "say yes-2")
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	if got, want := s.prompted("one"), []string{"say yes-1", "say yes-2"}; !slices.Equal(got, want) {
 		t.Errorf("the agent CLI was prompted %q, want %q", got, want)
 	}
@@ -75,7 +75,7 @@ func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 // although one holder cannot answer, and before that one could.
 func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s := newStage(t)
-	stopped, other := s.frozen("one"), s.frozen("two")
+	stopped, other := s.spawnFrozen("one"), s.spawnFrozen("two")
 	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: stopped}).Handle.Holder.PID
 	s.check(syscall.Kill(pid, syscall.SIGSTOP))
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
@@ -85,7 +85,7 @@ func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 		Arms: []bus.ArmOrder{{Arm: stopped, Generation: 1}, {Arm: other, Generation: 1}},
 	})
 	s.prompt(other, "say yes")
-	s.awaits(other, coleo.Idle)
+	s.awaitState(other, coleo.Idle)
 }
 
 // TestAMuteHolderKeepsNoPermitFromOthers: a permit order is answered although one holder
@@ -93,7 +93,7 @@ func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 // socket of the test takes its place.
 func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s := newStage(t)
-	mute, other := s.frozen("one"), s.frozen("two")
+	mute, other := s.spawnFrozen("one"), s.spawnFrozen("two")
 	dir := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: mute}).Handle.Dir
 	socket := holder.SocketPath(dir)
 	s.check(os.Rename(socket, socket+".away"))
@@ -106,7 +106,7 @@ func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
 	defer func() { s.check(errors.Join(never.Close(), os.Rename(socket+".away", socket))) }()
 	clock := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
 	start := time.Now()
-	s.permits(clock, mute, 1)
+	s.givePermit(clock, mute, 1)
 	if took := time.Since(start); took > serveWaits {
 		t.Errorf("the order was answered after %s; serve waits for %s", took, serveWaits)
 	}
@@ -115,7 +115,7 @@ func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
 		Arms: []bus.ArmOrder{{Arm: mute, Generation: 1}, {Arm: other, Generation: 1}},
 	})
 	s.prompt(other, "say yes")
-	s.awaits(other, coleo.Idle)
+	s.awaitState(other, coleo.Idle)
 }
 
 // serveWaits is how long serve waits for the answer to a permit order.

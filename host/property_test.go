@@ -61,7 +61,7 @@ func TestNoHistoryMakesTwoOfAnArmOrALie(t *testing.T) {
 			h := newHistory(t, first+uint64(i))
 			for range steps {
 				h.step()
-				h.settles()
+				h.awaitConsistent()
 			}
 		})
 	}
@@ -83,17 +83,17 @@ func newHistory(t *testing.T, seed uint64) *history {
 	for _, name := range historyNames {
 		h.check(os.MkdirAll(h.path("work-"+name), 0o700))
 	}
-	h.without(func() {
+	h.whileDown(func() {
 		h.way = h.bus.Path() + ".wire"
 		h.wire, err = bustest.NewWire(h.way, func() (net.Conn, error) { return localsocket.Dial(h.bus.Path()) })
 		h.check(err)
 	})
-	h.serves()
+	h.startServe()
 	return h
 }
 
-// serves starts a serve on its database.
-func (h *history) serves() {
+// startServe starts a serve on its database.
+func (h *history) startServe() {
 	h.brain = brain.New(brain.Config{
 		DB: h.db, Bus: h.serve, Registry: h.reg, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Now().Add(time.Duration(h.jump.Load())) },
@@ -102,7 +102,7 @@ func (h *history) serves() {
 	ended := make(chan error, 1)
 	go func() { ended <- h.brain.Run(ctx) }()
 	h.leave = func() { cancel(); h.check(<-ended) }
-	h.hears(true)
+	h.awaitLive(true)
 }
 
 // step makes one random thing happen. Orders may be refused.
@@ -120,13 +120,13 @@ func (h *history) step() {
 		}},
 		{"recover " + name, func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) }},
 		{"kill " + name, func() { _, _ = h.brain.Kill(ctx, name) }},
-		{"restart", h.again},
-		{"lose", func() { h.without(h.loseDB) }},
-		{"copy", func() { h.without(func() { h.copies = append(h.copies, h.copyDB()) }) }},
+		{"restart", h.restart},
+		{"lose", func() { h.whileDown(h.loseDB) }},
+		{"copy", func() { h.whileDown(func() { h.copies = append(h.copies, h.copyDB()) }) }},
 		{"restore", h.restore},
-		{"restore while serve is away", func() { h.leave(); h.restore(); h.serves() }},
-		{"kill while serve is away", func() { h.leave(); h.killHere(name); h.serves() }},
-		{"serve restarts", func() { h.leave(); h.serves() }},
+		{"restore while serve is away", func() { h.leave(); h.restore(); h.startServe() }},
+		{"kill while serve is away", func() { h.leave(); h.killHere(name); h.startServe() }},
+		{"serve restarts", func() { h.leave(); h.startServe() }},
 		{"the holder of " + name + " dies", func() { h.killHolder(h.handle(name)) }},
 		{"the host agent is cut off while " + name + " is recovered", func() {
 			h.partition(func() { _, _ = h.brain.Recover(ctx, name, coleo.RecoverRequest{}) })
@@ -134,7 +134,8 @@ func (h *history) step() {
 		{"the host agent is cut off while " + name + " is spawned and its holder dies", func() {
 			handle := h.handle(name)
 			h.partition(func() {
-				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake", Workdir: h.path("work-" + name)})
+				_, _ = h.brain.Spawn(ctx, coleo.SpawnRequest{Name: name, Harness: "fake",
+					Workdir: h.path("work-" + name)})
 				h.killHolder(handle)
 			})
 		}},
@@ -152,7 +153,7 @@ func (h *history) step() {
 
 func (h *history) restore() {
 	if len(h.copies) > 0 {
-		h.without(func() { h.restoreDB(h.copies[h.r.IntN(len(h.copies))]) })
+		h.whileDown(func() { h.restoreDB(h.copies[h.r.IntN(len(h.copies))]) })
 	}
 }
 
@@ -184,22 +185,22 @@ func (h *history) killHolder(handle *coleo.Handle) {
 // partition calls do while the host agent cannot be reached.
 func (h *history) partition(do func()) {
 	h.wire.Set(true)
-	h.hears(false)
+	h.awaitLive(false)
 	do()
 	h.wire.Set(false)
-	h.hears(true)
+	h.awaitLive(true)
 }
 
-// hears waits until serve lists the host agent as live, or as not live.
-func (h *history) hears(live bool) {
+// awaitLive waits until serve lists the host agent as live, or as not live.
+func (h *history) awaitLive(live bool) {
 	h.until(fmt.Sprintf("the host agent is live: %v", live), func() bool {
 		list, err := h.brain.Hosts(context.Background())
 		return err == nil && len(list) == 1 && list[0].Live == live
 	})
 }
 
-// starts returns the processes of an arm's running starts, by generation.
-func (h *history) starts(id string) map[int]int {
+// runningStarts returns the processes of an arm's running starts, by generation.
+func (h *history) runningStarts(id string) map[int]int {
 	out := map[int]int{}
 	a := &arm{host: h.host, record: store.ArmRecord{ID: id}}
 	for _, n := range a.generations() {
@@ -215,12 +216,12 @@ func (h *history) starts(id string) map[int]int {
 	return out
 }
 
-// settles waits until serve's row of each arm matches what is there.
-func (h *history) settles() {
+// awaitConsistent waits until serve's row of each arm matches what is there.
+func (h *history) awaitConsistent() {
 	h.t.Helper()
 	wrong := ""
 	for deadline := time.Now().Add(patience); ; {
-		if wrong = h.wrong(); wrong == "" {
+		if wrong = h.inconsistency(); wrong == "" {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -230,15 +231,15 @@ func (h *history) settles() {
 	}
 }
 
-// wrong returns what is not as it should be, or "". Two starts of one arm are wrong at
+// inconsistency returns what is not as it should be, or "". Two starts of one arm are wrong at
 // any moment.
-func (h *history) wrong() string {
+func (h *history) inconsistency() string {
 	list, err := h.brain.Arms(context.Background(), true)
 	if err != nil {
 		return err.Error()
 	}
 	for _, row := range list {
-		starts := h.starts(row.ID)
+		starts := h.runningStarts(row.ID)
 		if len(starts) > 1 {
 			h.t.Fatalf("after %s: arm %s runs more than once: %v", h.done[len(h.done)-1], row.Name, starts)
 		}

@@ -25,7 +25,7 @@ func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	if last.Same || len(last.Arms) != 1 || last.Arms[0].Attached {
 		t.Errorf("a pulse after an end is %+v", last)
 	}
-	s.again()
+	s.restart()
 	if next := must[bus.Pulse](s, bus.OpPulse, bus.PulseOrder{Known: last.Mark}); next.Same || len(next.Arms) != 1 {
 		t.Errorf("the first pulse of the next host agent is %+v", next)
 	}

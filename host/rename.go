@@ -18,7 +18,8 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 		return nil, err
 	}
 	if other, err := h.arm(o.Name); err == nil && other != a {
-		return nil, coleo.Errorf(coleo.EConflict, "an arm called %q is on this host already: nothing was renamed", o.Name)
+		return nil, coleo.Errorf(coleo.EConflict,
+			"an arm called %q is on this host already: nothing was renamed", o.Name)
 	}
 	old := a.name()
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {

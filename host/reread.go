@@ -62,7 +62,7 @@ func (a *arm) reread(ctx context.Context) bool {
 	a.mu.Lock()
 	a.harness, a.rules = newest, ""
 	a.mu.Unlock()
-	a.noteRules(ctx, "the description of "+harness+" has changed: the arm is read and typed into by it now")
+	a.noteRules(ctx, "the description of "+harness+" has changed: the arm uses the new one now")
 	return true
 }
 
@@ -78,6 +78,6 @@ func (a *arm) noteRules(ctx context.Context, what string) {
 	}
 	a.host.Log.Warn("the harness of an arm has changed", "arm", name, "note", what)
 	if err := a.host.append(ctx, event(id, coleo.EventRules, coleo.Note{Text: what})); err != nil {
-		a.host.Log.Error("write down a change of rules", "arm", name, "error", err)
+		a.host.Log.Error("record a change of rules", "arm", name, "error", err)
 	}
 }

@@ -63,7 +63,7 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 		})
 	}
 	if err != nil {
-		a.host.Log.Error("write down that a prompt was not sent", "arm", a.name(), "error", err)
+		a.host.Log.Error("record that a prompt was not sent", "arm", a.name(), "error", err)
 	}
 }
 

@@ -27,9 +27,9 @@ func (s cutSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Recei
 	return r, err
 }
 
-// cut sends a prompt through a host agent that is killed meanwhile, and starts the next
+// killDuringPrompt sends a prompt through a host agent that is killed meanwhile, and starts the next
 // one.
-func (s *stage) cut(id, text string, before bool) {
+func (s *stage) killDuringPrompt(id, text string, before bool) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
 	s.check(err)
@@ -39,7 +39,7 @@ func (s *stage) cut(id, text string, before bool) {
 	if _, err := a.prompt(s.t.Context(), promptOrder(id, text)); err == nil {
 		s.t.Fatal("the prompt was answered by a host agent that had been killed")
 	}
-	s.again()
+	s.restart()
 }
 
 // ends returns how each run of the arm ended, by run id. It also checks that each started
@@ -68,8 +68,8 @@ func TestAPromptThatArrivedBeforeItsHostAgentWasKilledHasARun(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	s.prompt(id, "say one")
-	s.awaits(id, coleo.Idle)
-	s.cut(id, "say one", false) // the same words as before, which must not count for these prompts
+	s.awaitState(id, coleo.Idle)
+	s.killDuringPrompt(id, "say one", false) // the same words as before, which must not count for these prompts
 	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
 	for run, end := range s.ends(id) {
 		if end.Status != coleo.Idle || end.Answer != "one" {
@@ -89,8 +89,8 @@ func TestAPromptWhoseHostAgentWasKilledBeforeItTypedIsLost(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	s.prompt(id, "say one")
-	s.awaits(id, coleo.Idle)
-	s.cut(id, "say one", true)
+	s.awaitState(id, coleo.Idle)
+	s.killDuringPrompt(id, "say one", true)
 	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 1 {
 		t.Errorf("%d prompts are called lost, want one", len(lost))
 	}
@@ -98,10 +98,10 @@ func TestAPromptWhoseHostAgentWasKilledBeforeItTypedIsLost(t *testing.T) {
 		t.Errorf("the agent CLI was prompted %q, want once", got)
 	}
 	s.prompt(id, "say two")
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
 	s.ends(id)
-	s.again() // nothing is looked for twice
+	s.restart() // nothing is looked for twice
 	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 1 {
 		t.Errorf("%d prompts are called lost later, want one", len(lost))
 	}

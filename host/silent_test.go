@@ -32,5 +32,5 @@ func TestASilentHolderIsToldFromTheStateBefore(t *testing.T) {
 		t.Errorf("the change is from %q, want from idle", change.From)
 	}
 	s.check(syscall.Kill(pid, syscall.SIGCONT))
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 }

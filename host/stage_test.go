@@ -134,8 +134,8 @@ func (s *stage) halt() {
 	_ = s.db.Close() // a test may have closed it already
 }
 
-// again starts the next host agent.
-func (s *stage) again() {
+// restart starts the next host agent.
+func (s *stage) restart() {
 	s.t.Helper()
 	s.halt()
 	s.start()
@@ -206,11 +206,11 @@ func (s *stage) arm(name string) string {
 	o := s.order(name)
 	o.Config.Workdir = work
 	id := must[bus.ArmReport](s, bus.OpSpawn, o).ID
-	s.awaits(id, coleo.Idle)
+	s.awaitState(id, coleo.Idle)
 	return id
 }
 
-func (s *stage) awaits(id string, want coleo.State) {
+func (s *stage) awaitState(id string, want coleo.State) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("arm %s is %s", id, want), func() bool {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.State == want

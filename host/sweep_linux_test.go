@@ -20,15 +20,15 @@ func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	s.arm("ada")
 	was := s.report(id)
 	s.refused(coleo.EStale, bus.OpKill, bus.ArmOrder{Arm: id, Generation: was.Generation - 1})
-	s.isThere(id, was)
+	s.checkAttached(id, was)
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id, Generation: was.Generation})
 	if process.Look(was.Handle.Process) != process.Dead {
 		t.Error("the start that was named goes on")
 	}
 }
 
-// planted starts a process that carries an arm's mark and that nobody knows of.
-func planted(t *testing.T, arm string, generation int) *exec.Cmd {
+// startMarked starts a process that carries an arm's mark and that nobody knows of.
+func startMarked(t *testing.T, arm string, generation int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
 	cmd.Env = []string{fmt.Sprintf("%s=%s/%d/word", process.EnvArm, arm, generation)}
@@ -43,7 +43,7 @@ func planted(t *testing.T, arm string, generation int) *exec.Cmd {
 func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	older := planted(t, s.id("ada"), 1)
+	older := startMarked(t, s.id("ada"), 1)
 	o := s.order("ada")
 	o.Config.Generation = 2
 	must[bus.ArmReport](s, bus.OpSpawn, o)
@@ -53,14 +53,14 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: o.ID})
 
 	// A freshly drawn id proves nothing once the arm has run.
-	older = planted(t, o.ID, 2)
+	older = startMarked(t, o.ID, 2)
 	o.Drawn, o.Config.Generation = true, 0
 	must[bus.ArmReport](s, bus.OpSpawn, o)
 	if state, err := older.Process.Wait(); err != nil || state.Success() {
 		t.Errorf("the process of an older start ended with %v (%v)", state, err)
 	}
 
-	newer := planted(t, s.id("bob"), 7)
+	newer := startMarked(t, s.id("bob"), 7)
 	o = s.order("bob")
 	o.Config.Generation = 7
 	s.refused(coleo.EConflict, bus.OpSpawn, o)

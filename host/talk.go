@@ -98,7 +98,7 @@ func usage(ctx context.Context, a *arm) (any, error) {
 	}
 	m, ok := s.(coleo.UsageMeter)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s keeps no account of tokens", a.name())
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s does not report tokens", a.name())
 	}
 	return m.Usage(ctx)
 }
@@ -152,7 +152,7 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.name())
+		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness uses HTTP", a.name())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -236,7 +236,7 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness speaks HTTP", a.name())
+		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness uses HTTP", a.name())
 	}
 	stream, err := t.Output(ctx, out.Offset)
 	if err != nil {

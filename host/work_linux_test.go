@@ -21,8 +21,8 @@ import (
 // processes reads at least one file of each.
 const crowdSize = 300
 
-// crowd fills the machine with processes that belong to no arm.
-func crowd(t *testing.T) {
+// startStrangers fills the machine with processes that belong to no arm.
+func startStrangers(t *testing.T) {
 	t.Helper()
 	for range crowdSize {
 		cmd := exec.Command("sleep", "1000")
@@ -70,7 +70,7 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 		})
 	}
 	alone := end("a")
-	crowd(t)
+	startStrangers(t)
 	if got := end("b"); got-alone > crowdSize/2 {
 		t.Errorf("an end reads %d times, and %d times beside %d more processes", alone, got, crowdSize)
 	}
@@ -99,7 +99,7 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	if n := looks.Load(); n != starts {
 		t.Errorf("%d starts of arms that may have run before looked %d times", starts, n)
 	}
-	crowd(t)
+	startStrangers(t)
 	looks.Store(0)
 	again := start("a", false)
 	if n := looks.Load(); n != starts {
@@ -114,7 +114,8 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	looks.Store(0)
 	if drawn := start("b", true); drawn-alone > crowdSize/2 || looks.Load() != 0 {
 		t.Errorf(
-			"a start with an id that was drawn for it reads %d times beside %d more processes, and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
+			"a start with an id that was drawn for it reads %d times beside %d more processes, "+
+				"and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
 	}
 }
 

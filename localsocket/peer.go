@@ -49,7 +49,7 @@ func InspectFD(fd int, check func(Peer) error) error {
 	}
 	defer process.close()
 	if p.UID != os.Geteuid() {
-		return coleo.Errorf(coleo.EForbidden, "user %d is at the other end of the socket", p.UID)
+		return coleo.Errorf(coleo.EForbidden, "the other end of the socket belongs to user %d", p.UID)
 	}
 	if err := check(p); err != nil {
 		return err

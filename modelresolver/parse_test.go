@@ -55,7 +55,8 @@ func TestBothFormsAndBothShapesOfModelsMeanTheSame(t *testing.T) {
 
 func TestAnEmptyCatalogueIsOne(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"all":[],"connected":[]}`, `{"providers":[],"connected":null}`, `{"providers":[]}`} {
+	for _, text := range []string{`{"all":[],"connected":[]}`,
+		`{"providers":[],"connected":null}`, `{"providers":[]}`} {
 		if got, err := ParseCatalog([]byte(text)); err != nil || len(got.Providers)+len(got.Connected) != 0 {
 			t.Errorf("%s = %+v, %v", text, got, err)
 		}
@@ -79,17 +80,23 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		`{"all":[{"id":7}]}`:               "all[0].id: want a text, got a number",
 		`{"all":[{"id":"p","name":[]}]}`:   "all[0].name: want a text, got a list",
 		`{"all":[{"id":"p"},{"id":"p"}]}`:  `all[1]: provider "p" is listed twice`,
-		`{"providers":[{"id":"p","models":"m"}]}`:                     "providers[0].models: want a list, got a text",
-		`{"providers":[{"id":"p","models":["m"]}]}`:                   "providers[0].models[0]: want an object, got a text",
-		`{"providers":[{"id":"p","models":[{}]}]}`:                    "providers[0].models[0]: it has no id",
-		`{"providers":[{"id":"p","models":[{"id":"m"},{"id":"m"}]}]}`: `providers[0].models[1]: model "m" is listed twice`,
-		`{"all":[{"id":"p","models":{"a.b/c":false}}]}`:               `all[0].models["a.b/c"]: want an object, got true or false`,
-		`{"all":[{"id":"p","models":{"m":{"cost":3}}}]}`:              "all[0].models.m.cost: want an object, got a number",
+		`{"providers":[{"id":"p","models":"m"}]}`: "providers[0].models: want a list, got a text",
+		`{"providers":[{"id":"p","models":["m"]}]}`: "providers[0].models[0]: want an object, got " +
+			"a text",
+		`{"providers":[{"id":"p","models":[{}]}]}`: "providers[0].models[0]: it has no id",
+		`{"providers":[{"id":"p","models":[{"id":"m"},{"id":"m"}]}]}`: `providers[0].models[1]: model "m" is listed ` +
+			`twice`,
+		`{"all":[{"id":"p","models":{"a.b/c":false}}]}`:  `all[0].models["a.b/c"]: want an object, got true or false`,
+		`{"all":[{"id":"p","models":{"m":{"cost":3}}}]}`: "all[0].models.m.cost: want an object, got a number",
 
-		`{"all":[{"id":"p","models":{"m":{"cost":{"input":"3","output":1}}}}]}`:   "all[0].models.m.cost.input: want a number, got a text",
-		`{"all":[{"id":"p","models":{"m":{"cost":{"input":3}}}}]}`:                "all[0].models.m.cost: it has no output price",
-		`{"all":[{"id":"p","models":{"m":{"cost":{"input":-1,"output":1}}}}]}`:    "all[0].models.m.cost.input: -1 cannot be a price",
-		`{"all":[{"id":"p","models":{"m":{"cost":{"input":1e999,"output":1}}}}]}`: "all[0].models.m.cost.input: 1e999 cannot be a price",
+		`{"all":[{"id":"p","models":{"m":{"cost":{"input":"3","output":1}}}}]}`: "all[0].models.m.cost.input: want " +
+			"a number, got a text",
+		`{"all":[{"id":"p","models":{"m":{"cost":{"input":3}}}}]}`: "all[0].models.m.cost: it has no " +
+			"output price",
+		`{"all":[{"id":"p","models":{"m":{"cost":{"input":-1,"output":1}}}}]}`: "all[0].models.m.cost.input: -1 " +
+			"cannot be a price",
+		`{"all":[{"id":"p","models":{"m":{"cost":{"input":1e999,"output":1}}}}]}`: "all[0].models.m.cost.input: " +
+			"1e999 cannot be a price",
 
 		`{"all":[],"connected":"p"}`:        "connected: want a list, got a text",
 		`{"all":[],"connected":["p",null]}`: "connected[1]: want a text, got nothing",
@@ -103,7 +110,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 }
 
 func FuzzParseCatalog(f *testing.F) {
-	for _, seed := range []string{`{"all":[{"id":"p","models":{"m":{"cost":{"input":1,"output":2}}}}],"connected":["p"]}`,
+	for _, seed := range []string{`{"all":[{"id":"p","models":{"m":{"cost":{"input":1,"output":2}}}}],` +
+		`"connected":["p"]}`,
 		`{"providers":[{"id":"p","models":[{"id":"m"}]}]}`, `{"all":[null]}`} {
 		f.Add([]byte(seed))
 	}

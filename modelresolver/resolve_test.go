@@ -146,7 +146,8 @@ func TestTheBookHasThePublishedPrices(t *testing.T) {
 		b, _ := json.Marshal([]float64{o.Cost.Input, o.Cost.Output})
 		got = append(got, o.ModelID+string(b))
 	}
-	want := "gemini-2.5-flash[0.075,0.3] gpt-4o-mini[0.15,0.6] gemini-2.5-pro[1.25,5] gpt-4o[2.5,10] claude-sonnet-4[3,15] other[5,20] claude-opus-4[15,75]"
+	want := "gemini-2.5-flash[0.075,0.3] gpt-4o-mini[0.15,0.6] gemini-2.5-pro[1.25,5] gpt-4o[2.5,10] " +
+		"claude-sonnet-4[3,15] other[5,20] claude-opus-4[15,75]"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("prices = %s, want %s", s, want)
 	}

@@ -131,7 +131,8 @@ func memory() (drawn, alt, full float64) {
 func TestMemoryIsWithinItsBars(t *testing.T) {
 	drawn, alt, full := memory()
 	if drawn > 0.3 || alt > 0.3 || full > 2.5 {
-		t.Errorf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines; want at most 0.3, 0.3 and 2.5", drawn, alt, full)
+		t.Errorf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines; want at most 0.3, "+
+			"0.3 and 2.5", drawn, alt, full)
 	}
 	t.Logf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines", drawn, alt, full)
 }
@@ -143,7 +144,7 @@ func BenchmarkHostile(b *testing.B) {
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
 			worst, which := 0.0, ""
 			for b.Loop() {
-				worst, which = dearest(size[0], size[1])
+				worst, which = slowestInput(size[0], size[1])
 			}
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(worst*(1<<20)/1e6, "ms/MiB")
@@ -154,7 +155,7 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-func dearest(cols, rows int) (worst float64, which string) {
+func slowestInput(cols, rows int) (worst float64, which string) {
 	const most = 5 // how often each is measured; the shortest time counts
 	for _, in := range hostile() {
 		data := append([]byte("\x1b#8"), bytes.Repeat([]byte(in), (512<<10)/len(in))...)

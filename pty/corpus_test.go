@@ -113,7 +113,8 @@ func TestRecordingsLookAsInXterm(t *testing.T) {
 					play(c, e, chunk)
 					for ; next < len(shots) && shots[next].Event == i; next++ {
 						if diff := compare(c.View(), shots[next]); diff != "" {
-							t.Fatalf("event %d of %d at %v, %d bytes at a time: %s", i, len(cast.Events), e.At, chunk, diff)
+							t.Fatalf("event %d of %d at %v, %d bytes at a time: %s", i, len(cast.Events), e.At, chunk,
+								diff)
 						}
 					}
 				}

@@ -110,8 +110,8 @@ func TestEdges(t *testing.T) {
 	}
 	const least, most = 150, 3 // cases; per cent of differences
 	if len(all) < least || missed*100 > len(all)*most {
-		t.Errorf("%d of %d edge cases look different, want at least %d cases and at most %d %%", missed, len(all), least,
-			most)
+		t.Errorf("%d of %d edge cases look different, want at least %d cases and at most %d %%", missed, len(all),
+			least, most)
 	}
 	t.Logf("%d of %d edge cases as in xterm.js", len(all)-missed, len(all))
 }

@@ -44,9 +44,10 @@ func checkBounds(t *testing.T, c *Core) {
 		if !r.sound() {
 			t.Fatalf("row %d has half a wide character: %q", y, c.Row(y))
 		}
-		if s := c.Row(y); !utf8.ValidString(s) || strings.HasSuffix(s, " ") || strings.ContainsFunc(s, func(r rune) bool {
-			return r < ' '
-		}) {
+		if s := c.Row(y); !utf8.ValidString(s) || strings.HasSuffix(s, " ") ||
+			strings.ContainsFunc(s, func(r rune) bool {
+				return r < ' '
+			}) {
 			t.Fatalf("row %d is %q", y, s)
 		} else if now := string(c.appendRow(nil, r)); s != now {
 			t.Fatalf("row %d is told as %q, and shows %q", y, s, now)

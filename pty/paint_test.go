@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// alike describes where two screens look different, "" when they look the same. A blank
+// lookDifference describes where two screens look different, "" when they look the same. A blank
 // and a space look the same.
-func alike(got, want *Core) string {
+func lookDifference(got, want *Core) string {
 	g, w := got.View(), want.View()
 	if fmt.Sprint(g) != fmt.Sprint(w) {
 		return fmt.Sprintf("the screen is\n%+v\nwant\n%+v", g, w)
@@ -60,12 +60,12 @@ func TestAPaintedScreenLooksTheSameAndGoesOnAlike(t *testing.T) {
 					_, _ = c.Write(data[cut : cut+1])
 				}
 				again := painted(c)
-				if diff := alike(again, c); diff != "" {
+				if diff := lookDifference(again, c); diff != "" {
 					t.Fatalf("cut at %d: %s", cut, diff)
 				}
 				_, _ = again.Write(data[cut:])
 				_, _ = c.Write(data[cut:])
-				if diff := alike(again, c); diff != "" {
+				if diff := lookDifference(again, c); diff != "" {
 					t.Fatalf("cut at %d, at the end: %s", cut, diff)
 				}
 			}
@@ -108,13 +108,13 @@ func TestWhatIsHardToPaint(t *testing.T) {
 			c := New(10, 4)
 			_, _ = c.Write([]byte(out))
 			again := painted(c)
-			if diff := alike(again, c); diff != "" {
+			if diff := lookDifference(again, c); diff != "" {
 				t.Errorf("%s: %q: %s", what, c.Paint(), diff)
 				break
 			}
 			_, _ = again.Write([]byte(then))
 			_, _ = c.Write([]byte(then))
-			if diff := alike(again, c); diff != "" {
+			if diff := lookDifference(again, c); diff != "" {
 				t.Errorf("%s, then %q: %q: %s", what, then, c.Paint(), diff)
 			}
 		}
@@ -131,7 +131,7 @@ func TestPaintedLinesAreWrappedAnew(t *testing.T) {
 	for _, s := range []*Core{c, again} {
 		s.Resize(25, 4)
 	}
-	if diff := alike(again, c); diff != "" || c.Row(0) != "0123456789abcdefghij" {
+	if diff := lookDifference(again, c); diff != "" || c.Row(0) != "0123456789abcdefghij" {
 		t.Errorf("%s (the row is %q)", diff, c.Row(0))
 	}
 }

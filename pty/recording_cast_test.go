@@ -24,22 +24,25 @@ func TestReadCast(t *testing.T) {
 				{2250 * time.Millisecond, CastResize, "100x50", 100, 50},
 				{3 * time.Second, CastMark, "idle", 0, 0},
 			}}},
-		{"version 3 counts times from the event before, and has comments", `{"version":3,"term":{"cols":90,"rows":30}}` +
-			"\n" +
-			"# a comment\n" + `[0.5,"o","a"]` + "\n" + `[0.25,"x","0"]` + "\n" + `[0.25,"o","b"]` + "\n",
-			Cast{90, 30, []CastEvent{{500 * time.Millisecond, CastOutput, "a", 0, 0}, {time.Second, CastOutput, "b", 0, 0}}}},
+		{"version 3 counts times from the event before, and has comments",
+			`{"version":3,"term":{"cols":90,"rows":30}}` + "\n" +
+				"# a comment\n" + `[0.5,"o","a"]` + "\n" + `[0.25,"x","0"]` + "\n" + `[0.25,"o","b"]` + "\n",
+			Cast{90, 30, []CastEvent{{500 * time.Millisecond, CastOutput, "a", 0, 0},
+				{time.Second, CastOutput, "b", 0, 0}}}},
 		{"a byte order mark, CR LF, blank lines and blanks before events", "\ufeff" +
 			`{"version": 2, "width": 80, "height": 24}` + "\r\n\r\n" + `  [1, "o", "a"]` + "\r\n  # x\r\n",
 			Cast{80, 24, []CastEvent{{time.Second, CastOutput, "a", 0, 0}}}},
 		{"odd fields in the header",
-			`{"version": 2.0, "width": 80.0, "height": 24, "term": "xterm", "env": null, "theme": {"fg": 1}, "timestamp": "x"}`,
+			`{"version": 2.0, "width": 80.0, "height": 24, "term": "xterm", "env": null, "theme": {"fg": 1}, ` +
+				`"timestamp": "x"}`,
 			Cast{Cols: 80, Rows: 24}},
 		{"events of other kinds, with other data",
 			`{"version": 3, "term": {"cols": 80, "rows": 24, "type": "xterm", "theme": {}}, "width": "x"}` + "\n" +
 				`[1, "x", 0]` + "\n" + `[0.1, "q", {"a": 1}, 7]` + "\n" + `[0.2, "o", "a", "more"]`,
 			Cast{80, 24, []CastEvent{{1300 * time.Millisecond, CastOutput, "a", 0, 0}}}},
 		{"a raw line like a header of something else", `{"version": "1.2.3", "width": 80}` + "\n",
-			Cast{DefaultCols, DefaultRows, []CastEvent{{0, CastOutput, `{"version": "1.2.3", "width": 80}` + "\n", 0, 0}}}},
+			Cast{DefaultCols, DefaultRows, []CastEvent{{0, CastOutput, `{"version": "1.2.3", "width": 80}` + "\n", 0,
+				0}}}},
 		{"a header alone", `{"version": 2, "width": 80, "height": 24}`, Cast{Cols: 80, Rows: 24}},
 		{"raw bytes", "\x1b[2Jhi\n\xff", Cast{DefaultCols, DefaultRows,
 			[]CastEvent{{0, CastOutput, "\x1b[2Jhi\n\xff", 0, 0}}}},
@@ -61,7 +64,8 @@ func TestReadCastSaysWhatIsWrongAndWhere(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"version 1", `{"version": 1, "width": 80, "height": 24, "stdout": []}`, "line 1: asciicast version 1"},
 		{"no size", `{"version": 2}`, "line 1: the header gives no terminal size"},
-		{"a size that is none", `{"version": 2, "width": "80", "height": -1}`, "line 1: the header gives no terminal size"},
+		{"a size that is none", `{"version": 2, "width": "80", "height": -1}`,
+			"line 1: the header gives no terminal size"},
 		{"version 3 without a terminal", `{"version": 3, "width": 80, "height": 24}`,
 			"line 1: the header gives no terminal size"},
 		{"cut off", head + `[1, "o", "a"]` + "\n" + `[2, "o", "b`, "line 3: not a JSON array"},

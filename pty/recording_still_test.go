@@ -14,7 +14,8 @@ func TestStillsAreReadWithAndWithoutTheirHeader(t *testing.T) {
 		paste  any // of the mode; nil: unknown
 		lines  string
 	}{
-		"header": {"# t=1.5s cursor=(2,1) buffer=alternate title='it's a title' bells=0 scrollback=0 modes={\"bracketedPasteMode\": true, \"mouseTrackingMode\": \"any\"}\none  \n❯ \n",
+		"header": {"# t=1.5s cursor=(2,1) buffer=alternate title='it's a title' bells=0 scrollback=0 " +
+			"modes={\"bracketedPasteMode\": true, \"mouseTrackingMode\": \"any\"}\none  \n❯ \n",
 			"it's a title", [2]int{2, 1}, true, "one|❯"},
 		"footer": {"one\n❯ \n--- title='OpenCode' alt=alternate cursor=2,1 t=44.42\n", "OpenCode", [2]int{2, 1}, nil,
 			"one|❯"},

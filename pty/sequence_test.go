@@ -62,8 +62,8 @@ func TestSequences(t *testing.T) {
 		{"a new escape ends a sequence", "\x1b[3\x1b[2Ca", "  a", 3, 0},
 		{"controls inside a sequence are executed", "a\x1b[\r2Cb", "a b", 3, 0},
 		{"U+009B is CSI", "\u009b2Ca", "  a", 3, 0},
-		{"APC, PM, SOS and unknown DCS show nothing", "\x1b_Gi=1;AA\x1b\\\x1b^x\x1b\\\x1bXy\x1b\\\x1bP1;2|zz\x1b\\a", "a",
-			1, 0},
+		{"APC, PM, SOS and unknown DCS show nothing",
+			"\x1b_Gi=1;AA\x1b\\\x1b^x\x1b\\\x1bXy\x1b\\\x1bP1;2|zz\x1b\\a", "a", 1, 0},
 		{"OSC 52 and 66 show nothing", "\x1b]52;c;aGk=\a\x1b]66;w=1;x\x1b\\a", "a", 1, 0},
 		{"ED 3 leaves the screen", "ab\x1b[3J", "ab", 2, 0},
 		{"selective erase leaves what is protected", "\x1b[1\"qab\x1b[0\"qcd\x1b[?2K", "ab", 4, 0},
@@ -136,7 +136,8 @@ func TestAttributesOfCells(t *testing.T) {
 func TestOnlyWebLinksAreKept(t *testing.T) {
 	t.Parallel()
 	c := draw(20, 1,
-		"\x1b]8;id=1;https://a.example/x;y\x1b\\a\x1b]8;;\x1b\\b\x1b]8;;file:///etc/passwd\ac\x1b]8;;HTTP://b\ad\x1b[me")
+		"\x1b]8;id=1;https://a.example/x;y\x1b\\a\x1b]8;;\x1b\\b"+
+			"\x1b]8;;file:///etc/passwd\ac\x1b]8;;HTTP://b\ad\x1b[me")
 	want := []string{"https://a.example/x;y", "", "", "HTTP://b", "HTTP://b"}
 	for x, link := range want {
 		if got := c.Cell(x, 0).Link; got != link {

@@ -195,7 +195,8 @@ func (r *row) walk(t *tape) {
 	t.char(&r.rest.ch)
 	r.rest.walk(t)
 	t.cells(&r.beforeNarrowing)
-	t.check(len(r.cells) <= r.cols && r.rest.ch&(wide|filler) == 0 && (r.beforeNarrowing == nil || len(r.beforeNarrowing) > r.cols))
+	t.check(len(r.cells) <= r.cols && r.rest.ch&(wide|filler) == 0 &&
+		(r.beforeNarrowing == nil || len(r.beforeNarrowing) > r.cols))
 }
 
 // sound reports whether each wide character has both its halves.

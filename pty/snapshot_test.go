@@ -24,8 +24,8 @@ func restored(t testing.TB, c *Core) *Core {
 	return r
 }
 
-// same compares everything that two screens show and keep.
-func same(t testing.TB, got, want *Core, when string) {
+// checkSame compares everything that two screens show and keep.
+func checkSame(t testing.TB, got, want *Core, when string) {
 	t.Helper()
 	if a, b := everything(got), everything(want); !reflect.DeepEqual(a, b) {
 		t.Fatalf("%s: restored\n%v\nwant\n%v", when, a, b)
@@ -81,7 +81,7 @@ func TestRestoredScreensGoOn(t *testing.T) {
 					playAll(append(copies, whole), head)
 					at += len(head.Data)
 					copies, todo = append(copies, restored(t, whole)), todo[1:]
-					same(t, copies[len(copies)-1], whole, fmt.Sprintf("at byte %d", at))
+					checkSame(t, copies[len(copies)-1], whole, fmt.Sprintf("at byte %d", at))
 				}
 				playAll(append(copies, whole), e)
 				if e.Kind == CastOutput {
@@ -92,11 +92,11 @@ func TestRestoredScreensGoOn(t *testing.T) {
 				t.Fatalf("cut at %d places", len(copies))
 			}
 			for i, c := range copies {
-				same(t, c, whole, fmt.Sprintf("cut %d, at the end", i))
+				checkSame(t, c, whole, fmt.Sprintf("cut %d, at the end", i))
 			}
 			playAll(append(copies, whole), CastEvent{Kind: CastResize, Cols: 50, Rows: 12})
 			playAll(append(copies, whole), CastEvent{Kind: CastResize, Cols: 150, Rows: 60})
-			same(t, copies[0], whole, "after resizes")
+			checkSame(t, copies[0], whole, "after resizes")
 		})
 	}
 }
@@ -111,9 +111,10 @@ func playAll(screens []*Core, e CastEvent) {
 func TestRestoredInTheMiddleOfAnything(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]string{
-		"colours":      "\x1b[38:2::1:2:3;48;5;200;1;4:3mx\x1b[7;9;53my",
-		"wide":         "a漢b\U0001f468\u200d\U0001f469\u200d\U0001f467e\u0301\x1b[3b🇩🇪🇫",
-		"strings":      "\x1b]0;✳ title\x1b\\\x1bP+q544e\x1b\\\x1b_skip\x1b\\\x1b]8;;https://example.com\ax\x1b]8;;\ay\x1b]0;a\u009cb",
+		"colours": "\x1b[38:2::1:2:3;48;5;200;1;4:3mx\x1b[7;9;53my",
+		"wide":    "a漢b\U0001f468\u200d\U0001f469\u200d\U0001f467e\u0301\x1b[3b🇩🇪🇫",
+		"strings": "\x1b]0;✳ title\x1b\\\x1bP+q544e\x1b\\\x1b_skip\x1b\\" +
+			"\x1b]8;;https://example.com\ax\x1b]8;;\ay\x1b]0;a\u009cb",
 		"queries":      "\x1b[c\x1b[6n\x1b]11;?\a\x1b[?2026$p\x1b[?u\x1bP$qm\x1b\\",
 		"keyboard":     "\x1b[>5u\x1b[>1u\x1b[?1049h\x1b[>3u\x1b[?1049l\x1b[<u\x1b[?u",
 		"alternate":    "main\x1b7\x1b[?1049h\x1b[3;4Halt\x1b[>5u\x1b[>1u\x1b[?1049lback\x1b8!\x1b[<u",
@@ -133,7 +134,7 @@ func TestRestoredInTheMiddleOfAnything(t *testing.T) {
 			for i := range len(s) {
 				c := restored(t, draw(12, 5, s[:i]))
 				_, _ = c.Write([]byte(s[i:]))
-				same(t, c, whole, fmt.Sprintf("cut before %q", s[i:]))
+				checkSame(t, c, whole, fmt.Sprintf("cut before %q", s[i:]))
 			}
 		})
 	}
@@ -146,7 +147,7 @@ func TestRestoredInAStringThatIsTooLong(t *testing.T) {
 	for _, s := range []*Core{c, r} {
 		_, _ = s.Write([]byte("\atext"))
 	}
-	same(t, r, c, "after it")
+	checkSame(t, r, c, "after it")
 }
 
 func TestRestoredWithMoreLinksThanAreKept(t *testing.T) {
@@ -159,7 +160,7 @@ func TestRestoredWithMoreLinksThanAreKept(t *testing.T) {
 	for _, s := range []*Core{c, r} {
 		_, _ = s.Write([]byte("\x1b[2J\x1b]8;;http://x/new\ax"))
 	}
-	same(t, r, c, "after it")
+	checkSame(t, r, c, "after it")
 }
 
 func TestRestoredScreensKeepWhatIsHidden(t *testing.T) {
@@ -168,11 +169,11 @@ func TestRestoredScreensKeepWhatIsHidden(t *testing.T) {
 		whole := draw(20, 6, s+strings.Repeat("0123456789漢漢 end\r\n", 5))
 		whole.Resize(9, 3)
 		c := restored(t, whole)
-		same(t, c, whole, "small")
+		checkSame(t, c, whole, "small")
 		for _, size := range [][2]int{{15, 2}, {30, 10}} {
 			whole.Resize(size[0], size[1])
 			c.Resize(size[0], size[1])
-			same(t, c, whole, fmt.Sprint(size))
+			checkSame(t, c, whole, fmt.Sprint(size))
 		}
 	}
 }
@@ -247,7 +248,7 @@ func FuzzRestore(f *testing.F) {
 				continue
 			}
 			checkBounds(t, c)
-			same(t, restored(t, c), c, "again")
+			checkSame(t, restored(t, c), c, "again")
 			_, _ = c.Write([]byte("x漢e\u0301\x1b[5b\r\n\x1bM\x1b[2L\x1b[3P\x1b[4@\t\x1b8\x1b[?1049l\x1b[<9u"))
 			c.Resize(31, 7)
 			c.Resize(5, 40)

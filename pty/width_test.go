@@ -55,7 +55,8 @@ func TestNarrowEmoji(t *testing.T) {
 	t.Parallel()
 	c := New(20, 2)
 	c.NarrowEmoji()
-	_, _ = c.Write([]byte("1\ufe0f\u20e3\x1b[39;49m \x1b[mé ❤\ufe0f\x1b[39;49m \x1b[mr\x1b[2;1H1\ufe0f\u20e3\x1b[2;3Hé ❤\ufe0f\x1b[2;7Hr"))
+	_, _ = c.Write([]byte("1\ufe0f\u20e3\x1b[39;49m \x1b[mé ❤\ufe0f\x1b[39;49m " +
+		"\x1b[mr\x1b[2;1H1\ufe0f\u20e3\x1b[2;3Hé ❤\ufe0f\x1b[2;7Hr"))
 	for y := range 2 {
 		if x, want := c.Row(y), "1\ufe0f\u20e3 é ❤\ufe0f r"; x != want {
 			t.Errorf("row %d shows %q, want %q", y, x, want)

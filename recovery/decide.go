@@ -18,18 +18,22 @@ func Decide(e Evidence) Remedy {
 	}
 	if e.Found.Proof == Silent {
 		return refuse(
-			"Its session runs, but the process that holds its terminal does not answer; 'coleo arm explain' names it. It is taken up again when it goes on (kill -CONT); 'coleo arm kill' ends the arm.")
+			"Its session runs, but the process that holds its terminal does not answer; " +
+				"'coleo arm explain' names it. Coleo reattaches to it when it continues (kill -CONT); " +
+				"'coleo arm kill' ends the arm.")
 	}
 	if e.proven() && e.Found.Process == Unknown && !e.Force {
 		return refuse(
-			"Its session runs, but the host agent could not look at its process. Nothing was done: try again. --force ends it and starts it again.")
+			"Its session runs, but the host agent could not look at its process. Nothing was done: " +
+				"try again. --force ends it and starts it again.")
 	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
-		return refuse("Nothing is known to start the arm from: neither its working folder nor an earlier session.")
+		return refuse("The arm cannot be started: neither its working folder nor an earlier session is known.")
 	}
 	if e.Found.Sweep == SweptLeft && !e.proven() {
 		return refuse(
-			"Processes of an earlier start of the arm may still run and could not be proven to be its own; end them by hand, then recover it.")
+			"Processes of an earlier start of the arm may still run and could not be proven to be its own; " +
+				"end them by hand, then recover it.")
 	}
 	target, refusal := e.target()
 	if refusal != "" {
@@ -73,9 +77,12 @@ func (e Evidence) doubt() string {
 	if e.Arm.AgentID == "" {
 		return "Nobody could look for its last start, which may still run. --force starts it without that proof."
 	}
-	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, so the arm may still run there. "+
-		"Recover it when that host agent is back ('coleo up' or 'coleo agent start' on its machine; 'kill -CONT' if it is stopped). "+
-		"--force starts it elsewhere without that proof: two may run until the host agent is back, and then the older one is ended.", e.Arm.AgentID)
+	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, "+
+		"so the arm may still run there. "+
+		"Recover it when that host agent is back ('coleo up' or 'coleo agent start' on its machine; "+
+		"'kill -CONT' if it is stopped). "+
+		"--force starts it elsewhere without that proof: two may run until the host agent is back, "+
+		"and then the older one is ended.", e.Arm.AgentID)
 }
 
 // hung reports whether the session works without a sign of life. The row behind the
@@ -105,7 +112,7 @@ func (e Evidence) trouble() string {
 	case e.Found.Process == Dead:
 		return "Its process has ended"
 	case e.Found.Process != Alive:
-		return "Whether its process runs is not known"
+		return "It is unknown whether its process runs"
 	case e.hung():
 		return "It is hung"
 	case e.Found.State == coleo.Dead:
@@ -121,7 +128,7 @@ func (e Evidence) trouble() string {
 func (e Evidence) unproven() string {
 	switch e.Found.Proof {
 	case Unproven:
-		return "What was found could not prove that it is the arm's, and is left alone"
+		return "What was found could not prove that it belongs to the arm, and is left alone"
 	case Silent:
 		return "What holds its terminal does not answer"
 	case Gone:
@@ -168,11 +175,11 @@ func (e Evidence) plan(r Remedy) string {
 	}
 	switch {
 	case r.Resume:
-		where += ", taking up its conversation"
+		where += ", continuing its conversation"
 	case e.Arm.Conversation != "" && e.Harness.Resumes:
-		where += " with a new conversation, for the old one is on another machine"
+		where += " with a new conversation, because the old one is on another machine"
 	case e.Arm.Conversation != "":
-		where += " with a new conversation, for its harness cannot take up an old one"
+		where += " with a new conversation, because its harness cannot continue the old one"
 	}
 	if e.Preferred != "" && e.Preferred != r.Host {
 		where += fmt.Sprintf(" (host agent %s was asked for and cannot be used)", e.Preferred)

@@ -33,8 +33,8 @@ func TestEveryCombinationIsDecidedSafely(t *testing.T) {
 					for _, health := range healths {
 						for _, status := range statuses {
 							for _, finder := range finders {
-								e := Evidence{Health: health, Found: Finding{Host: finder, Proof: proof, Process: process, State: state,
-									Sweep: sweep}}
+								e := Evidence{Health: health, Found: Finding{Host: finder, Proof: proof,
+									Process: process, State: state, Sweep: sweep}}
 								e.Arm.Status = status
 								n += decideAll(t, r, e)
 							}
@@ -118,7 +118,8 @@ func judge(t *testing.T, e Evidence, r Remedy) {
 	is(!r.Starts() || looked || !e.Arm.HasHandle || e.Arm.Ended || e.Force,
 		"nothing is started while its last start may still run where nobody can look")
 	is(!r.Starts() || r.Mode == coleo.RecoveryRestarted, "a new process is called restarted")
-	is(!r.Starts() || drives[r.Host] || r.Host == LocalHost, "only a live host agent that can drive the harness starts it")
+	is(!r.Starts() || drives[r.Host] || r.Host == LocalHost,
+		"only a live host agent that can drive the harness starts it")
 	local := !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 	is(!r.Starts() || r.Host != LocalHost || local, "it is started here only where the policy allows that")
 	is(!r.Resume || (e.Harness.Resumes && e.Arm.Conversation != ""), "only a conversation that there is is taken up")

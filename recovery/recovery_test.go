@@ -66,7 +66,8 @@ func TestDecide(t *testing.T) {
 				e.Found.State = Stopped, coleo.WaitingApproval
 		}, kill},
 		"nobody knows whether its process runs: not reattached": {func(e *Evidence) { e.Found.Process = "" }, kill},
-		"its last turn failed: killed and restarted":            {func(e *Evidence) { e.Found.State = coleo.Failed }, kill},
+		"its last turn failed: killed and restarted": {func(e *Evidence) { e.Found.State = coleo.Failed },
+			kill},
 		"hung, and its harness cannot resume": {func(e *Evidence) {
 			e.Health,
 				e.Harness.Resumes = coleo.HealthHung, false
@@ -92,7 +93,8 @@ func TestDecide(t *testing.T) {
 			e.Found.Proof, e.Found.Sweep = Unproven,
 				SweptLeft
 		}, Remedy{Action: Refuse}},
-		"meant to be stopped: nothing": {func(e *Evidence) { e.Arm.Desired = coleo.DesiredStopped }, Remedy{Action: Nothing}},
+		"meant to be stopped: nothing": {func(e *Evidence) { e.Arm.Desired = coleo.DesiredStopped },
+			Remedy{Action: Nothing}},
 		"a stale host agent id, a live one on its machine: that one": {func(e *Evidence) {
 			gone(e)
 			e.Hosts = []coleo.HostInfo{live("h2", "other", 0), live("h7", "box", 9)}
@@ -131,8 +133,10 @@ func TestDecide(t *testing.T) {
 		}, Remedy{Action: Refuse}},
 		"never started: started": {func(e *Evidence) { *e = fresh(*e) },
 			Remedy{Action: Restart, Host: "h2", Mode: coleo.RecoveryRestarted, Sweep: true}},
-		"never started, and no folder to start it in: refused": {func(e *Evidence) { *e = fresh(*e); e.Arm.Workdir = "" },
-			Remedy{Action: Refuse}},
+		"never started, and no folder to start it in: refused": {func(e *Evidence) {
+			*e = fresh(*e)
+			e.Arm.Workdir = ""
+		}, Remedy{Action: Refuse}},
 		"local fallback, and no host agent: here": {func(e *Evidence) { local(e); e.AllowLocalFallback = true },
 			here},
 		"a harness that may run here, and no host agent: here": {func(

@@ -34,7 +34,9 @@ func (e Evidence) target() (coleo.HostInfo, string) {
 			return h, ""
 		}
 	}
-	if h, ok := e.leastBusy(func(h coleo.HostInfo) bool { return h.Hostname != "" && h.Hostname == e.Arm.Hostname }); ok {
+	if h, ok := e.leastBusy(func(h coleo.HostInfo) bool {
+		return h.Hostname != "" && h.Hostname == e.Arm.Hostname
+	}); ok {
 		return h, ""
 	}
 	if !e.Harness.DaemonManaged && e.Arm.AgentID == "" && e.mayRunHere() {

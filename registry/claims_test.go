@@ -12,19 +12,27 @@ import (
 // claims lists the capabilities of each built-in harness. The conformance suite skips
 // what is not claimed, so a review must see every removal here.
 var claims = map[string]string{
-	"aider":        "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
-	"claude-code":  "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question queue resume streaming usage",
-	"cline":        "approval command_execution file_editing interrupt model_flag multi_turn streaming",
-	"codex":        "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
-	"continue":     "approval command_execution compact file_editing interrupt multi_turn question streaming",
-	"copilot":      "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming",
-	"gemini":       "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue resume streaming usage",
-	"generic":      "command_execution interrupt multi_turn streaming",
-	"kilo":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question resume streaming usage",
-	"opencode":     "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question resume streaming usage",
-	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume streaming usage",
-	"qwen":         "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question resume streaming",
-	"roo":          "", // never run
+	"aider": "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
+	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
+		"queue resume streaming usage",
+	"cline": "approval command_execution file_editing interrupt model_flag multi_turn streaming",
+	"codex": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
+		"streaming usage",
+	"continue": "approval command_execution compact file_editing interrupt multi_turn question streaming",
+	"copilot": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
+		"streaming",
+	"gemini": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn queue " +
+		"resume streaming usage",
+	"generic": "command_execution interrupt multi_turn streaming",
+	"kilo": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
+		"resume streaming usage",
+	"opencode": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question " +
+		"resume streaming usage",
+	"opencode-api": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn resume " +
+		"streaming usage",
+	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag multi_turn question resume " +
+		"streaming",
+	"roo": "", // never run
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {

@@ -105,8 +105,8 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 	if h, err := r.Get("mine"); err != nil || h != before {
 		t.Errorf("with a broken file get mine = %v, %v; want the last one that was right", h, err)
 	}
-	if err := r.Wrong("mine"); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "mine.toml:2:") ||
-		strings.Contains(err.Error(), "\n") {
+	if err := r.Wrong("mine"); coleo.ErrorCode(err) != coleo.EInvalid ||
+		!strings.Contains(err.Error(), "mine.toml:2:") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("what is wrong with mine is %v, want one line with the file's name and the line", err)
 	}
 	if r.Revision() == revision {

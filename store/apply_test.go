@@ -24,8 +24,8 @@ func reading(s coleo.State, d *coleo.Dialog) coleo.Event {
 		coleo.Change{Reading: coleo.Reading{State: s, Rule: "rule-" + string(s), Dialog: d}})
 }
 
-// by sets the host of an event.
-func by(host string, e coleo.Event) coleo.Event {
+// fromHost sets the host of an event.
+func fromHost(host string, e coleo.Event) coleo.Event {
 	e.Host = host
 	return e
 }
@@ -56,25 +56,26 @@ func TestEventsBecomeARow(t *testing.T) {
 			"none"},
 		"events of an arm unknown make none": {[]coleo.Event{reading(coleo.Idle, nil)}, "none"},
 		"a reattached session keeps its state": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil),
-			again(spawn("a", 1))}, "idle idle rule-idle 41 h1 1 c -"},
+			reattached(spawn("a", 1))}, "idle idle rule-idle 41 h1 1 c -"},
 		"a reattached one that was thought dead": {[]coleo.Event{spawn("a", 1), reading(coleo.Dead, nil),
-			again(spawn("a", 1))}, "starting initializing - 41 h1 1 c -"},
+			reattached(spawn("a", 1))}, "starting initializing - 41 h1 1 c -"},
 		"the next generation begins anew": {[]coleo.Event{spawn("a", 1), reading(coleo.Failed, nil), spawn("a", 2)},
 			"starting initializing - 41 h1 2 c -"},
 		"an earlier generation changes nothing": {[]coleo.Event{spawn("a", 2), reading(coleo.Idle, nil), spawn("a", 1)},
 			"idle idle rule-idle 41 h1 2 c -"},
-		"another host takes over": {[]coleo.Event{spawn("a", 1), by("h2", spawn("a", 2))},
+		"another host takes over": {[]coleo.Event{spawn("a", 1), fromHost("h2", spawn("a", 2))},
 			"starting initializing - 41 h2 2 c -"},
-		"and the former host is not heard": {[]coleo.Event{by("h2", spawn("a", 2)),
-			event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)}, "starting initializing - 41 h2 2 c -"},
+		"and the former host is not heard": {[]coleo.Event{fromHost("h2", spawn("a", 2)),
+			event(coleo.EventStopped, "a", nil), event(coleo.EventRemoved, "a", nil)},
+			"starting initializing - 41 h2 2 c -"},
 		"a payload that cannot be read": {[]coleo.Event{spawn("a", 1), unreadable},
 			"starting initializing - 41 h1 1 c -"},
 		"a state unheard of": {[]coleo.Event{spawn("a", 1), reading("dancing", nil)},
 			"starting initializing - 41 h1 1 c -"},
 		"a kind from a newer coleo": {[]coleo.Event{spawn("a", 1), event("arm.sang", "a", nil)},
 			"starting initializing - 41 h1 1 c -"},
-		"a screen that no rule knows names itself": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil), unknown()},
-			"idle idle none 41 h1 1 c -"},
+		"a screen that no rule knows names itself": {[]coleo.Event{spawn("a", 1), reading(coleo.Idle, nil),
+			unrecognised()}, "idle idle none 41 h1 1 c -"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,12 +93,12 @@ func TestEventsBecomeARow(t *testing.T) {
 	}
 }
 
-func again(e coleo.Event) coleo.Event {
+func reattached(e coleo.Event) coleo.Event {
 	e.Kind = coleo.EventReattached
 	return e
 }
 
-func unknown() coleo.Event {
+func unrecognised() coleo.Event {
 	e := event(coleo.EventUnrecognised, "a", coleo.Change{Reading: coleo.Reading{State: coleo.Idle, Rule: "none"}})
 	return e
 }
@@ -142,8 +143,8 @@ func TestTimesComeFromTheEvents(t *testing.T) {
 		return e
 	}
 	var a coleo.Arm
-	said := coleo.Change{Reading: coleo.Reading{State: coleo.Idle}, Output: start.Add(3 * time.Minute)}
-	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(4, event(coleo.EventState, "a", said)),
+	change := coleo.Change{Reading: coleo.Reading{State: coleo.Idle}, Output: start.Add(3 * time.Minute)}
+	for _, e := range []coleo.Event{at(0, spawn("a", 1)), at(4, event(coleo.EventState, "a", change)),
 		at(5, event(coleo.EventRunStart, "a", nil))} {
 		a = Apply(a, e)
 	}
@@ -237,7 +238,7 @@ func randomEvent(r *rand.Rand) coleo.Event {
 	case 0:
 		return spawn(arm, r.IntN(6))
 	case 1:
-		return again(spawn(arm, r.IntN(6)))
+		return reattached(spawn(arm, r.IntN(6)))
 	case 2:
 		return event(coleo.EventStopped, arm, coleo.Reading{Rule: pick("", "exit")})
 	case 3:
@@ -252,7 +253,8 @@ func randomEvent(r *rand.Rand) coleo.Event {
 		e.Payload = json.RawMessage(pick(`7`, `{"reading":{}}`, `{ "reading" : {"state":"idle"} }`))
 		return e
 	case 6:
-		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm, nil)
+		return event(coleo.EventKind(pick("run_start", "run_end", "approval", "prompt_lost", "witness", "newer")), arm,
+			nil)
 	case 7, 8:
 		return event(coleo.EventWitness, arm, nil)
 	}

@@ -45,7 +45,7 @@ func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResu
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("write down what came of command %d: %w", id, err)
+		return fmt.Errorf("record the result of command %d: %w", id, err)
 	}
 	return nil
 }

@@ -57,7 +57,8 @@ func (h *HostDB) load() error {
 	var at, deleted uint64
 	err := h.db.write(context.Background(), intent, func(tx *sql.Tx) error {
 		for key, value := range draw {
-			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key, value); err != nil {
+			if _, err := tx.Exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", key,
+				value); err != nil {
 				return err
 			}
 		}
@@ -65,7 +66,8 @@ func (h *HostDB) load() error {
 		at, err = lastSeq(tx)
 		err = errors.Join(err,
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'epoch'").Scan(&h.legacy),
-			tx.QueryRow("SELECT COALESCE((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'deleted'), 0)").Scan(&deleted),
+			tx.QueryRow("SELECT COALESCE((SELECT CAST(value AS INTEGER) FROM meta "+
+				"WHERE key = 'deleted'), 0)").Scan(&deleted),
 			tx.QueryRow("SELECT value FROM meta WHERE key = 'host'").Scan(&host))
 		if err != nil || at == 0 {
 			newest = h.epoch
@@ -218,7 +220,8 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
-		"SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&shape))+" FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+		"SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&shape))+
+			" FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
 		h.legacy, int64(after), page(limit))
 	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
 		e.Host = h.Host()

@@ -28,7 +28,8 @@ func TestAppendNumbersEventsAndKeepsThemAsTheyAre(t *testing.T) {
 	h.Close()
 	h = hostAt(t, path)
 	if h.Epoch() != epoch || h.Host() != name || h.Head() != 2 {
-		t.Fatalf("after opening anew: host %s epoch %s head %d, want %s %s 2", h.Host(), h.Epoch(), h.Head(), name, epoch)
+		t.Fatalf("after opening anew: host %s epoch %s head %d, want %s %s 2", h.Host(), h.Epoch(), h.Head(), name,
+			epoch)
 	}
 	kept, err := h.Events(t.Context(), 0, 0)
 	if err != nil {
@@ -206,7 +207,8 @@ func TestArmsOfAnOlderDatabaseAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.db.writer.Exec(
-		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
+		"ALTER TABLE arms DROP COLUMN earlier; ALTER TABLE arms DROP COLUMN intended; " +
+			"ALTER TABLE events DROP COLUMN epoch; DROP INDEX events_by_arm; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	h.Close()

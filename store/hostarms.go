@@ -95,7 +95,8 @@ func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event)
 
 func checkRecord(r ArmRecord) error {
 	if r.Desired != coleo.DesiredRunning && r.Desired != coleo.DesiredStopped {
-		return coleo.Errorf(coleo.EInvalid, "arm %q: an arm is meant to be running or stopped, not %q", r.Name, r.Desired)
+		return coleo.Errorf(coleo.EInvalid, "arm %q: an arm is meant to be running or stopped, not %q", r.Name,
+			r.Desired)
 	}
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }

@@ -76,7 +76,8 @@ func (s *ServeDB) SetConfig(ctx context.Context, key, value string) error {
 		} else {
 			_,
 				err = tx.Exec(
-				"INSERT INTO config (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+				"INSERT INTO config (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+				key, value)
 		}
 		return err
 	})

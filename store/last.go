@@ -17,7 +17,7 @@ func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, erro
 		" FROM run_events WHERE arm_id = ? AND kind = ? ORDER BY pos DESC LIMIT 1", arm, string(coleo.EventRunEnd)).
 		Scan(append([]any{&e.Host, &e.Epoch, &e.Seq}, cells(eventFields(&e))...)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, coleo.Errorf(coleo.ENotFound, "arm %s has ended no run yet", arm)
+		return e, coleo.Errorf(coleo.ENotFound, "no run of arm %s has ended yet", arm)
 	}
 	if err != nil {
 		return e, fmt.Errorf("read the last run of arm %s: %w", arm, err)

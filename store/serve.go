@@ -87,8 +87,8 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	}
 	var at uint64
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
-		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{}, hosts: map[string]*reached{},
-			deleted: deleted}
+		p := projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
+			hosts: map[string]*reached{}, deleted: deleted}
 		for i := range events {
 			if err := p.add(&events[i]); err != nil {
 				return err

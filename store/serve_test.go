@@ -36,7 +36,8 @@ func arm(t *testing.T, s *ServeDB, id string) coleo.Arm {
 
 func fullArm() coleo.Arm {
 	return coleo.Arm{
-		ID: "a1", Name: "ada", Domain: "d", Harness: "h", Status: coleo.StatusPlanningBlocked, State: coleo.WaitingApproval,
+		ID: "a1", Name: "ada", Domain: "d", Harness: "h", Status: coleo.StatusPlanningBlocked,
+		State:         coleo.WaitingApproval,
 		Rule:          "r",
 		ContextBudget: 5, CurrentContextUsed: 4, CreatedAt: start, UpdatedAt: start, LastActivityAt: start,
 		LastHeartbeat: start,
@@ -160,8 +161,8 @@ func TestIdleArmsThatAPersonDrivesAreHiddenUnlessAllAreWanted(t *testing.T) {
 func TestHostsAndTheirHeartbeats(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
-	want := coleo.Host{ID: "h1", Hostname: "box", Platform: "linux/amd64", Version: "1", StartedAt: start, LastSeen: start,
-		Capabilities: []string{"x", "y"}, MaxArms: 10}
+	want := coleo.Host{ID: "h1", Hostname: "box", Platform: "linux/amd64", Version: "1", StartedAt: start,
+		LastSeen: start, Capabilities: []string{"x", "y"}, MaxArms: 10}
 	project(t, s, numbered("h1", 0, spawn("mine", 1), spawn("quiet", 1))...)
 	project(t, s, numbered("h2", 0, spawn("theirs", 1))...)
 	if err := s.PutHost(ctx, want); err != nil {
@@ -175,8 +176,8 @@ func TestHostsAndTheirHeartbeats(t *testing.T) {
 		t.Errorf("host of a later arm = %q, want box", got)
 	}
 	now := start.Add(time.Minute)
-	if wrote, err := s.Beat(ctx, "h1", map[string]time.Time{"mine": now, "theirs": now, "nobody": now}, now); err != nil ||
-		!slices.Equal(wrote, []string{"mine"}) {
+	if wrote, err := s.Beat(ctx, "h1", map[string]time.Time{"mine": now, "theirs": now, "nobody": now},
+		now); err != nil || !slices.Equal(wrote, []string{"mine"}) {
 		t.Fatalf("a heartbeat says that %q have written, %v", wrote, err)
 	}
 	for id, beat := range map[string]time.Time{"mine": now, "quiet": {}, "theirs": {}} {

@@ -134,7 +134,8 @@ func TestADatabaseOfTheOtherKindOrOfANewerColeoIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "host.db")
 	h := hostAt(t, path)
 	h.Close()
-	if _, err := OpenServe(path); err == nil || err.Error() != "open store "+path+": it is not a serve database of coleo" {
+	if _, err := OpenServe(path); err == nil ||
+		err.Error() != "open store "+path+": it is not a serve database of coleo" {
 		t.Errorf("open host.db as serve.db = %v", err)
 	}
 	h = hostAt(t, path)
@@ -152,7 +153,8 @@ func TestADatabaseOfTheOtherKindOrOfANewerColeoIsRefused(t *testing.T) {
 func TestBothDatabasesAreSetUpAsPromised(t *testing.T) {
 	t.Parallel()
 	for d, steps := range map[*database]string{host(t).db: "5", serve(t).db: "4"} {
-		for pragma, want := range map[string]string{"journal_mode": "wal", "busy_timeout": "5000", "user_version": steps} {
+		for pragma, want := range map[string]string{"journal_mode": "wal", "busy_timeout": "5000",
+			"user_version": steps} {
 			var got string
 			if err := d.writer.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 				t.Errorf("%s of %s = %q (%v), want %q", pragma, filepath.Base(d.path), got, err, want)
@@ -160,7 +162,8 @@ func TestBothDatabasesAreSetUpAsPromised(t *testing.T) {
 		}
 		var loose string
 		err := d.reader.QueryRow(
-			"SELECT COALESCE(group_concat(name), '') FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite%'").Scan(&loose)
+			"SELECT COALESCE(group_concat(name), '') FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND " +
+				"name NOT LIKE 'sqlite%'").Scan(&loose)
 		if err != nil || loose != "" {
 			t.Errorf("tables of %s that are not STRICT: %q (%v)", filepath.Base(d.path), loose, err)
 		}
@@ -172,9 +175,11 @@ func TestBothDatabasesAreSetUpAsPromised(t *testing.T) {
 
 func TestTheArmsTableHasThePublishedColumns(t *testing.T) {
 	t.Parallel()
-	published := strings.Fields(`id name domain harness status planning_blocked context_budget current_context_used created_at
+	published := strings.Fields(`id name domain harness status planning_blocked context_budget current_context_used ` +
+		`created_at
 		updated_at last_activity_at last_heartbeat last_output_at config personality convictions reputation generation
-		parent_arm_id pid port provider model total_tokens total_cost current_task_id current_task_subject current_bug_id
+		parent_arm_id pid port provider model total_tokens total_cost current_task_id current_task_subject ` +
+		`current_bug_id
 		current_bug_title agent_id host session_id workdir`)
 	var columns string
 	if err := serve(t).db.reader.QueryRow("SELECT group_concat(name, ' ') FROM pragma_table_info('arms')").Scan(

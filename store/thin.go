@@ -65,8 +65,8 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	var pinned map[coleo.EventKind]int64 // read only if something is to be deleted
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
 		last := int64(0)
-		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+" DESC LIMIT 1 OFFSET ?", arm,
-			b.Most).Scan(&last)
+		err := tx.QueryRow("SELECT "+l.key+" FROM "+l.table+" WHERE arm_id = ? ORDER BY "+l.key+
+			" DESC LIMIT 1 OFFSET ?", arm, b.Most).Scan(&last)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -202,7 +202,8 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`DELETE FROM audit WHERE id IN (SELECT id FROM audit
-			WHERE id <= (SELECT MAX(id) FROM audit) - ? OR ts < ? ORDER BY id LIMIT ?)`, b.Most, moment{&oldest}, thinRows)
+			WHERE id <= (SELECT MAX(id) FROM audit) - ? OR ts < ? ORDER BY id LIMIT `+
+			`?)`, b.Most, moment{&oldest}, thinRows)
 		if err != nil {
 			return err
 		}

@@ -65,8 +65,8 @@ func thinAll(t *testing.T, thin func(ctx context.Context, after string) (string,
 	}
 }
 
-// whole reads a host's log.
-func whole(t *testing.T, h *HostDB) (all []coleo.Event) {
+// readLog reads a host's log.
+func readLog(t *testing.T, h *HostDB) (all []coleo.Event) {
 	t.Helper()
 	for after := uint64(0); ; after = all[len(all)-1].Seq {
 		page, err := h.Events(t.Context(), after, 0)
@@ -90,21 +90,21 @@ func TestOldEventsOfAHostAreDeletedAndTheirRoomIsGivenBack(t *testing.T) {
 			return h.Thin(ctx, after, read, time.Now(), bound)
 		})
 	}
-	if thin(0); len(whole(t, h)) != 3305 {
+	if thin(0); len(readLog(t, h)) != 3305 {
 		t.Fatal("events were deleted that serve has not read")
 	}
 	before := size(t, h, path)
 	h = hostAt(t, path)
 	thin(2000)
-	left := whole(t, h)
+	left := readLog(t, h)
 	if n := len(left); n != 1306+4 { // 2000 to 3305, and four earlier ones that are kept
 		t.Errorf("%d events are left of 3305 when serve has read 2000", n)
 	}
-	if thin(h.Head()); len(whole(t, h)) > 200+200+5 {
-		t.Errorf("%d events are left, want 200 of each arm and the few that stay", len(whole(t, h)))
+	if thin(h.Head()); len(readLog(t, h)) > 200+200+5 {
+		t.Errorf("%d events are left, want 200 of each arm and the few that stay", len(readLog(t, h)))
 	}
 	kinds := map[string]bool{}
-	for _, e := range whole(t, h) {
+	for _, e := range readLog(t, h) {
 		kinds[string(e.Kind)+" "+e.Run] = true
 	}
 	for _, want := range []string{"arm.spawned ", "run_start open", "run_start later", "run_end over"} {
@@ -147,7 +147,7 @@ func TestAServeThatLostItsDatabaseReadsWhatAHostHasKept(t *testing.T) {
 	thinAll(t, func(ctx context.Context, after string) (string, int, error) {
 		return h.Thin(ctx, after, h.Head(), time.Now(), Bound{Most: 200, Age: 24 * time.Hour})
 	})
-	s, left := serve(t), whole(t, h)
+	s, left := serve(t), readLog(t, h)
 	if err := s.Project(ctx, left); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Fatalf("events are missing, and project says %v", err)
 	}
@@ -174,7 +174,7 @@ func TestOldEventsAndCommandsOfServeAreDeleted(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
 	h := longLog(t, filepath.Join(t.TempDir(), "host.db"))
-	if err := s.Project(ctx, whole(t, h)); err != nil {
+	if err := s.Project(ctx, readLog(t, h)); err != nil {
 		t.Fatal(err)
 	}
 	thinAll(t, func(ctx context.Context, after string) (string, int, error) {

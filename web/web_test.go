@@ -35,7 +35,8 @@ func TestServe(t *testing.T) {
 	} {
 		w := get(t, c.method, c.url)
 		if w.Code != c.status || c.kind != "" && w.Header().Get("Content-Type") != c.kind {
-			t.Errorf("%s %s = %d %q, want %d %q", c.method, c.url, w.Code, w.Header().Get("Content-Type"), c.status, c.kind)
+			t.Errorf("%s %s = %d %q, want %d %q", c.method, c.url, w.Code, w.Header().Get("Content-Type"), c.status,
+				c.kind)
 		}
 	}
 }

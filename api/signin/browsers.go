@@ -123,7 +123,7 @@ func (b *Browsers) SignOutAll() (int, error) {
 
 func (b *Browsers) saveAfterSignOut() error {
 	if err := b.save(); err != nil {
-		return coleo.Errorf(coleo.EInternal, "signed out until serve is started again, but not for good: %w", err)
+		return coleo.Errorf(coleo.EInternal, "signed out until serve restarts, but this could not be saved: %w", err)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func cut(agent string) string {
 func parseKey(raw []byte) (*ecdsa.PublicKey, error) {
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "the key is no point of P-256, uncompressed: %w", err)
+		return nil, coleo.Errorf(coleo.EInvalid, "the key is not an uncompressed P-256 point: %w", err)
 	}
 	return key, nil
 }

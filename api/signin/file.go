@@ -35,7 +35,7 @@ func (b *Browsers) load() error {
 	}
 	var file kept
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return fmt.Errorf("read which browsers are signed in, in %s: %w", b.path, err)
+		return fmt.Errorf("read the list of signed-in browsers in %s: %w", b.path, err)
 	}
 	if file.Origin != b.origin {
 		return b.save()
@@ -43,7 +43,7 @@ func (b *Browsers) load() error {
 	for _, k := range file.Browsers {
 		key, err := parseKey(k.Key)
 		if err != nil {
-			return fmt.Errorf("read which browsers are signed in, in %s: %w", b.path, err)
+			return fmt.Errorf("read the list of signed-in browsers in %s: %w", b.path, err)
 		}
 		b.known[k.ID] = newBrowser(k.Browser, k.SecretHash, key)
 	}

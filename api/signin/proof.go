@@ -27,11 +27,12 @@ const (
 // The errors of Check. After such an error, the page gets another nonce and repeats the
 // request once.
 var (
-	errNoProof = errors.New("the signature is not one: it has a nonce, a number and a signature, with dots between")
-	errNonce   = errors.New("the nonce is not of this run of serve, or too old")
-	errUsed    = errors.New("the nonce and the number have been used, or the number is too high")
-	errForged  = errors.New("the signature is not that of this browser's key over this request")
-	errCookie  = errors.New("the cookie is not that of a browser that is signed in")
+	errNoProof = errors.New("the signature has the wrong form: want a nonce, a number and a signature with dots " +
+		"between")
+	errNonce  = errors.New("the nonce is too old, or was made by another process of serve")
+	errUsed   = errors.New("the nonce and the number were used before, or the number is too high")
+	errForged = errors.New("the signature does not match this request and this browser's key")
+	errCookie = errors.New("the cookie does not belong to a browser that is signed in")
 )
 
 // Request is what a signature covers.
@@ -137,7 +138,8 @@ func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	body := sha256.Sum256(r.Body)
 	return []byte(strings.Join([]string{
-		"coleo request 1", b.origin, r.Method, r.URI, nonce, strconv.FormatUint(number, 10), hex.EncodeToString(body[:]),
+		"coleo request 1", b.origin, r.Method, r.URI, nonce, strconv.FormatUint(number, 10),
+		hex.EncodeToString(body[:]),
 	}, "\n"))
 }
 

@@ -138,8 +138,8 @@ func TestASignatureCoversTheWholeRequest(t *testing.T) {
 		{"another key", cookie, newKey(t).proof(b, nonce, 1, asked), asked, errForged},
 		{"another browser's cookie", foreign, good, asked, errNonce},
 		{"another browser's nonce", cookie, k.proof(b, foreignNonce, 1, asked), asked, errNonce},
-		{"a nonce of somebody's own", cookie, k.proof(b, base64.RawURLEncoding.EncodeToString(make([]byte, nonceSize)), 1,
-			asked), asked, errNonce},
+		{"a nonce of somebody's own", cookie, k.proof(b, base64.RawURLEncoding.EncodeToString(make([]byte, nonceSize)),
+			1, asked), asked, errNonce},
 		{"a short nonce", cookie, k.proof(b, "AAAA", 1, asked), asked, errNonce},
 		{"a nonce written otherwise", cookie, k.proof(b, nonce+"=", 1, asked), asked, errNonce},
 		{"a number too high", cookie, k.proof(b, nonce, maxUses, asked), asked, errUsed},
@@ -271,7 +271,7 @@ func TestSigningOutSaysWhenItDoesNotLast(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SignOut(id); err == nil || !strings.Contains(err.Error(), "not for good") || b.Knows(cookie) {
+	if err := b.SignOut(id); err == nil || !strings.Contains(err.Error(), "could not be saved") || b.Knows(cookie) {
 		t.Errorf("SignOut = %v, signed in: %v", err, b.Knows(cookie))
 	}
 	if _, _, err := b.Enter(b.NewLink().Code, newKey(t).public(), "", ""); err == nil || len(b.List()) != 0 {
@@ -294,7 +294,8 @@ func TestABrowserThatIsNotUsedIsSignedOut(t *testing.T) {
 	c.Time = c.Add(1)
 	for range 2 {
 		if !b.Knows(cookie) || b.Knows(idle) || len(b.List()) != 1 {
-			t.Errorf("used: %v, idle: %v, %d in the list; want true, false, 1", b.Knows(cookie), b.Knows(idle), len(b.List()))
+			t.Errorf("used: %v, idle: %v, %d in the list; want true, false, 1", b.Knows(cookie), b.Knows(idle),
+				len(b.List()))
 		}
 		b = openAt(t, path, here, c)
 	}

@@ -41,7 +41,8 @@ func tmuxPerByte(b *testing.B, writes [][]byte) (ns float64, ok bool) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	pane := fmt.Sprintf("stty raw -echo; tmux wait-for go; for i in $(seq %d); do cat '%s'; done; tmux wait-for -S done; exec cat >/dev/null", times, file)
+	pane := fmt.Sprintf("stty raw -echo; tmux wait-for go; for i in $(seq %d); do cat '%s'; done; "+
+		"tmux wait-for -S done; exec cat >/dev/null", times, file)
 	run("new-session", "-d", "-x", strconv.Itoa(pty.DefaultCols), "-y", strconv.Itoa(pty.DefaultRows), pane)
 	defer run("kill-server")
 	server := run("display-message", "-p", "#{pid}")

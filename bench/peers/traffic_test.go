@@ -24,7 +24,9 @@ const (
 func allTraffic(b *testing.B) []traffic {
 	b.Helper()
 	return []traffic{
-		{"plain", cut(repeat(func(int) string { return "the quick brown fox jumps over the lazy dog 0123456789\r\n" }))},
+		{"plain", cut(repeat(func(int) string {
+			return "the quick brown fox jumps over the lazy dog 0123456789\r\n"
+		}))},
 		{"SGR", cut(repeat(coloured))},
 		{"TUI", cut(repeat(redraw))},
 		{"agent", recorded(b)},
@@ -53,7 +55,8 @@ func coloured(i int) string {
 func redraw(i int) string {
 	var f strings.Builder
 	fmt.Fprintf(&f,
-		"\x1b[?2026h\x1b[?25l\x1b[H\x1b[7m top %-100d\x1b[m\x1b[K\x1b[3;30r\x1b[30H\r\n\x1b[r\x1b[30;1H│ line %d\x1b[K", i, i)
+		"\x1b[?2026h\x1b[?25l\x1b[H\x1b[7m top %-100d\x1b[m\x1b[K\x1b[3;30r\x1b[30H\r\n\x1b[r\x1b[30;1H│ line %d\x1b[K",
+		i, i)
 	for y := 3; y < 30; y += 1 + i%3 {
 		fmt.Fprintf(&f, "\x1b[%d;1H│\x1b[%d;3H\x1b[3%dm%6d\x1b[m  漢字 %s\x1b[%d;100H│", y, y, y%8, i*y,
 			strings.Repeat("━", (i+y)%40), y)

@@ -26,8 +26,8 @@ func (f *fake) attach() *attached { return f.attachAt(100, 30) }
 
 func (f *fake) attachAt(cols, rows int) *attached {
 	f.t.Helper()
-	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name}, Env: f.env,
-		Dir: f.dir, Cols: cols, Rows: rows})
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "attach", f.name},
+		Env: f.env, Dir: f.dir, Cols: cols, Rows: rows})
 	f.check(err)
 	a := &attached{Terminal: term, t: f.t, read: make(chan struct{})}
 	go func() {
@@ -65,10 +65,10 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	until(t, "attach shows the composer", func() bool { return a.shows("? for help") })
 	a.types("dialog by-hand\r")
 	f.wait(f.name, coleo.WaitingApproval)
-	before := f.got()
+	before := f.received()
 	for _, args := range [][]string{
-		{"arm", "prompt", f.name, "hello"}, {"arm", "approve", f.name}, {"arm", "deny", f.name}, {"arm", "answer", f.name,
-			"1"}, {"arm", "interrupt", f.name},
+		{"arm", "prompt", f.name, "hello"}, {"arm", "approve", f.name}, {"arm", "deny", f.name},
+		{"arm", "answer", f.name, "1"}, {"arm", "interrupt", f.name},
 	} {
 		if e := f.fails(11, args...); e.Code != coleo.EBusy ||
 			!strings.Contains(e.Message, "(coleo arm attach) types into arm one by hand") {
@@ -84,7 +84,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	if state, _ := other.Wait(); state.ExitCode() != 11 || !other.shows("types into arm one by hand") {
 		t.Errorf("a second attach exits with %d and shows %q, want 11", state.ExitCode(), other.shown.String())
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("refused requests typed %q", strings.TrimPrefix(got, before))
 	}
 	a.types("\x1d") // Ctrl-]
@@ -97,7 +97,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 		t.Errorf("chosen %q, want Yes", chosen)
 	}
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 // screen returns what a terminal of that size shows after attach's output.
@@ -140,7 +140,8 @@ func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 	sees("wide-wide-wide")
 	a.types("\x1d")
 	<-a.read
-	if view := a.screen(cols, rows); view.Alt || !strings.Contains(strings.Join(view.Lines, "\n"), "detached from one") {
+	if view := a.screen(cols, rows); view.Alt ||
+		!strings.Contains(strings.Join(view.Lines, "\n"), "detached from one") {
 		t.Errorf("behind attach the terminal shows %q (alternate screen: %v)", view.Lines, view.Alt)
 	}
 	until(t, "the arm's terminal has its size back", func() bool { // several sizes arrive one after another

@@ -38,7 +38,8 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	a, b, c := w.spawnFake("ada"), w.spawnFake("bob"), w.spawnFake("cyn")
-	for _, args := range [][]string{{"arm", "kill"}, {"arm", "kill", "ada", "--all"}, {"arm", "approve", "ada", "bob"}} {
+	for _, args := range [][]string{{"arm", "kill"}, {"arm", "kill", "ada", "--all"},
+		{"arm", "approve", "ada", "bob"}} {
 		w.fails(2, args...)
 	}
 	a.must("arm", "prompt", a.name, "pause 60s")
@@ -62,7 +63,7 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	if got := w.outcomes(0, "arm", "recover", "--stopped", "--harness", "fake"); len(got) != 1 || !got["bob"].Done {
 		t.Errorf("recover --stopped = %+v", got)
 	}
-	b.answers("at once") // an arm can be prompted when recover returns
+	b.checkAnswer("at once") // an arm can be prompted when recover returns
 	if got := w.outcomes(0, "arm", "kill", "--host", "nowhere"); len(got) != 0 {
 		t.Errorf("kill --host nowhere = %+v", got)
 	}
@@ -86,7 +87,7 @@ func TestRecoverReturnsWhenTheArmCanBePrompted(t *testing.T) {
 	if reply := decode[coleo.SpawnReply](w, "arm", "recover", f.name); reply.Arm.State != coleo.Idle {
 		t.Errorf("recover returns when the arm is %s, want idle", reply.Arm.State)
 	}
-	f.answers("at once")
+	f.checkAnswer("at once")
 	f.must("arm", "kill", f.name)
 	if reply := decode[coleo.SpawnReply](w, "arm", "recover", f.name, "--no-wait"); reply.Arm.State == coleo.Idle {
 		t.Error("recover --no-wait waits")
@@ -98,7 +99,7 @@ func TestAnArmGetsAnotherName(t *testing.T) {
 	w := newWorld(t, "")
 	f := w.spawnFake("one")
 	w.spawnFake("two")
-	f.answers("before")
+	f.checkAnswer("before")
 	if e := w.fails(5, "arm", "rename", "one", "two"); e.Code != coleo.EConflict ||
 		!strings.Contains(e.Message, "nothing was renamed") {
 		t.Errorf("a name that is taken: %+v", e)
@@ -108,11 +109,11 @@ func TestAnArmGetsAnotherName(t *testing.T) {
 	w.must("arm", "rename", "one", "three")
 	w.fails(4, "arm", "status", "one")
 	f.name = "three"
-	f.answers("after")
-	w.kill9(w.the("agent"))
+	f.checkAnswer("after")
+	w.kill9(w.onlyProcess("agent"))
 	w.must("up")
 	w.wait("three", coleo.Idle)
-	f.answers("after the host agent was started anew")
+	f.checkAnswer("after the host agent was started anew")
 	if out := w.must("arm", "list"); !strings.Contains(out, "\nthree ") || strings.Contains(out, "\none ") {
 		t.Errorf("list says\n%s", out)
 	}

@@ -71,8 +71,8 @@ func (w *world) get(route string) string {
 	return string(body)
 }
 
-// sees checks that the agent CLI's process has a variable.
-func (f *fake) sees(name, want string) {
+// checkEnv checks that the agent CLI's process has a variable.
+func (f *fake) checkEnv(name, want string) {
 	f.t.Helper()
 	if got := f.environ()[name]; got != want {
 		f.t.Fatalf("%s is %q in the agent CLI's environment, want %q", name, got, want)
@@ -86,16 +86,16 @@ func TestAnArmKeepsItsEnvironmentAndNobodyElseDoes(t *testing.T) {
 	w.env = append(w.env, "FROM_HERE="+third)
 	w.write("secrets.env", "# for the test\nexport FROM_FILE=\""+second+"\"\n")
 	f := &fake{world: w, name: "one", workdir: w.workdir("one", fakeagent.Script{})}
-	spawned := w.run("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN="+first, "--env-file",
-		w.path("secrets.env"), "-e", "FROM_HERE")
+	spawned := w.run("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN="+first,
+		"--env-file", w.path("secrets.env"), "-e", "FROM_HERE")
 	if spawned.code != 0 || strings.Contains(spawned.err, "others can read") {
 		t.Fatal(spawned)
 	}
 	has := func(when string) {
 		t.Helper()
-		f.sees("GIVEN", first)
-		f.sees("FROM_FILE", second)
-		f.sees("FROM_HERE", third)
+		f.checkEnv("GIVEN", first)
+		f.checkEnv("FROM_FILE", second)
+		f.checkEnv("FROM_HERE", third)
 		for _, word := range []string{first, second, third} {
 			if found := w.leaks(f.name, word); len(found) > 0 {
 				t.Errorf("%s a value stands in:\n%s", when, strings.Join(found, "\n"))
@@ -174,11 +174,11 @@ func TestAnArmWhoseEnvironmentIsLostIsNotStartedWithoutIt(t *testing.T) {
 		t.Errorf("recover: %+v, want an error that names what is missing", e)
 	}
 	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "GIVEN=new")
-	f.sees("GIVEN", "new")
+	f.checkEnv("GIVEN", "new")
 	w.must("arm", "kill", "one")
 	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--harness", "fake", "-e", "OTHER=only")
-	f.sees("OTHER", "only")
-	f.sees("GIVEN", "")
+	f.checkEnv("OTHER", "only")
+	f.checkEnv("GIVEN", "")
 }
 
 func TestARefusedStartLeavesTheEnvironmentAsItWas(t *testing.T) {
@@ -193,8 +193,8 @@ func TestARefusedStartLeavesTheEnvironmentAsItWas(t *testing.T) {
 	}
 	w.check(os.Rename(w.path("bin/away"), w.path("bin/fakeagent")))
 	w.must("arm", "recover", "one")
-	f.sees("GIVEN", "old")
-	f.sees("OTHER", "")
+	f.checkEnv("GIVEN", "old")
+	f.checkEnv("OTHER", "")
 }
 
 func TestBadVariablesAreRefusedInOneLineWithoutTheirValues(t *testing.T) {

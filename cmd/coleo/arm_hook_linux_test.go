@@ -56,18 +56,18 @@ func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 		t.Errorf("the hook said %q", out)
 	}
 	f.wait("one", coleo.Executing)
-	x, said := f.witness("hook")
-	if x.Reading.Rule != "hook Tool" || said.State != coleo.Executing || said.Detail != "Bash" {
-		t.Errorf("it reads %+v, and the hook said %+v", x.Reading, said)
+	x, claim := f.witness("hook")
+	if x.Reading.Rule != "hook Tool" || claim.State != coleo.Executing || claim.Detail != "Bash" {
+		t.Errorf("it reads %+v, and the hook said %+v", x.Reading, claim)
 	}
-	if late := x.Reading.Since.Sub(said.Time); late > time.Second {
+	if late := x.Reading.Since.Sub(claim.Time); late > time.Second {
 		t.Errorf("the report was heard after %s", late)
 	} else {
 		t.Logf("the report was heard after %s", late)
 	}
 	f.wait("one", coleo.Idle)
-	if _, said := f.witness("hook"); !said.Lapsed {
-		t.Errorf("it reads idle while the hook counts: %+v", said)
+	if _, claim := f.witness("hook"); !claim.Lapsed {
+		t.Errorf("it reads idle while the hook counts: %+v", claim)
 	}
 	out := f.must("arm", "explain", "one")
 	for _, want := range []string{"idle for ", `by rule "composer"`, "WITNESS", "Tool (Bash)", "no, it has lapsed"} {
@@ -75,19 +75,19 @@ func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 			t.Errorf("explain says nothing of %q:\n%s", want, out)
 		}
 	}
-	f.answers("afterwards")
+	f.checkAnswer("afterwards")
 }
 
 // Reports that arrive while no host agent runs are read by the next one.
 func TestWhatAHookReportsWhileNobodyListensIsKept(t *testing.T) {
 	t.Parallel()
 	f, reports := newHooked(t)
-	f.kill9(f.the("agent"))
+	f.kill9(f.onlyProcess("agent"))
 	f.must("hook", reports, `{"event":"Prompt","prompt":"unheard"}`)
 	f.must("up")
 	until(t, "the report to be read", func() bool {
-		_, said := f.witness("hook")
-		return said.Rule == "Prompt"
+		_, claim := f.witness("hook")
+		return claim.Rule == "Prompt"
 	})
 	f.wait("one", coleo.Idle)
 }

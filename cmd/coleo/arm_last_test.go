@@ -13,11 +13,11 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	if e := f.fails(4, "arm", "last", f.name); e.Code != coleo.ENotFound ||
-		!strings.Contains(e.Message, "has ended no run yet") {
+		!strings.Contains(e.Message, "has ended yet") {
 		t.Errorf("the last answer before the first: %+v", e)
 	}
-	f.answers("first")
-	f.answers("second")
+	f.checkAnswer("first")
+	f.checkAnswer("second")
 	if out := f.must("arm", "last", f.name); out != "second\n" {
 		t.Errorf("arm last printed %q", out)
 	}

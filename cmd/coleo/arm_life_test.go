@@ -73,7 +73,8 @@ func (w *world) showsInLists(dir string) {
 		// field without a value may be missing.
 		has(w.t, where, arm, "id", "name", "harness", "status", "contextBudget", "currentContextUsed", "createdAt",
 			"updatedAt",
-			"lastActivityAt", "lastHeartbeat", "lastOutputAt", "config", "pid", "totalTokens", "totalCost", "agentId", "host",
+			"lastActivityAt", "lastHeartbeat", "lastOutputAt", "config", "pid", "totalTokens", "totalCost",
+			"agentId", "host",
 			"workdir", "runtime")
 		runtime, _ := arm["runtime"].(map[string]any)
 		has(w.t, where+" runtime", runtime, "state", "reason", "distributed", "hasRuntime", "hasSession", "canRecover",

@@ -15,7 +15,8 @@ func TestLogsAreWhatTheTerminalHasShown(t *testing.T) {
 	dir := w.path("work-sh")
 	w.check(os.Mkdir(dir, 0o700))
 	w.must("arm", "spawn", "-n", "sh", "-w", dir, "--harness", "generic")
-	w.must("arm", "prompt", "sh", "--wait", `for i in $(seq 1 500); do printf '\033[31mrow\033[1D\033[0mX %d\n' $i; done`)
+	w.must("arm", "prompt", "sh", "--wait",
+		`for i in $(seq 1 500); do printf '\033[31mrow\033[1D\033[0mX %d\n' $i; done`)
 	var want []string
 	for _, n := range numbers(500) {
 		want = append(want, "roX "+n)

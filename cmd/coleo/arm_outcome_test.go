@@ -13,7 +13,8 @@ import (
 const failing = `[[rule]]
 name = "failure"
 state = "error"
-when = [{ where = "above composer 3", pattern = '(?m)^● API ERROR' }, { where = "below composer", pattern = '\? for help' }]
+when = [{ where = "above composer 3", pattern = '(?m)^● API ERROR' }, { where = "below composer", pattern = '\? for ` +
+	`help' }]
 
 [[rule]]
 name = "composer"
@@ -93,7 +94,7 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 	if end, err := coleo.DecodeRunEnd(ends[len(ends)-1]); err != nil || end.Outcome != coleo.OutcomeInterrupted {
 		t.Errorf("the run whose dialog was denied ended %+v, %v, want interrupted", end, err)
 	}
-	f.answers("and on")
+	f.checkAnswer("and on")
 	if r, got := f.waits("pause 60s", func() { f.must("arm", "kill", f.name) }); r.code != 13 ||
 		got.Outcome != coleo.OutcomeDied || !got.Delivered {
 		t.Errorf("%v\nwant exit 13 and died", r)

@@ -100,8 +100,10 @@ func TestColeoWritesNothingIntoTheUsersHome(t *testing.T) {
 				command = name
 			}
 			// The fake is found before any real one, because bin/ comes first.
-			w.check(os.WriteFile(w.path("bin/"+command), []byte("#!/bin/sh\nexec "+w.path("bin/fakeagent")+" "+dir+"\n"), 0o700))
-			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", name, "--endpoint", "http://127.0.0.1:1", "--no-wait")
+			w.check(os.WriteFile(w.path("bin/"+command), []byte("#!/bin/sh\nexec "+w.path("bin/fakeagent")+" "+dir+
+				"\n"), 0o700))
+			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", name, "--endpoint",
+				"http://127.0.0.1:1", "--no-wait")
 			f := &fake{world: w, name: "one", workdir: dir}
 			until(t, "the agent CLI runs", func() bool { return len(f.texts(fakeagent.InState)) > 0 })
 			w.must("arm", "kill", "one")
@@ -128,8 +130,8 @@ func TestARealAgentCLIInTheUsersOwnProfile(t *testing.T) {
 	real := w.path("bin/claude") // records HOME before the agent CLI has written anything
 	script := "#!/bin/sh\ncp -a \"$HOME\" " + w.path("seen") + "\nexec \"" + claudePath() + "\" \"$@\"\n"
 	w.check(os.WriteFile(real, []byte(script), 0o700))
-	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness", "claude-code", "--endpoint",
-		model.URL(), "--model", "mock-1")
+	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness",
+		"claude-code", "--endpoint", model.URL(), "--model", "mock-1")
 	if d := reply.Arm.Dialog; reply.Arm.State != coleo.WaitingApproval || d == nil || d.Kind != coleo.DialogTrust {
 		t.Fatalf("the arm is %s with %+v, want the question for trust", reply.Arm.State, d)
 	}

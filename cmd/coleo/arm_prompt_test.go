@@ -13,7 +13,7 @@ func TestAPromptAtADialogIsRefusedAndNothingIsTyped(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	dialog := f.asks("rm -rf build")
-	before := f.got()
+	before := f.received()
 	for _, args := range [][]string{
 		{"arm", "prompt", f.name, "1"},
 		{"arm", "prompt", f.name, "say yes\n"},
@@ -28,12 +28,12 @@ func TestAPromptAtADialogIsRefusedAndNothingIsTyped(t *testing.T) {
 	if r := f.run("arm", "prompt", f.name, "hello"); r.code != 6 || !strings.Contains(r.err, "rm -rf build") {
 		t.Errorf("%v\nwant exit 6 and the subject", r)
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
 	}
 	f.must("arm", "deny", f.name)
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
@@ -46,26 +46,26 @@ func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
 	if second.Fingerprint == first.Fingerprint {
 		t.Fatalf("two dialogs have one fingerprint, %s", first.Fingerprint)
 	}
-	before := f.got()
+	before := f.received()
 	for _, verb := range []string{"approve", "deny"} {
 		e := f.fails(12, "arm", verb, f.name, "--dialog", string(first.Fingerprint))
 		if e.Code != coleo.EStale || e.Dialog == nil || e.Dialog.Fingerprint != second.Fingerprint {
 			t.Errorf("%s: error = %+v, want %s with the present dialog", verb, e, coleo.EStale)
 		}
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
 	}
 	f.must("arm", "deny", f.name, "--dialog", string(second.Fingerprint))
 	f.wait(f.name, coleo.Idle)
-	before = f.got()
+	before = f.received()
 	if e := f.fails(12, "arm", "approve", f.name, "--dialog", string(second.Fingerprint)); e.Code != coleo.EStale {
 		t.Errorf("approval without a dialog = %+v, want %s", e, coleo.EStale)
 	}
 	if e := f.fails(12, "arm", "approve", f.name); e.Code != coleo.EStale {
 		t.Errorf("approval of nothing = %+v, want %s", e, coleo.EStale)
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
 	}
 }
@@ -92,13 +92,13 @@ func TestApproveDenyAndAnswerChooseWhatTheySay(t *testing.T) {
 		f.wait(f.name, coleo.Idle)
 	}
 	f.asks("touch it")
-	before := f.got()
+	before := f.received()
 	for _, option := range []string{"0", "4", "-1", "yes"} {
 		if e := f.fails(2, "arm", "answer", "--", f.name, option); e.Code != coleo.EInvalid {
 			t.Errorf("answer %s: %+v, want %s", option, e, coleo.EInvalid)
 		}
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("wrong answers typed %q", strings.TrimPrefix(got, before))
 	}
 	if n := len(f.events(f.name, coleo.EventDecision)); n != 5 {
@@ -129,18 +129,18 @@ func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "[composer]",
 		"[composer]\nbreaks = true", 1))
 	f := w.spawnFake("one")
-	f.answers("before")
+	f.checkAnswer("before")
 	f.must("arm", "prompt", f.name, "--wait", "break 1")
 	f.must("arm", "prompt", f.name, "--wait", "say once\nsay more")
 	if got := f.texts(fakeagent.Prompted); len(got) != 3 || strings.TrimSpace(got[2]) != "say once\nsay more" {
 		t.Errorf("prompted %q, want the prompt once", got)
 	}
 	f.must("arm", "prompt", f.name, "--wait", "deaf 1")
-	before := strings.Count(f.got(), "\r")
+	before := strings.Count(f.received(), "\r")
 	if e := f.fails(7, "arm", "prompt", f.name, "say deaf"); e.Code != coleo.EPromptLost {
 		t.Errorf("a submit that did nothing = %+v, want %s", e, coleo.EPromptLost)
 	}
-	if n := strings.Count(f.got(), "\r") - before; n != 1 {
+	if n := strings.Count(f.received(), "\r") - before; n != 1 {
 		t.Errorf("submit was pressed %d times on a composer that shows no new row, want once", n)
 	}
 }

@@ -32,9 +32,9 @@ func (f *fake) castScreen() (shown string, events []pty.CastEvent) {
 func TestAnArmsPastCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
-	f.answers("the-first-word")
+	f.checkAnswer("the-first-word")
 	early := time.Now().UTC()
-	f.answers("the-second-word")
+	f.checkAnswer("the-second-word")
 	past := f.must("arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano))
 	if !strings.Contains(past, "the-first-word") || strings.Contains(past, "the-second-word") {
 		t.Errorf("the screen of %s is\n%s", early, past)
@@ -48,20 +48,20 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	f.floods()
 	want := f.must("arm", "screen", f.name)
 	if e := f.fails(2, "arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano)); !strings.Contains(e.Message,
-		"is kept: the oldest is of 20") {
+		"is kept: the oldest is from 20") {
 		t.Errorf("a screen that is gone: %q, want the time of the oldest", e.Message)
 	}
 	shown, events := f.castScreen()
 	if shown != want || !strings.HasPrefix(events[0].Data, "\x1bc") {
 		t.Errorf("the recording begins with %.20q and leaves\n%s\nwant\n%s", events[0].Data, shown, want)
 	}
-	f.kill9(f.the("agent"))
+	f.kill9(f.onlyProcess("agent"))
 	f.must("up")
 	f.wait(f.name, coleo.Idle)
 	if got := f.must("arm", "screen", f.name); got != want {
 		t.Errorf("with a new host agent the screen is\n%s\nwant\n%s", got, want)
 	}
-	f.answers("the-last-word")
+	f.checkAnswer("the-last-word")
 	late := time.Now().UTC()
 	f.must("arm", "kill", f.name)
 	if got := f.must("arm", "screen", f.name, "--at", late.Format(time.RFC3339Nano)); !strings.Contains(got,
@@ -77,11 +77,11 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
-	f.answers("in-the-first-start")
+	f.checkAnswer("in-the-first-start")
 	first := time.Now().UTC()
-	f.again()
+	f.restart()
 	between := time.Now().UTC()
-	f.answers("in-the-second-start")
+	f.checkAnswer("in-the-second-start")
 	if past := f.must("arm", "screen", f.name, "--at", first.Format(time.RFC3339Nano)); !strings.Contains(past,
 		"in-the-first-start") {
 		t.Errorf("the screen of %s is\n%s", first, past)
@@ -96,19 +96,21 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Error("the recordings of two starts are not told apart")
 	}
 	f.fails(2, "arm", "record", f.name, "--generation", "0")
-	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message, "there are 1 to 2") {
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message,
+		"starts 1 to 2 are") {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
-	f.again() // the second start now has more output than is kept
-	f.again()
-	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message, "there are 3 to 4") {
+	f.restart() // the second start now has more output than is kept
+	f.restart()
+	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message,
+		"starts 3 to 4 are") {
 		t.Errorf("a start that is deleted: %q", e.Message)
 	}
 }
 
-// again ends the arm and starts it again.
-func (f *fake) again() {
+// restart ends the arm and starts it again.
+func (f *fake) restart() {
 	f.t.Helper()
 	f.must("arm", "kill", f.name)
 	f.must("arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake")
@@ -146,8 +148,8 @@ func TestWrongWishesForAnArmsPastAreRefused(t *testing.T) {
 		{4, []string{"screen", "nobody", "--at", "5m"}, `no arm called "nobody"`},
 		{2, []string{"record"}, "takes the name of an arm"},
 		{2, []string{"screen", f.name, "--at", "yesterday"}, `"yesterday" is no time`},
-		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest is of 20"},
-		{2, []string{"screen", f.name, "--at", "2999-01-02T03:04:05Z"}, "is yet to come"},
+		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest is from 20"},
+		{2, []string{"screen", f.name, "--at", "2999-01-02T03:04:05Z"}, "is in the future"},
 	} {
 		if e := f.fails(c.Exit, append([]string{"arm"}, c.args...)...); !strings.Contains(e.Message, c.want) {
 			t.Errorf("%v: %q, want %q", c.args, e.Message, c.want)

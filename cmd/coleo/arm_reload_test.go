@@ -27,7 +27,7 @@ func TestARunningArmTakesChangedRules(t *testing.T) {
 	w.must("up")
 	w.must("arm", "spawn", "-n", "one", "--harness", "fake", "--workdir", w.home)
 	before := w.wait("one", coleo.Idle)
-	told := func(n int, text string) {
+	awaitEvents := func(n int, text string) {
 		t.Helper()
 		until(t, "event "+text, func() bool {
 			events := w.events("one", coleo.EventRules)
@@ -36,7 +36,7 @@ func TestARunningArmTakesChangedRules(t *testing.T) {
 	}
 
 	change(`state = "idle"`, `state = "sleepy"`)
-	told(1, `fake.toml:66: rule`)
+	awaitEvents(1, `fake.toml:66: rule`)
 	if r := w.run("harness", "list"); r.code != 0 || !strings.Contains(r.err, "fake.toml:66: rule") {
 		t.Errorf("%v\nwant the file and the line of what is wrong", r)
 	}
@@ -46,10 +46,10 @@ func TestARunningArmTakesChangedRules(t *testing.T) {
 	w.must("arm", "prompt", "--wait", "one", "say by the rules before")
 
 	change(`state = "idle"`, `state = "error"`)
-	told(2, "has changed")
+	awaitEvents(2, "has changed")
 	w.wait("one", coleo.Failed)
 	change(`clear = "CTRL_U"`, `clear = "CTRL_U CTRL_U"`)
-	told(3, "has changed")
+	awaitEvents(3, "has changed")
 	after := w.wait("one", coleo.Idle)
 	w.must("arm", "prompt", "--wait", "one", "say by the rules of now")
 	if after.Generation != before.Generation || len(w.events("one", coleo.EventReattached)) > 0 {

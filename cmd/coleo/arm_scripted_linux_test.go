@@ -62,35 +62,37 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 		t.Run(harness, func(t *testing.T) {
 			needAgent(t, harness, command)
 			w := newWorld(t, "")
-			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", harness,
-				"--model", "scripted")
+			first := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", w.workdirOf("one"),
+				"--harness", harness, "--model", "scripted")
 			if first.Arm.State != coleo.Idle || first.Arm.Model != coleo.ModelScripted {
 				t.Fatalf("the arm is %+v, want it idle, with the scripted model", first.Arm)
 			}
-			modelPID := w.the(model.ScriptedVerb)
+			modelPID := w.onlyProcess(model.ScriptedVerb)
 			says := func() {
 				nonce := conformance.Nonce()
 				w.answered("one", "say "+nonce, nonce)
 			}
 			says()
 			w.must("down")
-			if now := w.the(model.ScriptedVerb); now != modelPID {
+			if now := w.onlyProcess(model.ScriptedVerb); now != modelPID {
 				t.Fatalf("after down the model is process %d, want %d", now, modelPID)
 			}
 			if !runs(first.PID) {
 				w.must("up")
-				t.Fatalf("process %d has ended with down:\n%v\n%v", first.PID, w.run("arm", "status", "one"), w.run("arm", "logs", "one"))
+				t.Fatalf("process %d has ended with down:\n%v\n%v", first.PID, w.run("arm", "status", "one"),
+					w.run("arm", "logs", "one"))
 			}
 			w.must("up")
 			if arm := w.wait("one", coleo.Idle); arm.PID != first.PID || arm.Generation != 1 {
-				t.Fatalf("after up the arm is process %d of generation %d, want %d of 1", arm.PID, arm.Generation, first.PID)
+				t.Fatalf("after up the arm is process %d of generation %d, want %d of 1", arm.PID, arm.Generation,
+					first.PID)
 			}
 			says()
 			w.kill9(first.PID)
 			until(t, "the model has ended with its arm", func() bool { return !runs(modelPID) })
 			w.wait("one", coleo.Dead)
 			w.must("arm", "recover", "one")
-			if w.the(model.ScriptedVerb); harness == "gemini" {
+			if w.onlyProcess(model.ScriptedVerb); harness == "gemini" {
 				return // its drawing of the resumed conversation could be read as an answer
 			}
 			says()
@@ -118,7 +120,7 @@ func (w *world) scripted(f *fake) {
 	w.t.Helper()
 	reply := decode[coleo.SpawnReply](w, "arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake", "--model",
 		"scripted", "-e", "GIVEN=x")
-	modelPID, host := w.the(model.ScriptedVerb), w.the("agent")
+	modelPID, host := w.onlyProcess(model.ScriptedVerb), w.onlyProcess("agent")
 	if here := w.netOf(reply.PID); here == w.netOf(host) || here != w.netOf(modelPID) {
 		w.t.Errorf("network namespaces: of the agent CLI %s, of its model %s, of the host agent %s",
 			here, w.netOf(modelPID), w.netOf(host))
@@ -127,13 +129,13 @@ func (w *world) scripted(f *fake) {
 	if lines := strings.Count(string(out), ":"); err != nil || lines != 1 || !strings.Contains(string(out), "lo:") {
 		w.t.Errorf("the agent CLI sees the networks\n%s(%v), want loopback alone", out, err)
 	}
-	f.sees("HOME", w.path("state/arms/"+reply.Arm.ID+"/home"))
-	f.sees("GIVEN", "x")
+	f.checkEnv("HOME", w.path("state/arms/"+reply.Arm.ID+"/home"))
+	f.checkEnv("GIVEN", "x")
 	if argv, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", reply.PID)); err != nil ||
 		!strings.HasPrefix(string(argv), w.path("bin/fakeagent")) {
 		w.t.Errorf("the arm's process is %q, %v; want the agent CLI itself", argv, err)
 	}
-	f.answers("here")
+	f.checkAnswer("here")
 	w.must("arm", "kill", f.name)
 	until(w.t, "the model has ended with its arm", func() bool { return !runs(modelPID) })
 	w.must("arm", "remove", f.name)
@@ -214,7 +216,7 @@ func TestTheDemonstrationTellsWhatItSees(t *testing.T) {
 				t.Errorf("the demonstration does not say %q:\n%s", want, told)
 			}
 		}
-		if model, agent := w.netOf(arm.PID), w.netOf(w.the("agent")); model == agent {
+		if model, agent := w.netOf(arm.PID), w.netOf(w.onlyProcess("agent")); model == agent {
 			t.Errorf("%s is in the host agent's network namespace", name)
 		}
 	}

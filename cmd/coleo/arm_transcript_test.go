@@ -21,7 +21,7 @@ type transcriptStep struct {
 func TestTheTranscriptHasPromptsDecisionsAndAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first-word")
+	f.checkAnswer("first-word")
 	d := f.asks("touch one.txt")
 	f.must("arm", "approve", f.name)
 	f.wait(f.name, coleo.Idle)

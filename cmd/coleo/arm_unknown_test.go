@@ -13,7 +13,7 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	f := newFake(t)
 	f.must("arm", "prompt", f.name, "garbage")
 	until(t, "the unknown screen is told", func() bool { return len(f.events(f.name, coleo.EventUnrecognised)) > 0 })
-	before := f.got()
+	before := f.received()
 	e := f.fails(10, "arm", "prompt", f.name, "hello")
 	if e.Code != coleo.EUnrecognised || e.Screen == nil ||
 		!strings.Contains(strings.Join(e.Screen.Lines, "\n"), "press the any key") {
@@ -26,7 +26,7 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	if e := f.fails(12, "arm", "approve", f.name); e.Code != coleo.EStale {
 		t.Errorf("approve = %+v, want %s", e, coleo.EStale)
 	}
-	if got := f.got(); got != before {
+	if got := f.received(); got != before {
 		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
 	}
 	if out := f.must("arm", "explain", f.name); !strings.Contains(out, "No rule knows the present screen") {
@@ -34,7 +34,8 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	}
 	list := f.events(f.name, coleo.EventUnrecognised)
 	var change coleo.Change
-	if len(list) != 1 || json.Unmarshal(list[0].Payload, &change) != nil || change.Screen == nil || change.Reading.Known {
+	if len(list) != 1 || json.Unmarshal(list[0].Payload, &change) != nil || change.Screen == nil ||
+		change.Reading.Known {
 		t.Fatalf("events = %+v, want one with the screen", list)
 	}
 	if x := decode[coleo.Explanation](f.world, "arm", "explain", f.name); x.Reading.Known ||
@@ -49,5 +50,5 @@ func TestAScreenThatIsKnownAgainTakesPrompts(t *testing.T) {
 	f.must("arm", "prompt", f.name, "garbage 1500ms")
 	until(t, "the unknown screen is told", func() bool { return len(f.events(f.name, coleo.EventUnrecognised)) > 0 })
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }

@@ -42,8 +42,8 @@ func (u *listeningUser) put(path, text string) {
 	u.check(os.WriteFile(path, []byte(text), 0o600))
 }
 
-// told returns the names by which the programs were called.
-func (u *listeningUser) told() []string { return strings.Fields(u.read("home/called")) }
+// calledPrograms returns the names by which the programs were called.
+func (u *listeningUser) calledPrograms() []string { return strings.Fields(u.read("home/called")) }
 
 // prompts starts an arm with the user's own arguments, and makes it answer. The answer
 // must come through Coleo's hook.
@@ -53,8 +53,9 @@ func (u *listeningUser) prompts(harness string, args ...string) {
 	u.check(err)
 	u.must("up")
 	reply, err := client.Spawn(u.t.Context(), coleo.SpawnRequest{
-		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home, Endpoint: u.model,
-		Model: "mock-1", Args: args,
+		Name: "own", Workdir: u.workdir, Harness: harness, Profile: coleo.ProfileHermetic, Home: u.home,
+		Endpoint: u.model,
+		Model:    "mock-1", Args: args,
 	})
 	u.check(err)
 	if reply.Arm.State != coleo.Idle {
@@ -77,7 +78,7 @@ func TestHooksOfTheUserRunBesideOursInClaudeCode(t *testing.T) {
 	u.prompts("claude-code", "--settings", u.settings("argument"), "--settings=more.json")
 	for _, name := range []string{"user", "project", "local", "file", "argument"} {
 		until(t, "the hooks of "+name+" were called twice", func() bool {
-			return len(slices.DeleteFunc(u.told(), func(s string) bool { return s != name })) == 2
+			return len(slices.DeleteFunc(u.calledPrograms(), func(s string) bool { return s != name })) == 2
 		})
 	}
 }
@@ -112,5 +113,5 @@ func TestAProgramThatCodexTellsIsToldBesideOurs(t *testing.T) {
 		"\", \"mine\"]\n[analytics]\nenabled = false\n[features]\ndaemon_auto_start = false\n[projects.\""+
 		u.workdir+"\"]\ntrust_level = \"trusted\"\n")
 	u.prompts("codex")
-	until(t, "the user's program was told", func() bool { return slices.Contains(u.told(), "mine") })
+	until(t, "the user's program was told", func() bool { return slices.Contains(u.calledPrograms(), "mine") })
 }

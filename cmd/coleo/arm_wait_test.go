@@ -14,12 +14,13 @@ import (
 
 func TestNotifyRunsOncePerDialog(t *testing.T) {
 	t.Parallel()
-	told := t.TempDir() + "/told"
+	noticeFile := t.TempDir() + "/told"
 	w := newWorld(t,
-		`notify = '[ "$COLEO_EVENT" != asks ] || echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+told+"'\n")
+		`notify = '[ "$COLEO_EVENT" != asks ] || echo "$COLEO_ARM_NAME: $COLEO_DIALOG ($COLEO_DIALOG_KIND)" >> `+
+			noticeFile+"'\n")
 	f := w.spawnFake("one")
 	lines := func() []string {
-		raw, _ := os.ReadFile(told)
+		raw, _ := os.ReadFile(noticeFile)
 		return slices.Collect(strings.Lines(string(raw)))
 	}
 	const line = "one: Do you want to proceed? (permission)\n"
@@ -30,7 +31,7 @@ func TestNotifyRunsOncePerDialog(t *testing.T) {
 		f.fails(6, "arm", "prompt", f.name, "hello")
 		f.must("arm", "approve", f.name)
 		f.wait(f.name, coleo.Idle)
-		f.answers("between")
+		f.checkAnswer("between")
 		if got := lines(); len(got) != n || got[n-1] != line {
 			t.Errorf("after dialog %d the command has said %q", n, got)
 		}

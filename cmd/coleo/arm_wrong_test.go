@@ -37,8 +37,8 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 			"-t tmux"},
 		"a permission mode it lacks": {[]string{"-n", "a", "--harness", "fake", "--permission-mode", "all"}, 2,
 			coleo.EUnsupported, `no permission mode "all"`},
-		"an MCP server that it lacks": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x=true"}, 2, coleo.EUnsupported,
-			"takes no MCP servers"},
+		"an MCP server that it lacks": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x=true"}, 2,
+			coleo.EUnsupported, "does not support MCP servers"},
 		"an MCP server that is no such": {[]string{"-n", "a", "--harness", "fake", "--mcp", "x"}, 2, coleo.EInvalid,
 			"write NAME=COMMAND"},
 		"a hermetic spawn without HOME": {[]string{"-n", "a", "--harness", "fake", "--profile", "hermetic"}, 2,
@@ -112,8 +112,10 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	for _, args := range [][]string{
-		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"}, {"arm", "kill", "x"},
-		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"}, {"arm", "watch", "x"},
+		{"arm", "list"}, {"arm", "status", "x"}, {"arm", "prompt", "x", "y"}, {"arm", "approve", "x"},
+		{"arm", "kill", "x"},
+		{"arm", "wait", "x"}, {"arm", "recover", "x"}, {"arm", "screen", "x"}, {"arm", "logs", "x"},
+		{"arm", "watch", "x"},
 		{"agent", "status"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {

@@ -20,8 +20,13 @@ func newAuditCommand() *cobra.Command {
 	var f coleo.AuditFilter
 	c := &cobra.Command{
 		Use:   "audit [NAME]",
-		Short: "List who gave which command, and what came of it",
-		Args:  verb.AtMost(1, "the name of an arm, or nothing"),
+		Short: "List who gave which command, and the result",
+		Long: `List who gave which command, and the result. The last row is the newest
+command.
+
+The list has each command that changes something, such as a prompt or an
+approval. With NAME it has the commands for that arm only.`,
+		Args: verb.AtMost(1, "the name of an arm, or nothing"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 1 {
 				f.Arm = args[0]
@@ -36,8 +41,8 @@ func newAuditCommand() *cobra.Command {
 			return printAudits(c.OutOrStdout(), list)
 		}),
 	}
-	c.Flags().IntVar(&f.Limit, "limit", 0, "how many, from 1 to 1000 (default 100)")
-	c.Flags().Int64Var(&f.Before, "before", 0, "only commands older than the one with this id")
+	c.Flags().IntVar(&f.Limit, "limit", 0, "maximum number of commands, 1 to 1000 (default 100)")
+	c.Flags().Int64Var(&f.Before, "before", 0, "list only commands older than the one with this `ID`")
 	return c
 }
 

@@ -36,7 +36,8 @@ func completeAll(c *cobra.Command) {
 		"harness": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames, "host": hostNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(name, completeWith(words)) // fails for a flag that already has a completion
+			// fails for a flag that already has a completion
+			_ = c.RegisterFlagCompletionFunc(name, completeWith(words))
 		}
 	}
 }

@@ -50,8 +50,14 @@ func checks() []check {
 func newDoctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong here, and say which command mends it",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Find problems and print the command that fixes each one",
+		Long: `Find problems and print the command that fixes each one. This changes nothing.
+
+It checks config.toml, the harness files, the state folder, free disk space,
+serve, the host agent, the arms, the agent CLIs and the kernel settings. The
+exit code is 1 if Coleo does not work, or is not safe, until a problem is
+fixed.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)
 			if err != nil {
@@ -94,7 +100,7 @@ func printFindings(c *cobra.Command, name string, found []finding) {
 		}
 		fmt.Fprintf(show.Writer(c), "%s  %s: %s\n", tone.Paint(word), name, f.Wrong)
 		if f.Mend != "" {
-			fmt.Fprintf(c.OutOrStdout(), "      mend it with: %s\n", f.Mend)
+			fmt.Fprintf(c.OutOrStdout(), "      fix it with: %s\n", f.Mend)
 		}
 	}
 }
@@ -139,8 +145,8 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	}
 	f, err := os.CreateTemp(s.State, "doctor-*")
 	if err != nil {
-		return append(out, finding{Wrong: err.Error(), Mend: "make room on that disk, or give yourself the folder",
-			Grave: true})
+		return append(out, finding{Wrong: err.Error(),
+			Mend: "free space on that disk, or make yourself the owner of the folder", Grave: true})
 	}
 	f.Close()
 	_ = os.Remove(f.Name())
@@ -185,13 +191,13 @@ func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	}
 	switch found := s.ServeVersion(ctx); {
 	case found == "":
-		out = append(out, finding{Wrong: "serve runs and does not answer; the end of its log: " + s.LogTail("serve"),
+		out = append(out, finding{Wrong: "serve runs, but does not answer; the end of its log: " + s.LogTail("serve"),
 			Mend: "coleo down && coleo up", Grave: true})
 	case found != executable.Version:
 		out = append(out, finding{Wrong: fmt.Sprintf("serve runs version %s, this is %s", found, executable.Version),
-			Mend: "coleo down && coleo up; the arms live on"})
+			Mend: "coleo down && coleo up; the arms continue to run"})
 	case !s.HostAgentAnswers(ctx):
-		out = append(out, finding{Wrong: "the host agent runs and serve does not hear it; the end of its log: " +
+		out = append(out, finding{Wrong: "the host agent runs, but serve gets no answer from it; the end of its log: " +
 			s.LogTail("agent"), Mend: "coleo down && coleo up", Grave: true})
 	}
 	return out
@@ -235,7 +241,8 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 		}
 	}
 	return []finding{{Wrong: "no agent CLI is installed where Coleo looks",
-		Mend: "coleo harness list names the commands that install one; 'path' below [agents] in config.toml names other folders"}}
+		Mend: "coleo harness list names the commands that install one; " +
+			"'path' below [agents] in config.toml names other folders"}}
 }
 
 // isInstalled reports whether a program is where arms would find it.
@@ -259,7 +266,8 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 	var out []finding
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
 		out = append(out,
-			finding{Wrong: "sudo does not work inside arms: this kernel lets programs type into their own terminal, and Coleo takes that from them", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
+			finding{Wrong: "sudo does not work inside arms: Coleo keeps arms from typing into their own terminal, " +
+				"and this kernel has no other way", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
 	}
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
 		out = append(out,

@@ -70,7 +70,7 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 			f.away[name] = true
 		} else {
 			f.must("up")
-			f.arms[name] = f.spawnFakeOn(name, f.own())
+			f.arms[name] = f.spawnFakeOn(name, f.ownHostAgent())
 		}
 	}
 	t.Cleanup(func() {
@@ -82,7 +82,7 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 		f.round()
 	}
 	for name, arm := range f.arms {
-		arm.answers("the-end-of-" + name)
+		arm.checkAnswer("the-end-of-" + name)
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *faults) round() {
 		}
 	}
 	f.rights(kind)
-	f.arrived()
+	f.checkArrivals()
 }
 
 // kinds returns the faults. After each of them, `up` can repair the machine.
@@ -124,16 +124,16 @@ func (f *faults) kinds() map[string]func() {
 	out := map[string]func(){
 		"disk full": func() {
 			f.fill()
-			f.lasts()
+			f.waitFaultTime()
 			f.check(os.Remove(f.path("state/filler")))
 		},
 	}
 	for _, verb := range []string{"serve", "agent"} {
 		out["kill "+verb] = func() { f.kills(verb) }
 		out["stop "+verb] = func() {
-			pid := f.the(verb)
+			pid := f.onlyProcess(verb)
 			f.check(syscall.Kill(pid, syscall.SIGSTOP))
-			f.lasts()
+			f.waitFaultTime()
 			f.check(syscall.Kill(pid, syscall.SIGCONT))
 		}
 	}
@@ -156,8 +156,12 @@ func (f *faults) kinds() map[string]func() {
 func (f *faults) kindsAway() map[string]func() {
 	m := f.other
 	out := map[string]func(){
-		"cut the bus of the other":       func() { m.cut(true); f.lasts(); m.cut(false) },
-		"stop the other agent":           func() { m.signal(syscall.SIGSTOP); f.lasts(); m.signal(syscall.SIGCONT) },
+		"cut the bus of the other": func() { m.setCut(true); f.waitFaultTime(); m.setCut(false) },
+		"stop the other agent": func() {
+			m.signal(syscall.SIGSTOP)
+			f.waitFaultTime()
+			m.signal(syscall.SIGCONT)
+		},
 		"kill the other agent":           func() { m.kill(); m.start() },
 		"kill serve and the other agent": func() { m.kill(); f.kills("serve"); f.must("up"); m.start() },
 		"lose the other host.db":         func() { m.kill(); drop(m.world, "host.db"); m.start() },
@@ -186,8 +190,8 @@ func (f *faults) jumps() {
 	f.write("clock", jump.String())
 }
 
-// own returns the id of the host agent of this machine.
-func (f *faults) own() string {
+// ownHostAgent returns the id of the host agent of this machine.
+func (f *faults) ownHostAgent() string {
 	f.t.Helper()
 	for _, h := range decode[[]coleo.HostInfo](f.world, "agent", "status") {
 		if f.other == nil || h.ID != f.other.id {
@@ -198,12 +202,12 @@ func (f *faults) own() string {
 	return ""
 }
 
-// lasts waits for the duration of a fault.
-func (f *faults) lasts() { time.Sleep(time.Duration(100+f.r.IntN(3000)) * time.Millisecond) }
+// waitFaultTime waits for the duration of a fault.
+func (f *faults) waitFaultTime() { time.Sleep(time.Duration(100+f.r.IntN(3000)) * time.Millisecond) }
 
 func (f *faults) kills(verbs ...string) {
 	for _, verb := range verbs {
-		for _, pid := range f.verb(verb) {
+		for _, pid := range f.processesOf(verb) {
 			f.kill9(pid)
 		}
 	}
@@ -245,8 +249,8 @@ func (f *faults) rights(kind string) {
 		list := decodeText[struct{ Arms []coleo.Arm }](f.t, r.out).Arms
 		right := 0
 		for _, arm := range list {
-			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 && arm.State == coleo.Idle &&
-				!arm.Runtime.Stale {
+			if own := f.arms[arm.Name]; own != nil && arm.PID == own.pid && arm.Generation == 1 &&
+				arm.State == coleo.Idle && !arm.Runtime.Stale {
 				right++
 			}
 		}
@@ -262,17 +266,17 @@ func (f *faults) rights(kind string) {
 			f.t.Errorf("after %s the agent CLI of %s is gone", kind, name)
 		}
 	}
-	holders := len(f.verb("hold"))
+	holders := len(f.processesOf("hold"))
 	if f.other != nil {
-		holders += len(f.other.verb("hold"))
+		holders += len(f.other.processesOf("hold"))
 	}
 	if holders != len(f.arms) {
 		f.t.Errorf("after %s there are %d holders of %d arms", kind, holders, len(f.arms))
 	}
 }
 
-// arrived compares what the agent CLIs received with what the senders were told.
-func (f *faults) arrived() {
+// checkArrivals compares what the agent CLIs received with what the senders were told.
+func (f *faults) checkArrivals() {
 	f.t.Helper()
 	times := map[string]int{}
 	for _, own := range f.arms {

@@ -33,7 +33,8 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 	f := w.spawnFake("one")
 	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "pause 300ms\nflood 2\nsay the-end")
 	until(t, "explain tells of the full disk", func() bool {
-		return strings.Contains(decode[coleo.Explanation](w, "arm", "explain", f.name).Blocked, "no space left on device")
+		return strings.Contains(decode[coleo.Explanation](w, "arm", "explain", f.name).Blocked,
+			"no space left on device")
 	})
 	if n := len(w.events(f.name, coleo.EventBlocked)); n != 1 {
 		t.Errorf("%d events about the full disk, want 1", n)
@@ -54,7 +55,7 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 	if n := len(w.events(f.name, coleo.EventBlocked)); n != 2 {
 		t.Errorf("%d events about the disk, want one that it is full and one that it is not", n)
 	}
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 func TestAnArmThatAFullDiskHoldsUpCanBeKilled(t *testing.T) {

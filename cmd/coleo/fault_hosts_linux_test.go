@@ -10,10 +10,10 @@ import (
 // keys types into an arm of this machine as its host agent does.
 func (m *machine) keys(arm, id string) coleo.Code {
 	m.t.Helper()
-	kept := decodeText[struct {
+	stored := decodeText[struct {
 		Record struct{ Handle coleo.Handle }
 	}](m.t, m.read("state/arms/"+arm+"/arm.json"))
-	code, err := m.inside(machineVerb, "keys", kept.Record.Handle.Dir, kept.Record.Handle.Nonce, id).Output()
+	code, err := m.inside(machineVerb, "keys", stored.Record.Handle.Dir, stored.Record.Handle.Nonce, id).Output()
 	m.check(err)
 	return coleo.Code(code)
 }
@@ -24,13 +24,13 @@ func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	from, to := w.addMachine("agent-from"), w.addMachine("agent-to")
-	w.spawnFakeOn("one", from.id, "--on-partition", "freeze").answers("before")
+	w.spawnFakeOn("one", from.id, "--on-partition", "freeze").checkAnswer("before")
 	id := w.arm("one").ID
 	if code := from.keys(id, "before"); code != "" {
 		t.Fatalf("keys at the only start: %s", code)
 	}
 
-	from.cut(true)
+	from.setCut(true)
 	until(t, "serve says that nobody watches the arm", func() bool { return w.arm("one").Runtime.Stale })
 	if e := w.fails(8, "arm", "recover", "one"); e.Code != coleo.EUnavailable {
 		t.Errorf("recover = %+v, want %s", e, coleo.EUnavailable)
@@ -47,8 +47,8 @@ func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 		t.Errorf("keys at the new start: %q", code)
 	}
 
-	from.cut(false)
-	until(t, "the former start is ended", func() bool { return len(from.verb("hold")) == 0 })
+	from.setCut(false)
+	until(t, "the former start is ended", func() bool { return len(from.processesOf("hold")) == 0 })
 }
 
 // TestAnArmIsStartedElsewhereByForceAlone: without a freeze both starts take keys until
@@ -57,7 +57,7 @@ func TestAnArmIsStartedElsewhereByForceAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	from, to := w.addMachine("agent-from"), w.addMachine("agent-to")
-	w.spawnFakeOn("one", from.id).answers("before")
+	w.spawnFakeOn("one", from.id).checkAnswer("before")
 	id := w.arm("one").ID
 
 	from.signal(syscall.SIGSTOP)
@@ -73,8 +73,8 @@ func TestAnArmIsStartedElsewhereByForceAlone(t *testing.T) {
 	}
 
 	from.signal(syscall.SIGCONT)
-	until(t, "the former start is ended", func() bool { return len(from.verb("hold")) == 0 })
-	if now := w.arm("one"); now.AgentID != to.id || now.Generation != 2 || len(to.verb("hold")) == 0 {
+	until(t, "the former start is ended", func() bool { return len(from.processesOf("hold")) == 0 })
+	if now := w.arm("one"); now.AgentID != to.id || now.Generation != 2 || len(to.processesOf("hold")) == 0 {
 		t.Errorf("afterwards the arm is on %s in generation %d", now.AgentID, now.Generation)
 	}
 }

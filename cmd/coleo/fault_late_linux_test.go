@@ -16,8 +16,8 @@ import (
 func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first")
-	agent := f.the("agent")
+	f.checkAnswer("first")
+	agent := f.onlyProcess("agent")
 	f.stops(agent)
 	e := f.fails(8, "arm", "prompt", f.name, "say late")
 	if e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "not known") {
@@ -25,7 +25,7 @@ func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 	}
 	f.check(syscall.Kill(agent, syscall.SIGCONT))
 	f.wait(f.name, coleo.Idle)
-	f.answers("second")
+	f.checkAnswer("second")
 	if got := f.texts(fakeagent.Prompted); !slices.Equal(got, []string{"say first", "say second"}) {
 		t.Errorf("the agent CLI was prompted %q", got)
 	}

@@ -45,10 +45,12 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 			w.smallState(size)
 			f, idle := w.spawnFake("one"), w.spawnFake("two")
 			w.must("arm", "prompt", f.name, "pause 300ms\nflood 64")
-			until(t, "the list says that the arm is blocked", func() bool { return w.arm(f.name).Runtime.State == "blocked" })
+			until(t, "the list says that the arm is blocked",
+				func() bool { return w.arm(f.name).Runtime.State == "blocked" })
 			w.fill()
 			if now := w.arm(f.name); !strings.Contains(now.Runtime.Reason, "no room") {
-				t.Errorf("its health is %q because %q, want that there is no room", now.Runtime.State, now.Runtime.Reason)
+				t.Errorf("its health is %q because %q, want that there is no room", now.Runtime.State,
+					now.Runtime.Reason)
 			}
 			if list := w.must("arm", "list"); !strings.Contains(list, "blocked: no room") {
 				t.Errorf("the list does not say that there is no room:\n%s", list)
@@ -70,7 +72,7 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 			if entries, _ := os.ReadDir(w.path("state/arms")); len(entries) != 0 {
 				t.Errorf("%d folders of arms are left", len(entries))
 			}
-			w.spawnFake("three").answers("here")
+			w.spawnFake("three").checkAnswer("here")
 		})
 	}
 }
@@ -92,5 +94,5 @@ func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {
 		t.Errorf("the run ended with %+v", end)
 	}
-	f.answers("again")
+	f.checkAnswer("again")
 }

@@ -30,7 +30,7 @@ func (w *world) survives(name string, pid int, run, want string, verbs, started 
 	w.t.Helper()
 	before := w.wait(name, coleo.Processing)
 	for _, verb := range verbs {
-		w.kill9(w.the(verb))
+		w.kill9(w.onlyProcess(verb))
 	}
 	up := decode[struct{ Started []string }](w, "up")
 	if !slices.Equal(up.Started, started) {
@@ -88,7 +88,7 @@ func TestAStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 			if got := f.texts(fakeagent.Prompted); len(got) != 1 {
 				t.Errorf("the agent CLI was prompted %d times, want once", len(got))
 			}
-			f.answers("next")
+			f.checkAnswer("next")
 		})
 	}
 }
@@ -102,7 +102,7 @@ func TestEveryOpenRunEndsWhenTheHostAgentIsKilled(t *testing.T) {
 	for _, text := range []string{"hold 3s\nsay first", "say second", "say third"} {
 		runs = append(runs, decode[coleo.Receipt](f.world, "arm", "prompt", f.name, text).ID)
 	}
-	f.kill9(f.the("agent"))
+	f.kill9(f.onlyProcess("agent"))
 	f.must("up")
 	for _, run := range runs {
 		if end := f.awaitRun(run); end.Status != coleo.Idle {
@@ -112,7 +112,7 @@ func TestEveryOpenRunEndsWhenTheHostAgentIsKilled(t *testing.T) {
 	if ends := f.events(f.name, coleo.EventRunEnd); len(ends) != len(runs) {
 		t.Errorf("%d ends of runs are in the log, want %d", len(ends), len(runs))
 	}
-	f.answers("next")
+	f.checkAnswer("next")
 }
 
 func TestARealStreamGoesOnWhenColeoIsKilled(t *testing.T) {
@@ -131,7 +131,7 @@ func TestARealStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 			if n := l.asked(); n != 1 {
 				t.Errorf("the model was asked %d times, want once", n)
 			}
-			l.answers()
+			l.checkAnswer()
 		})
 	}
 }
@@ -151,7 +151,7 @@ func TestARealAgentCLIThatDiedIsRestartedWithItsConversation(t *testing.T) {
 	l.wait(l.name, coleo.Idle)
 	second := conformance.Nonce()
 	decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", "say "+second)
-	if !l.heard(nonce, second) {
+	if !l.modelGot(nonce, second) {
 		t.Errorf("no request to the model has both prompts, %q and %q", nonce, second)
 	}
 }
@@ -159,7 +159,7 @@ func TestARealAgentCLIThatDiedIsRestartedWithItsConversation(t *testing.T) {
 func TestAnAgentCLIThatDiedIsRestarted(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first")
+	f.checkAnswer("first")
 	f.kill9(f.pid)
 	arm := f.wait(f.name, coleo.Dead)
 	if arm.Status != coleo.StatusStopped {
@@ -171,7 +171,7 @@ func TestAnAgentCLIThatDiedIsRestarted(t *testing.T) {
 	}
 	f.recovers(f.name, coleo.RecoveryRestarted, f.pid)
 	f.wait(f.name, coleo.Idle)
-	f.answers("second")
+	f.checkAnswer("second")
 }
 
 // leaves makes the agent CLI start a child that ignores signals.
@@ -189,14 +189,14 @@ func TestAnArmWhoseHolderDiedIsRestartedAndNothingOfItIsLeft(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	child := f.leaves()
-	f.kill9(f.the("hold"))
+	f.kill9(f.onlyProcess("hold"))
 	f.wait(f.name, coleo.Dead)
 	f.recovers(f.name, coleo.RecoveryRestarted, f.pid)
 	if runs(child) || runs(f.pid) {
 		t.Errorf("of the old tree run: the agent CLI %v, its child %v", runs(f.pid), runs(child))
 	}
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 func TestAnArmWhoseHolderAndHostAgentDiedIsRestarted(t *testing.T) {
@@ -204,7 +204,7 @@ func TestAnArmWhoseHolderAndHostAgentDiedIsRestarted(t *testing.T) {
 	f := newFake(t)
 	child := f.leaves()
 	for _, verb := range []string{"agent", "hold"} {
-		f.kill9(f.the(verb))
+		f.kill9(f.onlyProcess(verb))
 	}
 	f.must("up")
 	f.wait(f.name, coleo.Dead)
@@ -213,7 +213,7 @@ func TestAnArmWhoseHolderAndHostAgentDiedIsRestarted(t *testing.T) {
 		t.Errorf("of the old tree run: the agent CLI %v, its child %v", runs(f.pid), runs(child))
 	}
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 func TestAFrozenAgentCLIIsNotReattached(t *testing.T) {
@@ -232,7 +232,7 @@ func TestAFrozenAgentCLIIsNotReattached(t *testing.T) {
 		t.Error("the frozen agent CLI is still there: process " + strconv.Itoa(f.pid))
 	}
 	f.wait(f.name, coleo.Idle)
-	f.answers("again")
+	f.checkAnswer("again")
 }
 
 func TestKillEndsTheWholeTree(t *testing.T) {
@@ -240,7 +240,7 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 	f := newFake(t)
 	child := f.leaves()
 	f.must("arm", "kill", f.name)
-	if left := f.verb("hold"); runs(child) || runs(f.pid) || len(left) > 0 {
+	if left := f.processesOf("hold"); runs(child) || runs(f.pid) || len(left) > 0 {
 		t.Errorf("after kill run: the agent CLI %v, its child %v, holders %v", runs(f.pid), runs(child), left)
 	}
 }

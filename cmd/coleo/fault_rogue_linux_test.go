@@ -52,7 +52,8 @@ func ways() []way {
 	return []way{
 		{"the command line", func(r rogue) error { return r.coleo("arm", "approve", r.arm) }},
 		{"the command line, by setsid and without the mark", func(r rogue) error {
-			return r.shell("env -u " + process.EnvArm + " setsid --wait " + r.path("bin/coleo") + " arm approve " + r.arm)
+			return r.shell("env -u " + process.EnvArm + " setsid --wait " + r.path("bin/coleo") + " arm approve " +
+				r.arm)
 		}},
 		{"a link to the dashboard", func(r rogue) error { return r.coleo("web") }},
 		{"typing by hand", func(r rogue) error { return r.coleo("arm", "attach", r.arm) }},
@@ -243,7 +244,8 @@ func newStrangersWorld(t *testing.T) *world {
 	self, err := os.ReadFile("/proc/self/exe")
 	w.check(err)
 	for _, name := range []string{"coleo", "fakeagent", "printer", "rogue"} {
-		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700)) // a link would have the owner of the test binary
+		// a link would have the owner of the test binary
+		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700))
 		w.check(os.Rename(w.path("bin/"+name+".copy"), w.path("bin/"+name)))
 	}
 	w.giveAway(w.dir)
@@ -262,8 +264,8 @@ func (w *world) giveAway(dir string) {
 	}))
 }
 
-// attacked starts the rogue's attempts, and checks the result of each way.
-func (w *world) attacked(workdir string) {
+// checkAttacks starts the rogue's attempts, and checks the result of each way.
+func (w *world) checkAttacks(workdir string) {
 	w.t.Helper()
 	w.check(os.WriteFile(filepath.Join(workdir, rogueGo), nil, 0o644))
 	until(w.t, "the rogue has tried all", func() bool { return exists(filepath.Join(workdir, rogueDone)) })
@@ -314,7 +316,7 @@ func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	l.must("arm", "approve", l.name)
 	l.wait(l.name, coleo.Idle)
 	dialog := l.asks("wanted.txt")
-	w.attacked(l.workdir)
+	w.checkAttacks(l.workdir)
 	now := l.arm(l.name)
 	if now.Dialog == nil || now.Dialog.Fingerprint != dialog.Fingerprint || l.wrote("wanted.txt") {
 		t.Errorf("after the attack the dialog is %+v, the file written: %v", now.Dialog, l.wrote("wanted.txt"))

@@ -26,21 +26,21 @@ func (f *fake) stops(pid int) {
 func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first")
-	hold := f.the("hold")
-	f.kill9(f.the("agent"))
-	f.stops(hold)
+	f.checkAnswer("first")
+	holderPID := f.onlyProcess("hold")
+	f.kill9(f.onlyProcess("agent"))
+	f.stops(holderPID)
 	f.must("up")
 	f.wait(f.name, coleo.Initializing)
 	if e := f.fails(8, "arm", "recover", f.name); !strings.Contains(e.Message, "does not answer") {
 		t.Errorf("recover says %q", e.Message)
 	}
-	if !runs(hold) || !runs(f.pid) {
-		t.Fatalf("the holder runs: %v, the agent CLI: %v", runs(hold), runs(f.pid))
+	if !runs(holderPID) || !runs(f.pid) {
+		t.Fatalf("the holder runs: %v, the agent CLI: %v", runs(holderPID), runs(f.pid))
 	}
-	f.check(syscall.Kill(hold, syscall.SIGCONT))
+	f.check(syscall.Kill(holderPID, syscall.SIGCONT))
 	f.wait(f.name, coleo.Idle)
-	f.answers("second")
+	f.checkAnswer("second")
 }
 
 // TestAPasteThatWasCutOffIsEnded: the start of a prompt that an agent CLI could not take
@@ -48,7 +48,7 @@ func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first")
+	f.checkAnswer("first")
 	f.stops(f.pid)
 	client, err := f.client()
 	f.check(err)
@@ -57,7 +57,7 @@ func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 		t.Fatalf("a prompt that does not fit into the terminal: %v", err)
 	}
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
-	f.answers("second")
+	f.checkAnswer("second")
 }
 
 // TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a stopped agent CLI reads the prompt
@@ -65,7 +65,7 @@ func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first")
+	f.checkAnswer("first")
 	f.stops(f.pid)
 	if e := f.fails(7, "arm", "prompt", f.name, "say unseen"); e.Code != coleo.EPromptLost {
 		t.Errorf("a prompt that is not seen: %+v", e)
@@ -75,7 +75,7 @@ func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 		t.Errorf("a prompt behind one that is not seen: %+v", e)
 	}
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
-	f.answers("second")
+	f.checkAnswer("second")
 	if got := f.texts(fakeagent.Prompted); !slices.Equal(got, []string{"say first", "say second"}) {
 		t.Errorf("the agent CLI was prompted %q", got)
 	}
@@ -85,7 +85,7 @@ func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 func TestAnArmWhoseHolderStandsStillCanBeEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.stops(f.the("hold"))
+	f.stops(f.onlyProcess("hold"))
 	if out := f.must("arm", "explain", f.name); !strings.Contains(out, "is stopped: 'kill -CONT") {
 		t.Errorf("explain says\n%s", out)
 	}

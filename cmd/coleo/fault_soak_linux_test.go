@@ -37,7 +37,7 @@ func TestNothingIsLostWhenColeoIsKilledUnderLoad(t *testing.T) {
 		p.untouched()
 	}
 	f.wait(f.name, coleo.Idle)
-	f.answers("the-end")
+	f.checkAnswer("the-end")
 	if n := len(f.events(f.name, coleo.EventStopped)); n != 0 {
 		t.Errorf("the log says %d times that the arm stopped", n)
 	}
@@ -57,12 +57,12 @@ func (s *soak) round(i int) {
 	prompt := s.command("--json", "arm", "prompt", s.name, "say "+word)
 	s.check(prompt.Start())
 	pause(100)
-	s.strike()
+	s.killRandom()
 	if rand.IntN(3) == 0 { // in the middle of the start
 		up := s.command("up")
 		s.check(up.Start())
 		pause(300)
-		s.strike()
+		s.killRandom()
 		_ = up.Wait() // with or without an error, because its processes were killed
 	}
 	sent := prompt.Wait() == nil
@@ -75,11 +75,11 @@ func (s *soak) round(i int) {
 		}
 	}
 	s.wait(s.name, coleo.Idle)
-	s.arrived(word, sent)
+	s.checkArrival(word, sent)
 }
 
-// arrived checks that a prompt arrived whole, and once if its sender was told so.
-func (s *soak) arrived(word string, sent bool) {
+// checkArrival checks that a prompt arrived whole, and once if its sender was told so.
+func (s *soak) checkArrival(word string, sent bool) {
 	s.t.Helper()
 	n := 0
 	for _, text := range s.texts(fakeagent.Prompted) {
@@ -100,11 +100,11 @@ func (s *soak) arrived(word string, sent bool) {
 	}
 }
 
-// strike kills serve, the host agent, or both.
-func (s *soak) strike() {
+// killRandom kills serve, the host agent, or both.
+func (s *soak) killRandom() {
 	verbs := [][]string{{"serve"}, {"agent"}, {"serve", "agent"}}[rand.IntN(3)]
 	for _, verb := range verbs {
-		for _, pid := range s.verb(verb) {
+		for _, pid := range s.processesOf(verb) {
 			s.kill9(pid)
 			s.kills++
 		}

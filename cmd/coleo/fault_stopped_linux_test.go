@@ -19,8 +19,8 @@ import (
 func TestAStoppedServeIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("first")
-	serve := f.the("serve")
+	f.checkAnswer("first")
+	serve := f.onlyProcess("serve")
 	client, err := f.client() // this client does not know the process
 	f.check(err)
 	wait := f.command("arm", "prompt", f.name, "--wait", "pause 60s")
@@ -31,7 +31,7 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	f.must("arm", "prompt", f.name, "say queued") // ensures that the wait has begun
 	f.stops(serve)
 	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // lets the world end
-	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' has it go on", serve, serve)
+	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' continues it", serve, serve)
 	if err := wait.Wait(); wait.ProcessState.ExitCode() != 8 || !strings.Contains(errs.String(), named) {
 		t.Errorf("prompt --wait ended with %v and says %s", err, errs.String())
 	}
@@ -49,12 +49,13 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := client.Prompt(short, f.name, coleo.Prompt{Text: "say late"}, ""); coleo.ErrorCode(err) != coleo.ETimeout {
+	if _, err := client.Prompt(short, f.name, coleo.Prompt{Text: "say late"},
+		""); coleo.ErrorCode(err) != coleo.ETimeout {
 		t.Errorf("a prompt to a serve that is stopped: %v", err)
 	}
-	gone, leave := context.WithTimeout(t.Context(), time.Second)
+	bounded, leave := context.WithTimeout(t.Context(), time.Second)
 	defer leave()
-	if err := client.Interrupt(gone, f.name); coleo.ErrorCode(err) != coleo.ETimeout ||
+	if err := client.Interrupt(bounded, f.name); coleo.ErrorCode(err) != coleo.ETimeout ||
 		!strings.Contains(err.Error(), "not known") {
 		t.Errorf("an interrupt that serve does not answer: %v", err)
 	}
@@ -64,7 +65,7 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	}
 	f.must("arm", "interrupt", f.name)
 	f.wait(f.name, coleo.Idle)
-	f.answers("second")
+	f.checkAnswer("second")
 	if got := f.texts(fakeagent.Prompted); slices.Contains(got, "say late") || slices.Contains(got, "say never") {
 		t.Errorf("the agent CLI was prompted %q", got)
 	}

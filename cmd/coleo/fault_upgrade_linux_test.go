@@ -20,7 +20,8 @@ var oldBuild = flag.String("old", "", "the program of an earlier coleo")
 func buildAs(t *testing.T, version string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "coleo")
-	cmd := exec.Command("go", "build", "-ldflags", "-X coleo.dev/cmd/coleo/executable.Version="+version, "-o", path, "coleo.dev/cmd/coleo")
+	cmd := exec.Command("go", "build", "-ldflags", "-X coleo.dev/cmd/coleo/executable.Version="+version, "-o", path,
+		"coleo.dev/cmd/coleo")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", version, err, out)
 	}
@@ -43,7 +44,7 @@ func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 	newer := buildAs(t, "0.2-new")
 	for name, leave := range map[string]func(*world){
 		"stopped in order": func(w *world) { w.must("down") },
-		"killed":           func(w *world) { w.kill9(w.the("serve")); w.kill9(w.the("agent")) },
+		"killed":           func(w *world) { w.kill9(w.onlyProcess("serve")); w.kill9(w.onlyProcess("agent")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,8 +60,9 @@ func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 // same holder, and everything must work with it.
 func (f *fake) upgrades(newer string, leave func(*world)) {
 	f.t.Helper()
-	holders := f.verb("hold")
-	r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name, "slow "+strings.Repeat("word ", 40)+"for 3s\nsay the-end")
+	holders := f.processesOf("hold")
+	r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name,
+		"slow "+strings.Repeat("word ", 40)+"for 3s\nsay the-end")
 	f.install(newer)
 	leave(f.world)
 	f.must("up")
@@ -70,10 +72,10 @@ func (f *fake) upgrades(newer string, leave func(*world)) {
 	if end := f.awaitRun(r.ID); !strings.Contains(end.Answer, "the-end") || end.Status != coleo.Idle {
 		f.t.Errorf("the run over the upgrade ended with %+v", end)
 	}
-	if now := f.verb("hold"); len(holders) != 1 || len(now) != 1 || now[0] != holders[0] {
+	if now := f.processesOf("hold"); len(holders) != 1 || len(now) != 1 || now[0] != holders[0] {
 		f.t.Errorf("holders before %v, after %v; want the same one", holders, now)
 	}
-	f.answers("something-else")
+	f.checkAnswer("something-else")
 	d := f.asks("rm -rf build")
 	f.must("arm", "approve", f.name, "--dialog", string(d.Fingerprint))
 	f.wait(f.name, coleo.Idle)
@@ -81,7 +83,7 @@ func (f *fake) upgrades(newer string, leave func(*world)) {
 		f.t.Errorf("the agent CLI was prompted %q, want three prompts", got)
 	}
 	next := f.spawnFake("two") // beside the old holder
-	next.answers("new")
+	next.checkAnswer("new")
 	f.must("arm", "kill", f.name)
 	if runs(f.pid) {
 		f.t.Errorf("process %d outlived the arm's end", f.pid)

@@ -12,11 +12,11 @@ import (
 // away has the ways in which a host agent is taken away and brought back.
 var away = map[string]struct{ leave, back func(*fake) }{
 	"stopped": {
-		func(f *fake) { f.stops(f.the("agent")) },
-		func(f *fake) { f.check(syscall.Kill(f.the("agent"), syscall.SIGCONT)) },
+		func(f *fake) { f.stops(f.onlyProcess("agent")) },
+		func(f *fake) { f.check(syscall.Kill(f.onlyProcess("agent"), syscall.SIGCONT)) },
 	},
 	"dead": {
-		func(f *fake) { f.kill9(f.the("agent")) },
+		func(f *fake) { f.kill9(f.onlyProcess("agent")) },
 		func(f *fake) { f.must("up") },
 	},
 }
@@ -29,16 +29,17 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t)
-			f.answers("first")
+			f.checkAnswer("first")
 			before := f.arm(f.name)
 			host.leave(f)
 			e := f.fails(8, "arm", "recover", f.name)
 			if e.Code != coleo.EUnavailable {
 				t.Errorf("recover = %+v", e)
 			}
-			if now := f.arm(f.name); now.Status != before.Status || now.State != before.State || now.AgentID != before.AgentID {
-				t.Errorf("after %q the row is %s/%s on %s, it was %s/%s on %s", e.Message, now.Status, now.State, now.AgentID,
-					before.Status, before.State, before.AgentID)
+			if now := f.arm(f.name); now.Status != before.Status || now.State != before.State ||
+				now.AgentID != before.AgentID {
+				t.Errorf("after %q the row is %s/%s on %s, it was %s/%s on %s", e.Message, now.Status, now.State,
+					now.AgentID, before.Status, before.State, before.AgentID)
 			}
 			host.back(f)
 			until(t, "the arm is watched again", func() bool {
@@ -49,7 +50,7 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 			if now := f.arm(f.name); now.PID != f.pid || !runs(f.pid) {
 				t.Errorf("process %d, it was %d", now.PID, f.pid)
 			}
-			f.answers("second")
+			f.checkAnswer("second")
 			f.recovers(f.name, coleo.RecoveryReattached, f.pid)
 		})
 	}

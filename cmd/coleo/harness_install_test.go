@@ -21,7 +21,8 @@ case $spec in
 *@9.9.9) echo "npm error notarget No matching version found for $spec" >&2; exit 1 ;;
 *@8.8.8) exit 0 ;;
 esac
-mkdir -p "$dir/node_modules/.bin" && printf '#!/bin/sh\necho %s\n' "$spec" > "$dir/node_modules/.bin/fakeagent" && chmod +x "$dir/node_modules/.bin/fakeagent"
+mkdir -p "$dir/node_modules/.bin" && printf '#!/bin/sh\necho %s\n' "$spec" > "$dir/node_modules/.bin/fakeagent" && ` +
+	`chmod +x "$dir/node_modules/.bin/fakeagent"
 echo "$spec" >> "$dir/../npm.log"
 `
 
@@ -60,7 +61,7 @@ func TestAnInstallationThatFailsSaysWhy(t *testing.T) {
 	}{
 		"fake@9.9.9":    {1, coleo.EInternal, "No matching version found for @fake/agent@9.9.9"},
 		"fake@8.8.8":    {1, coleo.EInternal, `the package has no program "fakeagent"`},
-		"fake@../../x":  {2, coleo.EInvalid, "is no version"},
+		"fake@../../x":  {2, coleo.EInvalid, "is not a version"},
 		"printer@1.0.0": {2, coleo.EUnsupported, "has no package"},
 		"nobody":        {2, coleo.EInvalid, "Unknown harness: nobody"},
 	} {

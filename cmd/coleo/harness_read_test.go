@@ -59,7 +59,8 @@ func TestAScreenIsReadLikeARecording(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	path := filepath.Join(t.TempDir(), "still")
-	text := "# t=1s cursor=(2,1) buffer=normal title='x' bells=0\n────────────────────────\n❯ \n────────────────────────\n  ? for shortcuts\n"
+	text := "# t=1s cursor=(2,1) buffer=normal title='x' bells=0\n────────────────────────\n❯ " +
+		"\n────────────────────────\n  ? for shortcuts\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,8 @@ func TestAScreenIsReadLikeARecording(t *testing.T) {
 	if err := os.WriteFile(path, []byte("what is this\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := decode[conformance.Moment](w, "harness", "read", "claude-code", path); got.State == coleo.Idle || got.Known {
+	if got := decode[conformance.Moment](w, "harness", "read", "claude-code", path); got.State == coleo.Idle ||
+		got.Known {
 		t.Errorf("read = %+v, want one that is not known", got)
 	}
 }

@@ -55,8 +55,8 @@ func TestAHarnessIsJudged(t *testing.T) {
 	}
 	r := w.run("--json", "harness", "test", "hasty", "--check", "file_creation", "--junit", w.path("report.xml"))
 	var report conformance.Report
-	if err := json.Unmarshal([]byte(r.out), &report); err != nil || r.code != 1 || report.Compatible || !report.Isolated ||
-		len(report.Results) != 1 || report.Results[0].Pass {
+	if err := json.Unmarshal([]byte(r.out), &report); err != nil || r.code != 1 || report.Compatible ||
+		!report.Isolated || len(report.Results) != 1 || report.Results[0].Pass {
 		t.Errorf("%v\nwant exit 1 and the report as JSON: %v", r, err)
 	}
 	if text := w.read("report.xml"); !strings.Contains(text, "before it was approved") {
@@ -87,8 +87,8 @@ func TestAHarnessThatCannotBeJudged(t *testing.T) {
 		"no harness": {nil, 2, coleo.EInvalid, "the name of a harness"},
 		"an agent CLI that is not installed": {[]string{"absent", "--check", "simple_prompt"}, 3, coleo.ENotInstalled,
 			"install it with: go test ./conformance"},
-		"an agent CLI that is not there": {[]string{"sound", "--check", "simple_prompt", "--binary", w.path("nowhere")}, 3,
-			coleo.ENotInstalled, "is not at " + w.path("nowhere")},
+		"an agent CLI that is not there": {[]string{"sound", "--check", "simple_prompt", "--binary", w.path("nowhere")},
+			3, coleo.ENotInstalled, "is not at " + w.path("nowhere")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := w.run(append([]string{"--json", "harness", "test"}, c.args...)...)

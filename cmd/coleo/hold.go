@@ -21,11 +21,15 @@ func newHoldCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "hold --dir DIR -- COMMAND [ARG...]",
-		Short: "Keep one program on a pseudo-terminal, and its output on disk",
-		Long: `Keep one program on a pseudo-terminal, and its output on disk.
+		Short: "Keep a program on a terminal, and its output on disk",
+		Long: `Keep a program on a pseudo-terminal, and its output on disk.
 
-The holder journals every byte below DIR/journal, serves DIR/hold.sock and ends
-when the program does, with its exit status. Arms have one each; coleo starts them by itself.`,
+The process that does this is the holder. It writes each byte of output to
+DIR/journal and accepts connections on DIR/hold.sock. It ends when the program
+ends, with the program's exit status. Each arm has a holder, which Coleo
+starts.`,
+		Example: `  coleo hold --dir /tmp/build -- make
+  coleo hold replay /tmp/build`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if stdin {
 				return holder.Serve(os.Stdin, os.Stdout)
@@ -34,7 +38,7 @@ when the program does, with its exit status. Arms have one each; coleo starts th
 		},
 	}
 	c.Flags().BoolVar(&stdin, "stdin", false, "read what to run from standard input, as JSON")
-	c.Flags().StringVar(&dir, "dir", "", "folder for journal and socket")
+	c.Flags().StringVar(&dir, "dir", "", "`FOLDER` for the journal and the socket")
 	c.AddCommand(newReplayCommand())
 	return c
 }
@@ -65,7 +69,7 @@ func newReplayCommand() *cobra.Command {
 	var cast bool
 	c := &cobra.Command{
 		Use:   "replay DIR",
-		Short: "Print the bytes of a journal",
+		Short: "Print the output that a holder has kept",
 		Args:  verb.Exactly(1, "the holder's folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := holder.Settle(args[0]); err != nil {
@@ -82,7 +86,7 @@ func newReplayCommand() *cobra.Command {
 			return printJournal(c.OutOrStdout(), dir)
 		},
 	}
-	c.Flags().BoolVar(&cast, "cast", false, "as an asciicast of version 2, with times and resizes")
+	c.Flags().BoolVar(&cast, "cast", false, "print an asciicast (version 2), with times and sizes")
 	return c
 }
 

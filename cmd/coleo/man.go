@@ -17,11 +17,10 @@ func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "Write the manual pages of all verbs into a folder",
-		Long: `Write the manual pages of all verbs into a folder, which is made if it is missing.
+		Long: `Write the manual pages of all verbs into a folder. They say what --help says.
 
-They say what --help says. Into ~/.local/share/man/man1, where man looks:
-
-  coleo man ~/.local/share/man/man1
+The folder is created if it is missing. Pages of the same names are replaced.`,
+		Example: `  coleo man ~/.local/share/man/man1    # man searches this folder
   man coleo-arm-spawn`,
 		Args: verb.Exactly(1, "the folder to write into"),
 		RunE: func(c *cobra.Command, args []string) error {

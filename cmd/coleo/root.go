@@ -22,7 +22,11 @@ func run(ctx context.Context, args []string) int {
 func newRootCommand() *cobra.Command {
 	root := verb.Group("coleo", "Run many coding agents at once, and know what each of them is doing")
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.PersistentFlags().Bool("json", false, "print for programs instead of people")
+	root.Example = `  coleo up
+  coleo arm spawn -n fix --harness HARNESS -w ~/src/project
+  coleo arm prompt fix --wait "why does the build fail?"
+  coleo arm list`
+	root.PersistentFlags().Bool("json", false, "print JSON instead of text")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
 	})

@@ -87,7 +87,8 @@ func TestADamagedDatabaseIsToldAndMadeAnew(t *testing.T) {
 				t.Errorf("repair of sound databases says %q", out)
 			}
 			f.damage("state/" + db)
-			if r := f.run("up"); r.code == 0 || !strings.Contains(r.err, "coleo repair") || !strings.Contains(r.err, db) {
+			if r := f.run("up"); r.code == 0 || !strings.Contains(r.err, "coleo repair") ||
+				!strings.Contains(r.err, db) {
 				t.Errorf("%v\nwant that %s is damaged, and the command that mends it", r, db)
 			}
 			f.must("down")

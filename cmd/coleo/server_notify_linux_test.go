@@ -22,10 +22,11 @@ func (w *world) ends(arm string) (n int) {
 }
 
 // notifyToFile is a configuration that writes each notice as a line of the file `told`.
-const notifyToFile = `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> \"$COLEO_DIR/told\""`
+const notifyToFile = `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> ` +
+	`\"$COLEO_DIR/told\""`
 
-// told returns the notices so far.
-func (w *world) told() []string {
+// notices returns the notices so far.
+func (w *world) notices() []string {
 	w.t.Helper()
 	if !exists(w.path("told")) {
 		return nil
@@ -33,9 +34,9 @@ func (w *world) told() []string {
 	return strings.Split(strings.TrimSpace(w.read("told")), "\n")
 }
 
-func (w *world) awaitTold(want string) {
+func (w *world) awaitNotice(want string) {
 	w.t.Helper()
-	until(w.t, "the user is told "+want, func() bool { return slices.Contains(w.told(), want) })
+	until(w.t, "the user is told "+want, func() bool { return slices.Contains(w.notices(), want) })
 }
 
 // TestTheFirstNoticeIsNotLostWithServe: a turn ends while serve is dead, before the user was
@@ -45,11 +46,11 @@ func TestTheFirstNoticeIsNotLostWithServe(t *testing.T) {
 	w := newWorld(t, notifyToFile)
 	one := w.spawnFake("one")
 	one.must("arm", "prompt", one.name, "slow it ends while serve is away for 1s")
-	w.kill9(w.the("serve"))
+	w.kill9(w.onlyProcess("serve"))
 	until(t, "the host agent has written down the end of the turn", func() bool { return w.ends(one.name) == 1 })
 	w.must("up")
-	w.awaitTold("finished one it ends while serve is away")
-	if got := w.told(); len(got) != 1 {
+	w.awaitNotice("finished one it ends while serve is away")
+	if got := w.notices(); len(got) != 1 {
 		t.Errorf("the user was told %q", got)
 	}
 }
@@ -58,14 +59,15 @@ func TestTheFirstNoticeIsNotLostWithServe(t *testing.T) {
 // finishes.
 func TestANoticeOutlivesServe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; done; echo ended >> \"$COLEO_DIR/told\""`)
+	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; `+
+		`done; echo ended >> \"$COLEO_DIR/told\""`)
 	one := w.spawnFake("one")
 	w.write("wait", "")
-	one.answers("hello")
-	w.awaitTold("begun")
+	one.checkAnswer("hello")
+	w.awaitNotice("begun")
 	w.must("down")
 	w.check(os.Remove(w.path("wait")))
-	w.awaitTold("ended")
+	w.awaitNotice("ended")
 }
 
 // TestARestartOfServeLosesAndRepeatsNoNotice: what ended while serve was dead is told when
@@ -74,19 +76,20 @@ func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, notifyToFile)
 	one, two := w.spawnFake("one"), w.spawnFake("two")
-	one.answers("before")
-	w.awaitTold("finished one before")
+	one.checkAnswer("before")
+	w.awaitNotice("finished one before")
 	one.asks("make it")
-	w.awaitTold("asks one make it")
+	w.awaitNotice("asks one make it")
 	two.must("arm", "prompt", two.name, "slow it ends while serve is away for 1s")
-	w.kill9(w.the("serve"))
+	w.kill9(w.onlyProcess("serve"))
 	until(t, "the host agent has written down the end of the turn", func() bool { return w.ends(two.name) == 1 })
 	w.must("up")
-	w.awaitTold("finished two it ends while serve is away")
-	two.answers("after")
-	w.awaitTold("finished two after")
-	want := []string{"finished one before", "asks one make it", "finished two it ends while serve is away", "finished two after"}
-	if got := w.told(); !slices.Equal(got, want) {
+	w.awaitNotice("finished two it ends while serve is away")
+	two.checkAnswer("after")
+	w.awaitNotice("finished two after")
+	want := []string{"finished one before", "asks one make it",
+		"finished two it ends while serve is away", "finished two after"}
+	if got := w.notices(); !slices.Equal(got, want) {
 		t.Errorf("the user was told %q, want %q", got, want)
 	}
 }

@@ -33,8 +33,8 @@ func playSquatter(args []string) int {
 		if err != nil {
 			return 1
 		}
-		_, _ = io.WriteString(conn, `INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","max_payload":1048576}`+"\r\n"+
-			"MSG coleo.host.any.command 1 reply 13\r\n"+`{"op":"list"}`+"\r\n")
+		_, _ = io.WriteString(conn, `INFO {"server_id":"x","version":"2.10.0","nonce":"chosen","max_payload":1048576}`+
+			"\r\n"+"MSG coleo.host.any.command 1 reply 13\r\n"+`{"op":"list"}`+"\r\n")
 		got, _ := io.ReadAll(conn)
 		fmt.Println("bytes:", len(got))
 		conn.Close()
@@ -47,13 +47,13 @@ func TestOnlyTheAPIHasAPort(t *testing.T) {
 	w.must("up")
 	want := strings.TrimSpace(w.read("state/serve.sock.addr"))
 	for _, verb := range []string{"serve", "agent"} {
-		for _, addr := range listening(t, w.the(verb)) {
+		for _, addr := range listening(t, w.onlyProcess(verb)) {
 			if verb != "serve" || addr != want {
 				t.Errorf("coleo %s listens on %s", verb, addr)
 			}
 		}
 	}
-	if got := listening(t, w.the("serve")); len(got) != 1 {
+	if got := listening(t, w.onlyProcess("serve")); len(got) != 1 {
 		t.Errorf("serve listens on %v, want %s alone", got, want)
 	}
 }
@@ -103,14 +103,14 @@ func listening(t *testing.T, pid int) []string {
 func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.kill9(f.the("serve"))
+	f.kill9(f.onlyProcess("serve"))
 	f.check(os.Chmod(f.dir, 0o755))
 	f.check(os.Chmod(f.path("state"), 0o777))
 	squatter, out := stranger.Start(t, "squatter", f.path("state/bus.sock"))
-	heard := bufio.NewScanner(out)
+	printed := bufio.NewScanner(out)
 	for _, want := range []string{"listening", "bytes: 0", "bytes: 0", "bytes: 0"} {
-		if !heard.Scan() || heard.Text() != want {
-			t.Fatalf("the squatter printed %q (%v), want %q", heard.Text(), heard.Err(), want)
+		if !printed.Scan() || printed.Text() != want {
+			t.Fatalf("the squatter printed %q (%v), want %q", printed.Text(), printed.Err(), want)
 		}
 	}
 	f.check(squatter.Process.Kill())
@@ -120,7 +120,7 @@ func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 	if info.Mode().Perm() != 0o700 {
 		t.Errorf("up left the state folder open to others: %v", info.Mode())
 	}
-	f.answers("after-the-squatter")
+	f.checkAnswer("after-the-squatter")
 }
 
 func TestABusOnAnotherMachineIsRefused(t *testing.T) {

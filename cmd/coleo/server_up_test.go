@@ -19,16 +19,17 @@ func TestUpStartsWhatDoesNotRunAndDownEndsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	r := w.run("up")
-	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: started serve and a host agent\ndashboard: http://127.0.0.1:") ||
+	if r.code != 0 ||
+		!strings.HasPrefix(r.out, "coleo: started serve and a host agent\ndashboard: http://127.0.0.1:") ||
 		r.err != "" {
 		t.Fatal(r)
 	}
-	serve, agent := w.the("serve"), w.the("agent")
+	serve, agent := w.onlyProcess("serve"), w.onlyProcess("agent")
 	r = w.run("up")
 	if r.code != 0 || !strings.HasPrefix(r.out, "coleo: already up\n") || r.err != "" {
 		t.Errorf("the second up: %v", r)
 	}
-	if w.the("serve") != serve || w.the("agent") != agent {
+	if w.onlyProcess("serve") != serve || w.onlyProcess("agent") != agent {
 		t.Error("the second up started something")
 	}
 	if r = w.run("down"); r.code != 0 || r.out != "coleo: ended agent and serve\n" {
@@ -55,22 +56,22 @@ func TestTwoUpsAtOnceStartOneOfEach(t *testing.T) {
 	if err := second.Wait(); err != nil {
 		t.Errorf("the second up: %v", err)
 	}
-	w.the("serve")
-	w.the("agent")
+	w.onlyProcess("serve")
+	w.onlyProcess("agent")
 }
 
 func TestDownLeavesTheArmsAloneAndUpTakesThemUp(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.must("down")
-	if !runs(f.pid) || len(f.verb("hold")) != 1 {
+	if !runs(f.pid) || len(f.processesOf("hold")) != 1 {
 		t.Fatal("down ended the arm")
 	}
 	f.must("up")
 	if arm := f.wait(f.name, coleo.Idle); arm.PID != f.pid || arm.Generation != 1 {
 		t.Errorf("after up the arm is process %d of generation %d, want %d of 1", arm.PID, arm.Generation, f.pid)
 	}
-	f.answers("again")
+	f.checkAnswer("again")
 	r := f.run("down", "--arms")
 	if r.code != 0 || !strings.Contains(r.err, "killed one") || runs(f.pid) {
 		t.Errorf("down --arms: %v", r)
@@ -82,12 +83,13 @@ func TestWhatADeadServeLeftBehindIsInNobodysWay(t *testing.T) {
 	w := newWorld(t, "")
 	w.must("up")
 	for _, verb := range []string{"serve", "agent"} {
-		w.kill9(w.the(verb))
+		w.kill9(w.onlyProcess(verb))
 	}
 	if _, err := os.Stat(w.path("state/serve.sock")); err != nil {
 		t.Fatalf("the dead serve left no socket: %v", err)
 	}
-	if r := w.run("arm", "list"); r.code != 8 || !strings.Contains(r.err, "coleo up") || strings.Count(r.err, "\n") != 1 {
+	if r := w.run("arm", "list"); r.code != 8 || !strings.Contains(r.err, "coleo up") ||
+		strings.Count(r.err, "\n") != 1 {
 		t.Errorf("%v\nwant exit 8 and one line", r)
 	}
 	if r := w.run("down"); r.code != 0 || r.out != "coleo: nothing was running\n" {
@@ -110,7 +112,7 @@ func TestDownLeavesOtherProcessesAlone(t *testing.T) {
 	w := newWorld(t, "")
 	w.must("up")
 	w.must("down")
-	theirs := other.the("serve")
+	theirs := other.onlyProcess("serve")
 	for what, word := range map[string]string{
 		"a pid that another program has":          strconv.Itoa(stranger.Process.Pid) + "\n",
 		"the serve of another installation":       strconv.Itoa(theirs) + "\n",
@@ -137,8 +139,9 @@ func TestASecondServeIsRefusedInOneLine(t *testing.T) {
 	w.must("up")
 	for _, verb := range [][]string{{"serve"}, {"agent", "start"}} {
 		r := w.run(verb...)
-		pid := strconv.Itoa(w.the(verb[0]))
-		if r.code != 5 || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "process "+pid+" has it open already") {
+		pid := strconv.Itoa(w.onlyProcess(verb[0]))
+		if r.code != 5 || strings.Count(r.err, "\n") != 1 ||
+			!strings.Contains(r.err, "process "+pid+" has it open already") {
 			t.Errorf("%v\nwant exit 5 and one line that names process %s", r, pid)
 		}
 		if e := w.fails(5, verb...); e.Code != coleo.EConflict {

@@ -43,8 +43,8 @@ type printedLink struct{ Dashboard string }
 
 type printedBrowsers struct{ Browsers []signin.Browser }
 
-// knows reports whether serve gives a nonce for a cookie.
-func (w *world) knows(c *http.Cookie) bool {
+// acceptsCookie reports whether serve gives a nonce for a cookie.
+func (w *world) acceptsCookie(c *http.Cookie) bool {
 	w.t.Helper()
 	r, err := http.NewRequest("GET", "http://"+strings.TrimSpace(w.read("state/serve.sock.addr"))+"/api/signin", nil)
 	w.check(err)
@@ -98,7 +98,7 @@ func TestTheTokenIsReplacedWhileServeRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	w.must("up")
-	serve, former := w.the("serve"), strings.TrimSpace(w.read("state/token"))
+	serve, former := w.onlyProcess("serve"), strings.TrimSpace(w.read("state/token"))
 	out := w.must("web", "rotate-token")
 	fresh := strings.TrimSpace(w.read("state/token"))
 	if fresh == former || strings.Contains(out, fresh) || !strings.Contains(out, w.path("state/token")) {
@@ -119,7 +119,7 @@ func TestTheTokenIsReplacedWhileServeRuns(t *testing.T) {
 			t.Errorf("a token: %s, want %d", resp.Status, want)
 		}
 	}
-	if w.the("serve") != serve {
+	if w.onlyProcess("serve") != serve {
 		t.Error("serve was started anew")
 	}
 }
@@ -138,7 +138,7 @@ func TestBrowsersStaySignedInOnlyWhileThePortIsServes(t *testing.T) {
 	cookie := enterBy(t, decode[printedLink](w, "up").Dashboard).Cookies()[0]
 	w.must("down")
 	w.must("up")
-	if !w.knows(cookie) {
+	if !w.acceptsCookie(cookie) {
 		t.Error("signed out by a restart")
 	}
 	w.must("down")
@@ -150,7 +150,7 @@ func TestBrowsersStaySignedInOnlyWhileThePortIsServes(t *testing.T) {
 	}
 	w.check(squatter.Close())
 	w.must("up")
-	if w.knows(cookie) {
+	if w.acceptsCookie(cookie) {
 		t.Error("still signed in, though another program had the port")
 	}
 }

@@ -15,8 +15,8 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 	f.asks("make test")
 	f.must("arm", "approve", f.name)
 	f.fails(12, "arm", "approve", f.name, "--dialog", "another")
-	q, err := http.NewRequest(http.MethodPost, "http://"+strings.TrimSpace(f.read("state/serve.sock.addr"))+"/api/arms/"+
-		f.name+"/kill", nil)
+	q, err := http.NewRequest(http.MethodPost, "http://"+strings.TrimSpace(f.read("state/serve.sock.addr"))+
+		"/api/arms/"+f.name+"/kill", nil)
 	f.check(err)
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(f.read("state/token")))
 	answer, err := http.DefaultClient.Do(q)

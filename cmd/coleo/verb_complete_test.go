@@ -73,8 +73,8 @@ func TestANameThatIsNearlyRightIsNamed(t *testing.T) {
 func TestStatusOffersTheArmsOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "status"}, Env: f.env, Dir: f.dir,
-		Cols: 100, Rows: 40})
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "status"}, Env: f.env,
+		Dir: f.dir, Cols: 100, Rows: 40})
 	f.check(err)
 	defer term.Close()
 	if _, err := term.Write([]byte("1\n")); err != nil {

@@ -44,7 +44,7 @@ func TestTheDoctorNamesWhatIsWrongAndItsMending(t *testing.T) {
 	until(t, "the frozen agent CLI is told", func() bool { return f.arm(f.name).Runtime.Frozen })
 	has(0, "arms", "arm one", "kill -CONT "+strconv.Itoa(f.pid))
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))
-	serve := f.the("serve")
+	serve := f.onlyProcess("serve")
 	f.check(syscall.Kill(serve, syscall.SIGSTOP))
 	has(1, "serve and host agent", "is stopped", "kill -CONT "+strconv.Itoa(serve))
 	f.check(syscall.Kill(serve, syscall.SIGCONT))

@@ -32,7 +32,8 @@ func catalogFile(t *testing.T, text string) string {
 
 const someCatalog = `{"providers":[
 	{"id":"anthropic","name":"Anthropic","models":[{"id":"claude-sonnet-4","name":"Claude Sonnet 4"}]},
-	{"id":"opencode","name":"OpenCode","models":[{"id":"claude-sonnet-4"},{"id":"free","cost":{"input":0,"output":0}}]}],
+	{"id":"opencode","name":"OpenCode","models":[{"id":"claude-sonnet-4"},{"id":"free","cost":{"input":0,` +
+	`"output":0}}]}],
 	"connected":["opencode"]}`
 
 func TestModelsResolve(t *testing.T) {
@@ -62,18 +63,22 @@ func TestModelsResolve(t *testing.T) {
 		"a provider alone": {"--provider opencode", "opencode/free\n", "", 0},
 		"for programs":     {"anthropic/claude-sonnet-4 --json", asJSON, elsewhere, 0},
 		"no wish": {"", "",
-			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n",
+			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve " +
+				"--help)\n",
 			2},
 		"two wishes": {"a/b c/d", "",
-			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n",
+			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve " +
+				"--help)\n",
 			2},
 		"a wish by argument and one by flag": {"a/b --model c", "",
-			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve --help)\n",
+			"coleo: coleo models resolve takes PROVIDER/MODEL, or --provider and --model (see coleo models resolve " +
+				"--help)\n",
 			2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err, code := cli(t, append([]string{"models", "resolve", "--catalog", file}, strings.Fields(c.args)...)...)
+			out, err, code := cli(t, append([]string{"models", "resolve", "--catalog", file},
+				strings.Fields(c.args)...)...)
 			if out != c.out || err != c.err || code != c.code {
 				t.Errorf("resolve %s: exit %d\n%s\nstderr %s\nwant exit %d\n%s\nstderr %s",
 					c.args, code, out, err, c.code, c.out, c.err)
@@ -106,8 +111,8 @@ func TestModelsSayWhatIsWrongWithTheCatalogue(t *testing.T) {
 		want string
 		code int
 	}{
-		"none was named": {nil, "coleo: Coleo does not run here: start it with 'coleo up', or name a file with --catalog\n",
-			8},
+		"none was named": {nil,
+			"coleo: Coleo does not run here: start it with 'coleo up', or name a file with --catalog\n", 8},
 		"it is missing": {[]string{"--catalog", missing}, "coleo: read model catalogue: open " +
 			missing + ": no such file or directory\n", 2},
 		"it is malformed": {[]string{"--catalog", broken},

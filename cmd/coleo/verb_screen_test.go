@@ -119,23 +119,26 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 		args []string
 		want []string // in the error line
 	}{
-		{"no such file", []string{filepath.Join(dir, "nothing")}, []string{"nothing: no such file", "give an asciicast"}},
+		{"no such file", []string{filepath.Join(dir, "nothing")},
+			[]string{"nothing: no such file", "give an asciicast"}},
 		{"a directory", []string{dir}, []string{dir + " is a directory", "give an asciicast"}},
 		{"an empty file", []string{recorded(t, "")}, []string{"is empty", "give an asciicast"}},
-		{"a broken line", []string{recorded(t, castV2+`[4, "o"`)}, []string{"line 7: not a JSON array", "mend that line"}},
+		{"a broken line", []string{recorded(t, castV2+`[4, "o"`)},
+			[]string{"line 7: not a JSON array", "repair that line"}},
 		{"a bad resize", []string{recorded(t, castV2+`[4, "r", "wide"]`)},
 			[]string{`line 7: resize to "wide" is not COLSxROWS`}},
 		{"another version", []string{recorded(t, `{"version": 1, "width": 2, "height": 3}`)},
 			[]string{"line 1: asciicast version 1; only 2 and 3"}},
 		{"no size", []string{recorded(t, `{"version": 2}`)}, []string{"line 1: the header gives no terminal size"}},
-		{"a bad size", []string{good, "--size", "wide"}, []string{`--size "wide": write it as COLSxROWS, such as 120x40`}},
+		{"a bad size", []string{good, "--size", "wide"},
+			[]string{`--size "wide": write it as COLSxROWS, such as 120x40`}},
 		{"a size of nothing", []string{good, "--size", "0x5"}, []string{`--size "0x5"`, "120x40"}},
 		{"too large a size", []string{good, "--size", "1001x5"}, []string{`--size "1001x5"`, "1000x1000"}},
 		{"a time before the start", []string{good, "--at", "-1"}, []string{"--at -1: give seconds"}},
 		{"a time that is none", []string{good, "--at", "nan"}, []string{"--at NaN: give seconds"}},
 		{"a negative chunk", []string{good, "--chunk", "-7"}, []string{"--chunk -7: give a number of bytes"}},
 		{"an unknown emulator", []string{good, "--emulator", "xterm"},
-			[]string{`--emulator "xterm": there are core and vt10x`}},
+			[]string{`--emulator "xterm": use core or vt10x`}},
 		{"no file", nil, []string{"takes a file"}},
 		{"two files", []string{good, good}, []string{"takes a file"}},
 	}
@@ -143,7 +146,8 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 		out, failure, code := screenOf(t, tt.args...)
 		missing := slices.DeleteFunc(slices.Clone(tt.want), func(w string) bool { return strings.Contains(failure, w) })
 		if out != "" || code != 2 || strings.Count(failure, "\n") != 1 || len(missing) > 0 {
-			t.Errorf("%s: printed %q, said %q, exit %d, want one line with %q and exit 2", tt.name, out, failure, code, missing)
+			t.Errorf("%s: printed %q, said %q, exit %d, want one line with %q and exit 2", tt.name, out, failure, code,
+				missing)
 		}
 		out, _, code = screenOf(t, append(tt.args, "--json")...)
 		if code != 2 || out != "" {

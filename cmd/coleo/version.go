@@ -20,8 +20,8 @@ func newVersionCommand() *cobra.Command {
 				return verb.PrintJSON(c, map[string]string{"version": executable.Version, "go": runtime.Version(),
 					"platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "coleo %s %s %s/%s\n", executable.Version, runtime.Version(), runtime.GOOS,
-				runtime.GOARCH)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "coleo %s %s %s/%s\n", executable.Version, runtime.Version(),
+				runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

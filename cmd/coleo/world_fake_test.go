@@ -55,8 +55,8 @@ func (f *fake) record() []fakeagent.Entry {
 	return list
 }
 
-// got returns every byte that has reached the agent CLI so far.
-func (f *fake) got() string {
+// received returns every byte that has reached the agent CLI so far.
+func (f *fake) received() string {
 	var out []byte
 	for _, e := range f.record() {
 		out = append(out, e.Bytes...)
@@ -101,8 +101,8 @@ func (f *fake) asks(subject string) coleo.Dialog {
 	return *arm.Dialog
 }
 
-// answers sends a prompt and checks its answer.
-func (f *fake) answers(word string) {
+// checkAnswer sends a prompt and checks its answer.
+func (f *fake) checkAnswer(word string) {
 	f.t.Helper()
 	end := decode[coleo.RunEnd](f.world, "arm", "prompt", f.name, "--wait", "say "+word)
 	if end.Answer != word || end.Status != coleo.Idle {

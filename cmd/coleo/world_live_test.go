@@ -40,13 +40,14 @@ func newLive(t *testing.T) *live {
 	needClaude(t)
 	l := &live{world: newWorld(t, ""), name: "real"}
 	l.model = startModel(t)
-	endpoint := overhear(t, l.model.URL(), func(body string) {
+	endpoint := proxyModel(t, l.model.URL(), func(body string) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.bodies = append(l.bodies, body)
 	})
 	l.workdir = l.workdirOf(l.name)
-	reply := decode[coleo.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir, "--harness", "claude-code",
+	reply := decode[coleo.SpawnReply](l.world, "arm", "spawn", "-n", l.name, "-w", l.workdir,
+		"--harness", "claude-code",
 		"--profile", "hermetic", "--home", l.home, "--endpoint", endpoint, "--model", "mock-1")
 	if reply.Arm.State != coleo.Idle {
 		t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)
@@ -79,9 +80,9 @@ func claudePath() string {
 	return path
 }
 
-// overhear starts a proxy in front of the model, and passes the body of each request to
-// hear.
-func overhear(t *testing.T, model string, hear func(body string)) string {
+// proxyModel starts a proxy in front of the model, and passes the body of each request to
+// onRequest.
+func proxyModel(t *testing.T, model string, onRequest func(body string)) string {
 	t.Helper()
 	to, err := url.Parse(model)
 	if err != nil {
@@ -94,7 +95,7 @@ func overhear(t *testing.T, model string, hear func(body string)) string {
 		if err != nil {
 			return
 		}
-		hear(string(body))
+		onRequest(string(body))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxy.ServeHTTP(w, r)
 	}))
@@ -122,8 +123,8 @@ func (w *world) workdirOf(name string) string {
 	return dir
 }
 
-// heard reports whether one request to the model had all the words.
-func (l *live) heard(words ...string) bool {
+// modelGot reports whether one request to the model had all the words.
+func (l *live) modelGot(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.bodies, func(body string) bool {
@@ -154,8 +155,8 @@ func (l *live) wrote(file string) bool {
 	return err == nil
 }
 
-// answers sends a prompt and checks its answer.
-func (l *live) answers() {
+// checkAnswer sends a prompt and checks its answer.
+func (l *live) checkAnswer() {
 	l.t.Helper()
 	nonce := conformance.Nonce()
 	end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", "say "+nonce)
@@ -192,7 +193,8 @@ func TestARealAgentCLIAtADialogGetsNothingThatWasNotDecided(t *testing.T) {
 	if e := l.fails(12, "arm", "approve", l.name, "--dialog", string(dialog.Fingerprint)); e.Code != coleo.EStale {
 		t.Errorf("stale approval: %+v, want %s", e, coleo.EStale)
 	}
-	if now := l.arm(l.name); now.Dialog == nil || now.Dialog.Fingerprint != second.Fingerprint || l.wrote("wanted.txt") {
+	if now := l.arm(l.name); now.Dialog == nil || now.Dialog.Fingerprint != second.Fingerprint ||
+		l.wrote("wanted.txt") {
 		t.Errorf("after a stale approval the dialog is %+v, the file written: %v", now.Dialog, l.wrote("wanted.txt"))
 	}
 	l.must("arm", "approve", l.name)
@@ -206,5 +208,5 @@ func TestARealAgentCLIAtADialogGetsNothingThatWasNotDecided(t *testing.T) {
 	if l.wrote("third.txt") {
 		t.Error("option 3 is No, and the file was written")
 	}
-	l.answers()
+	l.checkAnswer()
 }

@@ -129,8 +129,8 @@ func (m *machine) childOf(parent int) int {
 
 // inside returns a command line on this machine.
 func (m *machine) inside(program string, args ...string) *exec.Cmd {
-	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir, m.path("bin/" + program)},
-		args...)
+	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir,
+		m.path("bin/" + program)}, args...)
 	cmd := exec.Command("nsenter", args...)
 	m.prepare(cmd)
 	return cmd
@@ -160,8 +160,8 @@ func (m *machine) live() bool {
 	return false
 }
 
-// cut cuts the wire to the bus, or mends it.
-func (m *machine) cut(cut bool) {
+// setCut cuts the wire to the bus, or mends it.
+func (m *machine) setCut(cut bool) {
 	m.t.Helper()
 	order := "mend\n"
 	if cut {
@@ -175,13 +175,13 @@ func (m *machine) cut(cut bool) {
 // signal sends a signal to the host agent.
 func (m *machine) signal(s syscall.Signal) {
 	m.t.Helper()
-	m.check(syscall.Kill(m.the("agent"), s))
+	m.check(syscall.Kill(m.onlyProcess("agent"), s))
 }
 
 // kill ends the host agent with SIGKILL. Its arms live on.
 func (m *machine) kill() {
 	m.t.Helper()
-	m.kill9(m.the("agent"))
+	m.kill9(m.onlyProcess("agent"))
 	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops together with the process that it started
 	_ = m.agent.Wait()
 }
@@ -189,7 +189,7 @@ func (m *machine) kill() {
 // end ends the machine with all its processes.
 func (m *machine) end() {
 	if m.isCut {
-		m.cut(false)
+		m.setCut(false)
 	}
 	if r := m.main.run("arm", "kill", "--host", m.id, "--all"); r.code != 0 {
 		m.t.Error(r)
@@ -199,7 +199,8 @@ func (m *machine) end() {
 	for _, p := range m.processes() {
 		killPID(p.pid)
 	}
-	if log := m.read("agent.log"); m.t.Failed() || strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") {
+	if log := m.read("agent.log"); m.t.Failed() || strings.Contains(log, "DATA RACE") ||
+		strings.Contains(log, "panic:") {
 		m.t.Logf("log of host agent %s:\n%s", m.id, log)
 	}
 	_ = os.RemoveAll(m.dir)

@@ -20,7 +20,7 @@ import (
 // lost or doubled byte shows. No real agent CLI can be told what to write.
 const (
 	printerStop  = ".stop"      // in its work folder: stop the output
-	printerSaid  = ".said.json" // the size of the output, in bytes; written when the printer is silent
+	printerSize  = ".said.json" // the size of the output, in bytes; written when the printer is silent
 	printerPause = 5 * time.Millisecond
 	printerBlock = 2000 // most bytes between two pauses: about 200 kB/s
 )
@@ -66,12 +66,12 @@ func print(dir, kind string) error {
 			time.Sleep(printerPause)
 		}
 	}
-	said, err := json.Marshal(at)
+	size, err := json.Marshal(at)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, printerSaid+".new"), said, 0o600)
+		err = os.WriteFile(filepath.Join(dir, printerSize+".new"), size, 0o600)
 	}
 	if err == nil {
-		err = os.Rename(filepath.Join(dir, printerSaid+".new"), filepath.Join(dir, printerSaid))
+		err = os.Rename(filepath.Join(dir, printerSize+".new"), filepath.Join(dir, printerSize))
 	}
 	return err
 }
@@ -92,7 +92,8 @@ func printed(kind string, at, n int) []byte {
 	switch kind {
 	case "text":
 		piece = func(i int) []byte {
-			return fmt.Appendf(nil, "\x1b[%02d;%02dH\x1b[3%dm%09d Grüße, 世界 🙂 é\x1b[0m\n", 1+i*7%40, 1+i*13%90, i%8, i%1e9)
+			return fmt.Appendf(nil, "\x1b[%02d;%02dH\x1b[3%dm%09d Grüße, 世界 🙂 é\x1b[0m\n", 1+i*7%40, 1+i*13%90, i%8,
+				i%1e9)
 		}
 	case "flood":
 		piece = func(int) []byte { return []byte("yes yes\r\n") }
@@ -127,9 +128,9 @@ func (w *world) spawnPrinter(name, kind string) *printer {
 func (p *printer) stop() int {
 	p.t.Helper()
 	p.check(os.WriteFile(filepath.Join(p.workdir, printerStop), nil, 0o600))
-	said := filepath.Join(p.workdir, printerSaid)
-	until(p.t, p.name+" has stopped to print", func() bool { return exists(said) })
-	raw, err := os.ReadFile(said)
+	size := filepath.Join(p.workdir, printerSize)
+	until(p.t, p.name+" has stopped to print", func() bool { return exists(size) })
+	raw, err := os.ReadFile(size)
 	p.check(err)
 	var n int
 	p.check(json.Unmarshal(raw, &n))
@@ -146,8 +147,8 @@ func (w *world) journal(name string, size int) []byte {
 		piece, err := client.Output(w.t.Context(), name, int64(len(out)), patience)
 		w.check(err)
 		if piece.Offset != int64(len(out)) || len(piece.Data) == 0 {
-			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data), piece.Offset,
-				piece.End)
+			w.t.Fatalf("output of %s from %d: %d bytes from %d on, end %v", name, len(out), len(piece.Data),
+				piece.Offset, piece.End)
 		}
 		out = append(out, piece.Data...)
 	}
@@ -158,10 +159,10 @@ func (w *world) journal(name string, size int) []byte {
 // with a screen that received the whole output without a break.
 func (p *printer) untouched() {
 	p.t.Helper()
-	said := p.stop()
-	got, want := p.journal(p.name, said), printed(p.kind, 0, said)
+	size := p.stop()
+	got, want := p.journal(p.name, size), printed(p.kind, 0, size)
 	if string(got) != string(want) {
-		p.t.Errorf("%s: the output kept differs from the output at byte %d of %d", p.name, difference(got, want), said)
+		p.t.Errorf("%s: the output kept differs from the output at byte %d of %d", p.name, difference(got, want), size)
 	}
 	p.write(p.name+".raw", string(want))
 	clean := decode[coleo.Screen](p.world, "screen", p.path(p.name+".raw"), "--size", "120x40")

@@ -44,8 +44,8 @@ func (w *world) processes() []worldProcess {
 	return out
 }
 
-// verb returns the processes of the world that run a verb of coleo.
-func (w *world) verb(name string) []int {
+// processesOf returns the processes of the world that run a verb of coleo.
+func (w *world) processesOf(name string) []int {
 	var out []int
 	for _, p := range w.processes() {
 		if len(p.argv) > 1 && filepath.Base(p.argv[0]) == "coleo" && p.argv[1] == name {
@@ -55,10 +55,10 @@ func (w *world) verb(name string) []int {
 	return out
 }
 
-// the returns the only process of a verb.
-func (w *world) the(verb string) int {
+// onlyProcess returns the only process of a verb.
+func (w *world) onlyProcess(verb string) int {
 	w.t.Helper()
-	pids := w.verb(verb)
+	pids := w.processesOf(verb)
 	if len(pids) != 1 {
 		w.t.Fatalf("processes of coleo %s: %v, want one", verb, pids)
 	}

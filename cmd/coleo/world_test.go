@@ -148,8 +148,8 @@ type result struct {
 }
 
 func (r result) String() string {
-	return "coleo " + strings.Join(r.args, " ") + " = exit " + string(rune('0'+r.code/10)) + string(rune('0'+r.code%10)) +
-		"\n" + r.out + r.err
+	return "coleo " + strings.Join(r.args, " ") + " = exit " +
+		string(rune('0'+r.code/10)) + string(rune('0'+r.code%10)) + "\n" + r.out + r.err
 }
 
 // command returns a command line of this world.
@@ -231,7 +231,8 @@ func (w *world) wait(name string, states ...coleo.State) coleo.Arm {
 	for i, s := range states {
 		words[i] = string(s)
 	}
-	return decode[coleo.Arm](w, "arm", "wait", name, "--timeout", patience.String(), "--state", strings.Join(words, ","))
+	return decode[coleo.Arm](w, "arm", "wait", name, "--timeout", patience.String(), "--state",
+		strings.Join(words, ","))
 }
 
 // until repeats ok until it returns true. After patience it fails with what.

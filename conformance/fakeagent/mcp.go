@@ -106,7 +106,8 @@ func (c *mcpClient) call(method string, params, result any) error {
 // use calls a tool and returns the result or the error as text.
 func (c *mcpClient) use(name, args string) string {
 	var result json.RawMessage
-	if err := c.call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(args)}, &result); err != nil {
+	if err := c.call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(args)},
+		&result); err != nil {
 		return "error: " + err.Error()
 	}
 	return string(result)

@@ -27,7 +27,8 @@ func TestAReplyIsPutTogether(t *testing.T) {
 
 data: {"choices":[{"delta":{"content":"lo"}}]}
 
-data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write","arguments":""}}]}}]}
+data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write",` +
+		`"arguments":""}}]}}]}
 
 data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":"}}]}}]}
 

@@ -20,7 +20,8 @@ type dialog struct {
 // permission returns a dialog that asks for permission.
 func permission(subject string) *dialog {
 	return &dialog{
-		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:], esc: refused,
+		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:],
+		esc:    refused,
 		answer: make(chan int, 1),
 	}
 }

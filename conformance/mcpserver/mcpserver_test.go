@@ -48,7 +48,8 @@ func (c *client) send(message string) string {
 	return c.answers.Text()
 }
 
-const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
 func TestPingAnswersAndEveryRequestIsRecorded(t *testing.T) {
 	t.Parallel()

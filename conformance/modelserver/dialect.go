@@ -54,10 +54,13 @@ func (c *collector) fail(f Failure) { c.out.fail(f, c.dialect.failure(f)) }
 func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.reply, u)) }
 
 var (
-	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ \t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
-	pasted        = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
-	dated         = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
-	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request interrupted by user|<environment_context>|<environment_details>|<user_instructions>|<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
+	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ ` +
+		`\t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
+	pasted    = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
+	dated     = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
+	addedText = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
+		`interrupted by user|<environment_context>|<environment_details>|<user_instructions>|` +
+		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
 // folderIn returns the working folder that a text names, or "".

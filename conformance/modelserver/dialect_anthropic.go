@@ -156,7 +156,8 @@ func anthropicReply(t Turn, content []any, stop any, u usage) map[string]any {
 func (anthropic) whole(t Turn, c collected, u usage) any {
 	content, stop := []any{}, "end_turn"
 	if c.thinking != "" {
-		content = append(content, map[string]any{"type": "thinking", "thinking": c.thinking, "signature": thinkingSignature})
+		content = append(content, map[string]any{"type": "thinking", "thinking": c.thinking,
+			"signature": thinkingSignature})
 	}
 	if c.text != "" {
 		content = append(content, map[string]any{"type": "text", "text": c.text})

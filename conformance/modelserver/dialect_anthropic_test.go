@@ -9,7 +9,8 @@ import (
 
 func decodeAnthropic(t *testing.T, messages string) Turn {
 	t.Helper()
-	turn, err := anthropic{}.decode([]byte(`{"model":"m","max_tokens":9,"tools":[{"name":"Bash","input_schema":{"type":"object"}}],` +
+	turn, err := anthropic{}.decode([]byte(`{"model":"m","max_tokens":9,"tools":[{"name":"Bash",` +
+		`"input_schema":{"type":"object"}}],` +
 		`"system":[{"type":"text","text":"You are it."}],"messages":` + messages + `}`))
 	if err != nil {
 		t.Fatal(err)
@@ -30,11 +31,14 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 		{"system entries after it are not the user's",
 			`[{"role":"user","content":"hi"},{"role":"system","content":"more"}]`, "hi", "", false},
 		{"the last of several turns",
-			`[{"role":"user","content":"one"},{"role":"assistant","content":"x"},{"role":"user","content":"two"}]`, "two",
+			`[{"role":"user","content":"one"},{"role":"assistant","content":"x"},{"role":"user","content":"two"}]`,
+			"two",
 			"", false},
 		{"a tool result keeps the prompt before it",
-			`[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"Bash","input":{}}]},` +
-				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"done"}]},` + reminder + `]}]`,
+			`[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1",` +
+				`"name":"Bash","input":{}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text",` +
+				`"text":"done"}]},` + reminder + `]}]`,
 			"hi", "done", true},
 		{"a text after a tool result is a new prompt",
 			`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"denied"},` +
@@ -46,8 +50,8 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 			t.Parallel()
 			got := decodeAnthropic(t, tt.messages)
 			if got.Prompt != tt.prompt || got.ToolResult != tt.result || got.HasToolResult != tt.has {
-				t.Errorf("turn = %q, result %q %v, want %q, %q %v", got.Prompt, got.ToolResult, got.HasToolResult, tt.prompt,
-					tt.result, tt.has)
+				t.Errorf("turn = %q, result %q %v, want %q, %q %v", got.Prompt, got.ToolResult, got.HasToolResult,
+					tt.prompt, tt.result, tt.has)
 			}
 		})
 	}
@@ -56,7 +60,8 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 func TestAnthropicFolderStandsInTheSystemEntries(t *testing.T) {
 	t.Parallel()
 	got := decodeAnthropic(t,
-		`[{"role":"user","content":"hi"},{"role":"system","content":"# Environment\n - Primary working directory: /w/a b\n - x"}]`)
+		`[{"role":"user","content":"hi"},{"role":"system","content":"# Environment\n - Primary working directory: `+
+			`/w/a b\n - x"}]`)
 	if got.Folder != "/w/a b" || !strings.HasPrefix(got.System, "You are it.\n# Env") {
 		t.Errorf("folder = %q, system = %q", got.Folder, got.System)
 	}

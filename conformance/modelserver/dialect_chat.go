@@ -161,7 +161,8 @@ func chatUsage(u usage) map[string]int {
 }
 
 func chatCall(c toolCall, index int) fields {
-	return fields{"index": index, "id": c.id, "type": "function", "function": fields{"name": c.name, "arguments": c.args}}
+	return fields{"index": index, "id": c.id, "type": "function",
+		"function": fields{"name": c.name, "arguments": c.args}}
 }
 
 func (chat) whole(t Turn, c collected, u usage) any {

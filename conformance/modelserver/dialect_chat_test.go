@@ -25,9 +25,11 @@ func TestChatPromptIsTheUsersLastText(t *testing.T) {
 		{"a string", `[{"role":"system","content":"s"},{"role":"user","content":" hi\n"}]`, " hi\n", false},
 		{"parts", `[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url"}]}]`, "hi", false},
 		{"a reminder among the parts",
-			`[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}]`, "hi", false},
+			`[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text",` +
+				`"text":"<system-reminder>x</system-reminder>"}]}]`, "hi", false},
 		{"a tool result",
-			`[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[]},{"role":"tool","content":"done"}]`, "hi", true},
+			`[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[]},{"role":"tool",` +
+				`"content":"done"}]`, "hi", true},
 		{"the system text repeated after it", `[{"role":"system","content":` + mustJSON("Be good.\n"+rules) +
 			`},{"role":"user","content":` + mustJSON("a\n\nb \n\n"+rules) + `}]`, "a\n\nb ", false},
 		{"a long end that is the user's own", `[{"role":"system","content":"s"},{"role":"user","content":` +
@@ -51,7 +53,8 @@ func chatBody(more string) string {
 func TestChatStream(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{Script: everything})
-	_, body := ask(t, s.URL()+"/v1/chat/completions", chatBody(`"stream":true,"stream_options":{"include_usage":true},`))
+	_, body := ask(t, s.URL()+"/v1/chat/completions",
+		chatBody(`"stream":true,"stream_options":{"include_usage":true},`))
 	if !strings.HasSuffix(body, "data: [DONE]\n\n") {
 		t.Errorf("stream ends with %q", body[max(0, len(body)-40):])
 	}

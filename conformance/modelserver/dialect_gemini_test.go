@@ -9,9 +9,11 @@ import (
 const geminiStreamPath = "/v1beta/models/m-1:streamGenerateContent?alt=sse"
 
 func geminiBody(prompt string) string {
-	return `{"contents":[{"role":"user","parts":[{"text":"<session_context>\nI'm working in the directory: /w/dir\n</session_context>"}]},
+	return `{"contents":[{"role":"user","parts":[{"text":"<session_context>\nI'm working in the directory: ` +
+		`/w/dir\n</session_context>"}]},
 {"role":"user","parts":[{"text":` + mustJSON(prompt) + `}]}],"systemInstruction":{"parts":[{"text":"be good"}]},
-"tools":[{"functionDeclarations":[{"name":"write_file","parametersJsonSchema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}]}]}`
+"tools":[{"functionDeclarations":[{"name":"write_file",` +
+		`"parametersJsonSchema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}]}]}`
 }
 
 func TestGeminiTurn(t *testing.T) {
@@ -25,12 +27,15 @@ func TestGeminiTurn(t *testing.T) {
 		got.Model != "m-1" || !got.Stream {
 		t.Errorf("turn = %+v", got)
 	}
-	form := `{"contents":[{"role":"user","parts":[{"text":"which?"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","required":["choice"],"properties":{"choice":{"type":"string","enum":["flash"]}}}}}`
+	form := `{"contents":[{"role":"user","parts":[{"text":"which?"}]}],"generationConfig":{` +
+		`"responseMimeType":"application/json","responseJsonSchema":{"type":"object",` +
+		`"required":["choice"],"properties":{"choice":{"type":"string","enum":["flash"]}}}}}`
 	if turn, err := (gemini{}).decode([]byte(form)); err != nil || turn.Side != SideForm ||
 		replyToSideRequest(turn).Steps[0].Text != `{"choice":"flash"}` {
 		t.Errorf("turn = %+v, %v", turn, err)
 	}
-	answered := `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"done"}}}]}]}`
+	answered := `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[]},{"role":"user",` +
+		`"parts":[{"functionResponse":{"response":{"output":"done"}}}]}]}`
 	if turn, err := (gemini{}).decode([]byte(answered)); err != nil || !turn.HasToolResult ||
 		!strings.Contains(turn.ToolResult, "done") || turn.Prompt != "hi" {
 		t.Errorf("turn = %+v, %v", turn, err)
@@ -77,7 +82,8 @@ func TestGeminiWholeAndFailure(t *testing.T) {
 		at(call, "args", "file_path") != "/w/dir/a.txt" || at(call, "args", "content") != "one\n" {
 		t.Errorf("document = %s", body)
 	}
-	if status, body := ask(t, url, geminiBody("fail 401")); status != 401 || !strings.Contains(body, "UNAUTHENTICATED") {
+	if status, body := ask(t, url, geminiBody("fail 401")); status != 401 ||
+		!strings.Contains(body, "UNAUTHENTICATED") {
 		t.Errorf("answer = %d %s", status, body)
 	}
 	if status, body := ask(t, s.URL()+"/v1beta/models/m-1:countTokens", geminiBody("x")); status != 200 ||

@@ -74,7 +74,8 @@ func (s *responsesStream) thinking(text string) {
 	if s.open != "reasoning" {
 		s.within("reasoning", fields{"summary": []any{}})
 		s.event("response.reasoning_summary_part.added", fields{
-			"item_id": s.itemID, "output_index": s.index, "summary_index": 0, "part": fields{"type": "summary_text", "text": ""},
+			"item_id": s.itemID, "output_index": s.index, "summary_index": 0,
+			"part": fields{"type": "summary_text", "text": ""},
 		})
 	}
 	s.words += text

@@ -6,12 +6,15 @@ import (
 	"testing"
 )
 
-const responsesTools = `"tools":[{"type":"function","name":"exec_command","parameters":{"properties":{"cmd":{"type":"string"},"sandbox_permissions":{"type":"string"}}}},
-{"type":"custom","name":"apply_patch"},{"type":"namespace","name":"probe","tools":[{"type":"function","name":"echo","parameters":{"properties":{"text":{"type":"string"}}}}]}],`
+const responsesTools = `"tools":[{"type":"function","name":"exec_command",` +
+	`"parameters":{"properties":{"cmd":{"type":"string"},"sandbox_permissions":{"type":"string"}}}},
+{"type":"custom","name":"apply_patch"},{"type":"namespace","name":"probe","tools":[{"type":"function","name":"echo",` +
+	`"parameters":{"properties":{"text":{"type":"string"}}}}]}],`
 
 func responsesBody(more, prompt string) string {
 	return `{"model":"m",` + more + `"instructions":"be good","input":[
-{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n <cwd>/w/dir</cwd>\n</environment_context>"}]},
+{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n ` +
+		`<cwd>/w/dir</cwd>\n</environment_context>"}]},
 {"type":"message","role":"user","content":[{"type":"input_text","text":` + mustJSON(prompt) + `}]}]}`
 }
 
@@ -30,7 +33,8 @@ func TestResponsesTurn(t *testing.T) {
 		t.Errorf("turn = %+v, %v", bare, err)
 	}
 	answered,
-		err := responses{}.decode([]byte(`{"input":[{"role":"user","content":"hi"},{"type":"function_call_output","output":"done"}]}`))
+		err := responses{}.decode([]byte(`{"input":[{"role":"user","content":"hi"},{"type":"function_call_output",` +
+		`"output":"done"}]}`))
 	if err != nil || !answered.HasToolResult || answered.ToolResult != "done" {
 		t.Errorf("turn = %+v, %v", answered, err)
 	}
@@ -45,7 +49,8 @@ func TestResponsesCallsOfEachKind(t *testing.T) {
 	s := start(t, Config{})
 	for prompt, want := range map[string]fields{
 		"run ls": {"type": "function_call", "name": "exec_command",
-			"arguments": `{"cmd":"ls","justification":"May it run outside of the sandbox?","sandbox_permissions":"require_escalated"}`},
+			"arguments": `{"cmd":"ls","justification":"May it run outside of the ` +
+				`sandbox?","sandbox_permissions":"require_escalated"}`},
 		"write a.txt with one": {"type": "custom_tool_call", "name": "apply_patch",
 			"input": "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch\n"},
 		"mcp echo ping": {"type": "function_call", "name": "echo", "namespace": "probe",

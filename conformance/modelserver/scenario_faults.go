@@ -64,7 +64,8 @@ func (s scenario) garble(string) []Step {
 
 // show answers with texts that are difficult for readers of screens.
 func (s scenario) show(what string) []Step {
-	text := "# Heading\n\nSome **bold** words and a list:\n\n- one\n- two\n\n```python\nif x > 3:\n    print('hi')\n```\n\n" +
+	text := "# Heading\n\nSome **bold** words and a list:\n\n- one\n- two\n\n```python\nif x > 3:\n    " +
+		"print('hi')\n```\n\n" +
 		"| a | b |\n|---|---|\n| 1 | 2 |\n\nWide: 漢字 and é. The last line ends with >"
 	if strings.HasPrefix(what, "dialog") {
 		text = "Do you want to proceed?\n\n❯ 1. Yes\n  2. No\n\nEsc to cancel · Tab to amend\n\nesc to interrupt\n\n" +

@@ -18,18 +18,25 @@ func offered(t *testing.T, tools string) []Tool {
 }
 
 const toolsOfOne = `[
- {"function":{"name":"Write","parameters":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}},"required":["file_path","content"]}}},
- {"function":{"name":"Bash","parameters":{"properties":{"command":{"type":"string"},"timeout":{"type":"number"}},"required":["command"]}}},
- {"function":{"name":"AskUserQuestion","parameters":{"properties":{"questions":{"type":"array","items":{"required":["question","header","options","multiSelect"],"properties":{"multiSelect":{"type":"boolean"}}}}},"required":["questions"]}}}]`
+ {"function":{"name":"Write","parameters":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}},` +
+	`"required":["file_path","content"]}}},
+ {"function":{"name":"Bash","parameters":{"properties":{"command":{"type":"string"},"timeout":{"type":"number"}},` +
+	`"required":["command"]}}},
+ {"function":{"name":"AskUserQuestion","parameters":{"properties":{"questions":{"type":"array",` +
+	`"items":{"required":["question","header","options","multiSelect"],"properties":{"multiSelect":{"type":"boolean"}` +
+	`}}}},"required":["questions"]}}}]`
 
 const toolsOfOther = `[
- {"function":{"name":"write","parameters":{"properties":{"filePath":{"type":"string"},"content":{"type":"string"}},"required":["content","filePath"]}}},
- {"function":{"name":"bash","parameters":{"properties":{"command":{"type":"string"},"description":{"type":"string"},"mode":{"enum":["fast","slow"]}},"required":["command","description","mode"]}}},
+ {"function":{"name":"write","parameters":{"properties":{"filePath":{"type":"string"},"content":{"type":"string"}},` +
+	`"required":["content","filePath"]}}},
+ {"function":{"name":"bash","parameters":{"properties":{"command":{"type":"string"},"description":{"type":"string"},` +
+	`"mode":{"enum":["fast","slow"]}},"required":["command","description","mode"]}}},
  {"function":{"name":"question","parameters":{"properties":{"questions":{"type":"array"}},"required":["questions"]}}},
  {"function":{"name":"coleo_ping","parameters":{"properties":{"text":{"type":"string"}}}}}]`
 
 const toolsOfThird = `[
- {"function":{"name":"AskQuestion","parameters":{"properties":{"question":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["question","options"]}}}]`
+ {"function":{"name":"AskQuestion","parameters":{"properties":{"question":{"type":"string"},` +
+	`"options":{"type":"array","items":{"type":"string"}}},"required":["question","options"]}}}]`
 
 func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 	t.Parallel()
@@ -39,15 +46,19 @@ func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 		tools      []Tool
 		name, args string
 	}{
-		{"write a/b.txt with two words, then say N", one, "Write", `{"file_path":"/w/a/b.txt","content":"two words\n"}`},
+		{"write a/b.txt with two words, then say N", one, "Write",
+			`{"file_path":"/w/a/b.txt","content":"two words\n"}`},
 		{"write /abs.txt with x", other, "write", `{"filePath":"/abs.txt","content":"x\n"}`},
 		{"run ls -l && pwd then say N-1", one, "Bash", `{"command":"ls -l && pwd"}`},
 		{"run ls", other, "bash", `{"command":"ls","description":"scripted","mode":"fast"}`},
 		{"ask Which? with A or B", one, "AskUserQuestion",
-			`{"questions":[{"question":"Which?","header":"Question","multiSelect":false,"options":[{"label":"A","description":"choose A"},{"label":"B","description":"choose B"}]}]}`},
+			`{"questions":[{"question":"Which?","header":"Question","multiSelect":false,"options":[{"label":"A",` +
+				`"description":"choose A"},{"label":"B","description":"choose B"}]}]}`},
 		{"ask Which? with A", other, "question",
-			`{"questions":[{"question":"Which?","header":"Question","options":[{"label":"A","description":"choose A"}]}]}`},
-		{"ask Which? with A or B", offered(t, toolsOfThird), "AskQuestion", `{"question":"Which?","options":["A","B"]}`},
+			`{"questions":[{"question":"Which?","header":"Question","options":[{"label":"A","description":"choose ` +
+				`A"}]}]}`},
+		{"ask Which? with A or B", offered(t, toolsOfThird), "AskQuestion",
+			`{"question":"Which?","options":["A","B"]}`},
 		{"mcp ping hello there", other, "coleo_ping", `{"text":"hello there"}`},
 		{"mcp ping hello", one, "mcp__coleo__ping", `{"text":"hello"}`},
 		{"mcp mcp__x__y hello", one, "mcp__x__y", `{"text":"hello"}`},

@@ -72,7 +72,8 @@ func asking(t *testing.T, url, body string) <-chan string {
 
 // message returns an Anthropic request with one tool and one prompt.
 func message(prompt string) string {
-	return `{"model":"m","max_tokens":100,"tools":[{"name":"Bash","input_schema":{"properties":{"command":{"type":"string"}}}}],` +
+	return `{"model":"m","max_tokens":100,` +
+		`"tools":[{"name":"Bash","input_schema":{"properties":{"command":{"type":"string"}}}}],` +
 		`"messages":[{"role":"user","content":` + mustJSON(prompt) + `}]}`
 }
 

@@ -81,7 +81,8 @@ func replyToSideRequest(t Turn) Reply {
 		}
 		return textReply("Scripted title")
 	case SideSummary:
-		return textReply("<analysis>Scripted analysis.</analysis>\n<summary>\nScripted summary of the conversation.\n</summary>")
+		return textReply("<analysis>Scripted analysis.</analysis>\n<summary>\nScripted summary of the " +
+			"conversation.\n</summary>")
 	case SideCommit:
 		return textReply("chore: apply the scripted change")
 	case SideProbe:

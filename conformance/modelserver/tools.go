@@ -139,7 +139,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 			args[name] = []any{c.Args["command"]}
 		}
 		if _, sandboxed := props["sandbox_permissions"]; sandboxed {
-			args["sandbox_permissions"], args["justification"] = "require_escalated", "May it run outside of the sandbox?"
+			args["sandbox_permissions"], args["justification"] = "require_escalated",
+				"May it run outside of the sandbox?"
 		}
 	case Ask:
 		args = question(c, tool.schema)

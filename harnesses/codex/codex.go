@@ -58,7 +58,9 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 			continue
 		}
 		here := false
-		_ = terminal.EachEntry(path, func(e entry) { here = here || e.Type == "session_meta" && e.Payload.Cwd == f.Workdir })
+		_ = terminal.EachEntry(path, func(e entry) {
+			here = here || e.Type == "session_meta" && e.Payload.Cwd == f.Workdir
+		})
 		if m := rolloutName.FindStringSubmatch(filepath.Base(path)); m != nil && here {
 			return m[1], nil
 		}

@@ -66,7 +66,8 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 	var texts []string
 	last := ""
 	err := a.each(ctx, f,
-		"SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
+		"SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER "+
+			"BY m.time_created, m.id, p.id",
 		func(id string, m Info, part []byte) {
 			var p struct{ Type, Text string }
 			switch {

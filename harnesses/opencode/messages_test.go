@@ -32,16 +32,22 @@ func conversationOf(t *testing.T, statements ...string) terminal.Facts {
 }
 
 const (
-	tables = `CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL, data text NOT NULL);
+	tables = `CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL, ` +
+		`data text NOT NULL);
 CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, data text NOT NULL)`
 	turns = `INSERT INTO message VALUES
-('m1', 'ses_1', 1, '{"role":"user"}'), ('m2', 'ses_1', 2, '{"role":"assistant","cost":0.5,"tokens":{"input":10,"output":2,"reasoning":1,"cache":{"read":4,"write":3}}}'),
-('m3', 'ses_1', 3, '{"role":"user"}'), ('m4', 'ses_1', 4, '{"role":"assistant","tokens":{"input":1,"output":1}}'), ('m5', 'ses_1', 5, '{"role":"assistant","tokens":{"input":1,"output":1}}'),
+('m1', 'ses_1', 1, '{"role":"user"}'), ('m2', 'ses_1', 2, '{"role":"assistant","cost":0.5,"tokens":{"input":10,` +
+		`"output":2,"reasoning":1,"cache":{"read":4,"write":3}}}'),
+('m3', 'ses_1', 3, '{"role":"user"}'), ('m4', 'ses_1', 4, '{"role":"assistant","tokens":{"input":1,"output":1}}'), ` +
+		`('m5', 'ses_1', 5, '{"role":"assistant","tokens":{"input":1,"output":1}}'),
 ('m9', 'ses_2', 9, '{"role":"assistant","tokens":{"input":100,"output":100}}');
 INSERT INTO part VALUES
-('p1', 'm1', 'ses_1', '{"type":"text","text":"first prompt"}'), ('p2', 'm2', 'ses_1', '{"type":"text","text":"first answer"}'),
-('p3', 'm3', 'ses_1', '{"type":"text","text":"second prompt"}'), ('p4', 'm4', 'ses_1', '{"type":"text","text":"let me look"}'), ('p5', 'm4', 'ses_1', '{"type":"tool"}'),
-('p6', 'm5', 'ses_1', '{"type":"text","text":"it is"}'), ('p7', 'm5', 'ses_1', '{"type":"reasoning","text":"thought"}'), ('p8', 'm5', 'ses_1', '{"type":"text","text":"**so**"}'),
+('p1', 'm1', 'ses_1', '{"type":"text","text":"first prompt"}'), ('p2', 'm2', 'ses_1', '{"type":"text","text":"first ` +
+		`answer"}'),
+('p3', 'm3', 'ses_1', '{"type":"text","text":"second prompt"}'), ('p4', 'm4', 'ses_1', '{"type":"text","text":"let ` +
+		`me look"}'), ('p5', 'm4', 'ses_1', '{"type":"tool"}'),
+('p6', 'm5', 'ses_1', '{"type":"text","text":"it is"}'), ('p7', 'm5', 'ses_1', '{"type":"reasoning",` +
+		`"text":"thought"}'), ('p8', 'm5', 'ses_1', '{"type":"text","text":"**so**"}'),
 ('p9', 'm9', 'ses_2', '{"type":"text","text":"of another conversation"}')`
 )
 
@@ -65,7 +71,8 @@ func TestADatabaseThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	h := Hooks("opencode")
 	unasked := conversationOf(t, tables, turns+
-		`; INSERT INTO message VALUES ('m6', 'ses_1', 6, '{"role":"user"}'); INSERT INTO part VALUES ('pa', 'm6', 'ses_1', '{"type":"text","text":"third prompt"}')`)
+		`; INSERT INTO message VALUES ('m6', 'ses_1', 6, '{"role":"user"}'); INSERT INTO part VALUES ('pa', 'm6', `+
+		`'ses_1', '{"type":"text","text":"third prompt"}')`)
 	for what, f := range map[string]terminal.Facts{"no database": {Home: t.TempDir(), Conversation: "ses_1"},
 		"other tables": conversationOf(t, "CREATE TABLE x (y)"), "no answer yet": unasked} {
 		if a, err := h.Answer(t.Context(), f, coleo.Receipt{}); err != nil || a.Text != "" {

@@ -37,7 +37,8 @@ func Hooks(folder string) terminal.Hooks {
 
 // created matches the line of the log (1.18.33) that names a new conversation which is
 // not part of another.
-var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* parentID=undefined `)
+var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
+	`parentID=undefined `)
 
 // maxLine bounds a line of the log that is looked at, in bytes. The lines that name a
 // conversation are far shorter.

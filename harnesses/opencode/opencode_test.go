@@ -19,7 +19,8 @@ func TestALongLineOfTheLogHidesNoConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := func(second, id string) string {
-		return "timestamp=2026-01-01T00:00:" + second + "Z level=INFO message=created id=" + id + " slug=x directory=/w path= parentID=undefined \n"
+		return "timestamp=2026-01-01T00:00:" + second + "Z level=INFO message=created id=" + id +
+			" slug=x directory=/w path= parentID=undefined \n"
 	}
 	for name, long := range map[string]string{
 		"none":                 "",
@@ -27,7 +28,8 @@ func TestALongLineOfTheLogHidesNoConversation(t *testing.T) {
 		"of many buffers":      strings.Repeat("x", 40*maxLine+7) + "\n",
 		"that looks like ours": strings.Repeat("x", maxLine-1) + line("09", "ses_none"),
 	} {
-		text := line("01", "ses_1") + long + line("02", "ses_2") + strings.Repeat("y", 3*maxLine) // which is still being written
+		// which is still being written
+		text := line("01", "ses_1") + long + line("02", "ses_2") + strings.Repeat("y", 3*maxLine)
 		if err := os.WriteFile(filepath.Join(dir, "a.log"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, error) {
 	if _, taken := c.Env[passwordEnv]; taken {
 		return holder.Status{}, coleo.Errorf(coleo.EInvalid,
-			"the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv, h.spec.Name)
+			"the environment variable %s cannot be given to this arm: the harness %s sets it itself", passwordEnv,
+			h.spec.Name)
 	}
 	c.Args = append([]string{"serve", "--hostname", "127.0.0.1", "--port", "0"}, c.Args...)
 	plan, err := launch.Plan(h.spec, c, nil)

@@ -120,7 +120,7 @@ func (s *server) do(ctx context.Context, method, path string, in, out any) error
 		return coleo.Errorf(coleo.EUnavailable, "read the server's answer to %s: %w", path, err)
 	}
 	if answer.StatusCode == http.StatusNotFound {
-		return coleo.Errorf(coleo.ENotFound, "the server knows nothing at %s: %s", path, bytes.TrimSpace(raw))
+		return coleo.Errorf(coleo.ENotFound, "the server has nothing at %s: %s", path, bytes.TrimSpace(raw))
 	}
 	if answer.StatusCode >= http.StatusBadRequest {
 		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status,

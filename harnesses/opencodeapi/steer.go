@@ -98,14 +98,15 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	s.mu.Lock()
 	busied, failures := s.facts.busied, s.facts.failures
 	s.mu.Unlock()
-	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(), Proof: coleo.ProofStarted}
+	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(),
+		Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
 	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if !s.await(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
-		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "%s accepted the prompt and did not begin to work on it",
-			s.h.spec.Title)
+		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost,
+			"%s accepted the prompt, but did not begin to work on it", s.h.spec.Title)
 	}
 	return r, nil
 }
@@ -233,7 +234,7 @@ func (s *session) Compact(ctx context.Context) error {
 	}
 	m := s.model()
 	if m == nil {
-		return coleo.Errorf(coleo.EInvalid, "name a provider and a model for the arm: a summary needs one")
+		return coleo.Errorf(coleo.EInvalid, "name a provider and a model for the arm: a summary needs them")
 	}
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()

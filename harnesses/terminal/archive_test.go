@@ -90,8 +90,8 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 			}
 		}
 		if all.String() != strings.ToValidUTF8(string(data), "\ufffd") {
-			t.Fatalf("%s: the recording has %d bytes of output, which are not the %d that were written", when, all.Len(),
-				len(data))
+			t.Fatalf("%s: the recording has %d bytes of output, which are not the %d that were written", when,
+				all.Len(), len(data))
 		}
 		if when == "while it runs" {
 			if err := s.Kill(t.Context()); err != nil {
@@ -136,11 +136,11 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 		t.Errorf("it ends with the screen\n%s\nwant\n%s", a, b)
 	}
 	_, err = st.h.ScreenAt(st.handle, old)
-	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest is of ") {
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest is from ") {
 		t.Fatalf("a screen that is deleted: %v, want the time of the oldest one", err)
 	}
-	_, said, _ := strings.Cut(err.Error(), "the oldest is of ")
-	oldest, err := time.Parse(time.RFC3339Nano, said)
+	_, timeText, _ := strings.Cut(err.Error(), "the oldest is from ")
+	oldest, err := time.Parse(time.RFC3339Nano, timeText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,21 +169,23 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 		}
 		st.say(s, []byte("\x1b[2J\x1b[H"+text))
 		steps = append(steps, step{lastMark(t, st), text, cols})
-		st.await("the next mark is of another time", func() bool { return time.Since(steps[i].at) > resizeGap+3*markedEvery })
+		st.await("the next mark is of another time", func() bool {
+			return time.Since(steps[i].at) > resizeGap+3*markedEvery
+		})
 	}
 	for range 2 {
 		for _, want := range steps {
 			got, err := st.h.ScreenAt(st.handle, want.at.Add(2*markedEvery))
 			if err != nil || got.Lines[0] != want.text || got.Cols != want.cols {
-				t.Errorf("the screen of %s is %q, %d wide (%v), want %q, %d wide", want.at, got.Lines, got.Cols, err, want.text,
-					want.cols)
+				t.Errorf("the screen of %s is %q, %d wide (%v), want %q, %d wide", want.at, got.Lines, got.Cols, err,
+					want.text, want.cols)
 			}
 		}
 		_ = s.Kill(t.Context()) // and again when it has ended
 		_ = s.Close()
 	}
 	for what, at := range map[string]time.Time{"is kept": steps[0].at.Add(-time.Hour),
-		"is yet to come": time.Now().Add(time.Hour)} {
+		"is in the future": time.Now().Add(time.Hour)} {
 		if _, err := st.h.ScreenAt(st.handle, at); coleo.ErrorCode(err) != coleo.EInvalid ||
 			!strings.Contains(err.Error(), what) {
 			t.Errorf("a screen of %s: %v", at, err)

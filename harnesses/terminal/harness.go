@@ -134,9 +134,10 @@ func compare(h coleo.Handle, s holder.Status) error {
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir,
 			s.Arm, s.Generation, h.Arm, h.Generation)
 	case s.Holder != h.Holder || s.Process != h.Process:
-		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps another process than arm %s had", h.Dir, h.Arm)
+		return coleo.Errorf(coleo.EUnproven, "the holder in %s runs another process than that of arm %s", h.Dir, h.Arm)
 	case s.Exit == nil && !process.Same(h.Process):
-		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID, h.Arm)
+		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s is not the one that was started", h.Process.PID,
+			h.Arm)
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *re
 	if from > 0 {
 		s.log.Add(coleo.Change{
 			Time: time.Now(), Kind: coleo.ChangeLapse, Reading: r.Reading(),
-			Note: fmt.Sprintf("no snapshot of the screen can be read, and the output before offset %d is deleted: the screen shows what was drawn since", from),
+			Note: fmt.Sprintf("no snapshot of the screen can be read, and the output before offset %d is deleted: "+
+				"the screen shows what was drawn since", from),
 		})
 	}
 	return r

@@ -24,7 +24,8 @@ type recordFollower struct {
 // that can be followed. Entries from before this start of the agent CLI are left out:
 // they say nothing of what it does now.
 func (s *session) followRecord() *recordFollower {
-	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}), stop: func() {}}
+	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
+		stop: func() {}}
 	source := s.harness.hooks.Record
 	if source.Open == nil {
 		close(f.done)

@@ -61,7 +61,8 @@ func (p *pendingReplies) pending() []reading.Reply {
 // program has ended, or does not read.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
-		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset, Data: next.Data})
+		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,
+			Data: next.Data})
 	}
 }
 

@@ -200,7 +200,7 @@ func (s *session) Close() error {
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {
-		return coleo.Errorf(coleo.EInvalid, "the rules of %s are no rules for %s", h.Info().Name, s.rules().Name)
+		return coleo.Errorf(coleo.EInvalid, "the rules of %s cannot be used for %s", h.Info().Name, s.rules().Name)
 	}
 	return s.typist.Reload(next.spec, func() {
 		r, unlock := s.live.lock()

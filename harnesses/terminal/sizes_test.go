@@ -39,7 +39,8 @@ func TestSizesArePostponed(t *testing.T) {
 					time.AfterFunc(tt.shown, func() { z.shown(2) })
 				}
 				if got := <-given; got != large || time.Since(begun) != tt.want {
-					t.Errorf("after %s the size %+v is given, want %+v after %s", time.Since(begun), got, large, tt.want)
+					t.Errorf("after %s the size %+v is given, want %+v after %s", time.Since(begun), got, large,
+						tt.want)
 				}
 				if time.Sleep(2 * resizeLimit); len(given) > 0 {
 					t.Error("another size is given")

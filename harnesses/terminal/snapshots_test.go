@@ -34,7 +34,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			crash(s)
 			s = st.attach()
 			if s.snapshots.Newest() != journal.SegmentSize {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(), journal.SegmentSize)
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want %d", s.snapshots.Newest(),
+					journal.SegmentSize)
 			}
 			st.same(s, "after a crash", st.whole(cols, rows))
 			st.say(s, data[half:])
@@ -44,8 +45,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			}
 			s = st.attach()
 			if s.snapshots.Newest() != int64(len(data)) {
-				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d", s.snapshots.Newest(),
-					len(data))
+				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d",
+					s.snapshots.Newest(), len(data))
 			}
 			st.same(s, "after a close", st.whole(cols, rows))
 			_ = s.Close()
@@ -123,7 +124,8 @@ func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	}
 	start, end, err := journal.Span(holder.JournalDir(st.handle.Dir))
 	if err != nil || end != int64(len(data)) || start == 0 || end-start > keep+2*journal.SegmentSize {
-		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err, keep+2*journal.SegmentSize)
+		t.Fatalf("the journal has %d to %d (%v), want no more than %d bytes", start, end, err,
+			keep+2*journal.SegmentSize)
 	}
 	shots := shotsOf(st.handle)
 	if list := shots.offsets(); list[0] != start || len(list) > 4 {
@@ -157,20 +159,21 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	const query, answer = "\x1b[5n", "\x1b[0n"
 	st, s := setStage(t, 80, 24, 0)
 	typed := func() string { raw, _ := os.ReadFile(st.typed); return string(raw) }
-	say := func(n int) {
+	awaitAnswers := func(n int) {
 		t.Helper()
 		st.say(s, []byte(query))
 		st.await("an answer", func() bool { return len(typed()) >= n*len(answer) })
 	}
-	say(1)
-	say(2)
+	awaitAnswers(1)
+	awaitAnswers(2)
 	crash(s)
 	s = st.attach()
-	say(3)
+	awaitAnswers(3)
 	r, unlock := s.live.lock() // another query, the answer to which dies with the host agent
 	lost := r.Snapshot(time.Now())
 	lost.Nonce = st.handle.Nonce
-	lost.Replies = []reading.Reply{{Offset: r.End(), Data: []byte("again")}, {Offset: r.End() + 1, Data: []byte("owed")}}
+	lost.Replies = []reading.Reply{{Offset: r.End(), Data: []byte("again")},
+		{Offset: r.End() + 1, Data: []byte("owed")}}
 	data, err := lost.Encode()
 	unlock()
 	if err != nil {

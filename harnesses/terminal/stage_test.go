@@ -197,7 +197,8 @@ func differ(got, want *pty.Core) string {
 			}
 		}
 	}
-	if a, b := strings.Join(got.History(reading.HistoryRows), "\n"), strings.Join(want.History(reading.HistoryRows), "\n"); a != b {
+	if a, b := strings.Join(got.History(reading.HistoryRows), "\n"),
+		strings.Join(want.History(reading.HistoryRows), "\n"); a != b {
 		return "what scrolled off differs"
 	}
 	return ""

@@ -11,8 +11,8 @@ import (
 // Hooks.Usage.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 	if !s.rules().Capabilities.Usage || s.harness.hooks.Usage == nil {
-		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported, "%s keeps no account of its tokens that can be read",
-			s.rules().Title)
+		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported,
+			"%s does not report its tokens in a form that Coleo can read", s.rules().Title)
 	}
 	u, err := s.harness.hooks.Usage(ctx, s.factsNow())
 	if u.Source == "" {

@@ -83,7 +83,8 @@ func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 	}
 	marks := []CastMark{{start.Add(1500 * time.Millisecond), "between"}, {start.Add(4 * time.Second), "behind"}}
 	var out bytes.Buffer
-	if _, err := WriteCast(&out, dir, CastEdit{Marks: marks, Typed: true, Hide: []string{"/home/somebody"}}); err != nil {
+	if _, err := WriteCast(&out, dir, CastEdit{Marks: marks, Typed: true,
+		Hide: []string{"/home/somebody"}}); err != nil {
 		t.Fatal(err)
 	}
 	cast, err := pty.ReadCast(&out)

@@ -126,7 +126,9 @@ func openIndex(path string) (*os.File, error) {
 func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	done := 0
 	for done < len(p) {
-		n, err := j.Extend(now, func(f *os.File, most int) (int, error) { return f.Write(p[done:min(len(p), done+most)]) })
+		n, err := j.Extend(now, func(f *os.File, most int) (int, error) {
+			return f.Write(p[done:min(len(p), done+most)])
+		})
 		done += n
 		if err != nil {
 			return done, err

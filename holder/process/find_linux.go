@@ -96,7 +96,10 @@ func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []proc
 		for _, p := range all {
 			if in[p.parent] && !in[p.pid] {
 				pid := p.pid
-				add(p, func() bool { now, err := readProcess(pid); return err == nil && (in[now.parent] || stillIn(now)) })
+				add(p, func() bool {
+					now, err := readProcess(pid)
+					return err == nil && (in[now.parent] || stillIn(now))
+				})
 				grew = true
 			}
 		}

@@ -39,8 +39,8 @@ func armAround(pid int) (arm string, found bool) {
 // OutsideArms returns EForbidden for a process that belongs to an arm.
 func OutsideArms(pid int) error {
 	if arm, inside := armAround(pid); inside {
-		return coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s: arms do not command Coleo; nothing was done",
-			pid, arm)
+		return coleo.Errorf(coleo.EForbidden,
+			"process %d belongs to arm %s: arms do not command Coleo; nothing was done", pid, arm)
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	set := func() error {
-		_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+		_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+			uintptr(unsafe.Pointer(&program)))
 		if errno != 0 {
 			return errno
 		}

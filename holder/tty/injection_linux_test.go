@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 
 // playInjector runs the injector on a terminal, with the rights that args[0] names.
 func playInjector(args []string) int {
-	said, err := injects(args[0] == "sudo")
+	output, err := injects(args[0] == "sudo")
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Print(said)
+	fmt.Print(output)
 	return 0
 }
 
@@ -63,8 +63,8 @@ func injects(allowSudo bool) (string, error) {
 func TestNoProgramTypesIntoItsOwnTerminal(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 { // root needs no no_new_privs
-		if said, err := injects(false); err != nil || said != "errno 1\n0\n" {
-			t.Errorf("as root: %q, %v; want errno 1 (EPERM), and sudo as before", said, err)
+		if output, err := injects(false); err != nil || output != "errno 1\n0\n" {
+			t.Errorf("as root: %q, %v; want errno 1 (EPERM), and sudo as before", output, err)
 		}
 	}
 	for rights, want := range map[string]string{
@@ -75,9 +75,9 @@ func TestNoProgramTypesIntoItsOwnTerminal(t *testing.T) {
 			want = "errno 5\n0\n"
 		}
 		_, out := stranger.Start(t, "injector", rights)
-		said, err := io.ReadAll(out)
-		if got := strings.TrimPrefix(string(said), "x"); err != nil || !strings.HasSuffix(got, want) {
-			t.Errorf("as a user, with %s rights: %q, %v; want %q", rights, said, err, want)
+		output, err := io.ReadAll(out)
+		if got := strings.TrimPrefix(string(output), "x"); err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("as a user, with %s rights: %q, %v; want %q", rights, output, err, want)
 		}
 	}
 }

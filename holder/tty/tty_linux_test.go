@@ -14,9 +14,11 @@ import (
 // of package pty, which the holder does not use.
 func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	t.Parallel()
-	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | sort -u | wc -l; python3 -c 'import fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
+	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | sort -u | " +
+		"wc -l; python3 -c 'import " +
+		"fcntl,struct,termios;print(struct.unpack(\"HHHH\",fcntl.ioctl(0,termios.TIOCGWINSZ,bytes(8))))' 2>/dev/null"
 	for _, size := range [][2]int{{0, 0}, {100, 30}, {1, 5000}} {
-		ours := saidBy(t, script, size)
+		ours := outputOf(t, script, size)
 		theirs, err := device.Start(device.Command{Path: "/bin/sh", Args: []string{"-c", script},
 			Env: []string{"PATH=" + os.Getenv("PATH")}, Cols: size[0], Rows: size[1]})
 		if err != nil {
@@ -34,7 +36,7 @@ func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	}
 }
 
-func saidBy(t *testing.T, script string, size [2]int) string {
+func outputOf(t *testing.T, script string, size [2]int) string {
 	t.Helper()
 	term, err := Open(size[0], size[1])
 	if err != nil {

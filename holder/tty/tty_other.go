@@ -24,7 +24,8 @@ func Open(cols, rows int) (*Terminal, error) { return &Terminal{cols: cols, rows
 
 // Start runs a program on the terminal. There are no control groups on this system.
 func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error {
-	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols, Rows: t.rows})
+	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols,
+		Rows: t.rows})
 	t.Terminal = term
 	return err
 }

@@ -15,11 +15,11 @@ import (
 
 // Command returns the verb arm with the verbs below it.
 func Command() *cobra.Command {
-	c := verb.Group("arm", "Start, steer and look at arms")
+	c := verb.Group("arm", "Start, prompt, watch and stop arms")
 	c.AddCommand(
 		newSpawnCommand(), newListCommand(), newStatusCommand(), newPromptCommand(), newWaitCommand(),
-		newDecideCommand("approve", "Approve what the arm asks", coleo.Approve),
-		newDecideCommand("deny", "Deny what the arm asks", coleo.Deny),
+		newDecideCommand("approve", "Approve what the arm asks in its open dialog", coleo.Approve),
+		newDecideCommand("deny", "Deny what the arm asks in its open dialog", coleo.Deny),
 		newAnswerCommand(), newInterruptCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
 		newScreenCommand(), newRecordCommand(), newExplainCommand(), newLastCommand(), newTranscriptCommand(),
 		newUsageCommand(), newLogsCommand(),
@@ -46,10 +46,25 @@ func oneArmCommand(
 	}
 }
 
+// These are the parts of the help that say what a verb changes, and what it does not.
+const (
+	interruptHelp = `The agent CLI continues to run and takes the next prompt. On a screen that
+matches no rule, nothing is pressed and the exit code is 10. Look at the
+screen, then type by hand or kill the arm.`
+
+	killHelp = `The arm's output, its variables and the work folder stay. 'coleo arm recover'
+starts the arm again. 'coleo arm remove' forgets it.`
+
+	removeHelp = `This deletes the arm's folder below Coleo's state folder. The folder has the
+terminal output and the variables that you gave to the arm. They cannot be
+restored. The work folder and the agent CLI's own files in your home folder
+stay.`
+)
+
 func running(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 
 func newInterruptCommand() *cobra.Command {
-	return bulkCommand(bulk{"interrupt", "Stop the running turn", running,
+	return bulkCommand(bulk{"interrupt", "Stop the running turn", interruptHelp, running,
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			err := client.Interrupt(ctx, name)
 			return "Interrupted " + name, map[string]string{"interrupted": name}, err
@@ -57,8 +72,8 @@ func newInterruptCommand() *cobra.Command {
 }
 
 func newKillCommand() *cobra.Command {
-	return bulkCommand(bulk{"kill", "End the arm and everything that it started",
-		running, func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+	return bulkCommand(bulk{"kill", "End the arm and every process that it has started", killHelp, running,
+		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			arm, err := client.Kill(ctx, name)
 			return "Killed " + name, arm, err
 		}})
@@ -66,7 +81,7 @@ func newKillCommand() *cobra.Command {
 
 func newRemoveCommand() *cobra.Command {
 	any := func(coleo.Arm) bool { return true }
-	return bulkCommand(bulk{"remove", "Forget a stopped arm and delete its journal", any, removeArm})
+	return bulkCommand(bulk{"remove", "Forget a stopped arm and delete its output", removeHelp, any, removeArm})
 }
 
 func removeArm(ctx context.Context, client *api.Client, name string) (string, any, error) {
@@ -77,8 +92,12 @@ func removeArm(ctx context.Context, client *api.Client, name string) (string, an
 func newRenameCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename OLD NEW",
-		Short: "Give an arm another name",
-		Args:  verb.Exactly(2, "the name of an arm and its new name"),
+		Short: "Rename an arm",
+		Long: `Rename an arm. Its agent CLI continues its work.
+
+The arm's host agent must be available. If the new name is taken, nothing is
+renamed.`,
+		Args: verb.Exactly(2, "the name of an arm and its new name"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			arm, err := client.Rename(c.Context(), args[0], args[1])
 			if err != nil {
@@ -107,7 +126,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 
 // liveArmCommand returns an arm verb that needs a live session. Without one, the error
 // names the verb that brings the session back.
-func liveArmCommand(use, short string, do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
+func liveArmCommand(use, short string,
+	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,
@@ -118,7 +138,8 @@ func liveArmCommand(use, short string, do func(c *cobra.Command, client *api.Cli
 				return err
 			}
 			if arm.Status == coleo.StatusStopped {
-				return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' takes it up again",
+				return coleo.Errorf(coleo.EExited,
+					"arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
 					arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 			}
 			return do(c, client, arm)

@@ -22,7 +22,7 @@ import (
 const detachKey = 0x1d
 
 func newAttachCommand() *cobra.Command {
-	return liveArmCommand("attach", "Use the arm's own terminal by hand; Ctrl-] lets go",
+	c := liveArmCommand("attach", "Type into the arm's own terminal by hand; Ctrl-] detaches",
 		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			if !term.IsTerminal(int(os.Stdin.Fd())) {
 				return coleo.Errorf(coleo.EInvalid,
@@ -30,6 +30,13 @@ func newAttachCommand() *cobra.Command {
 			}
 			return attach(c, client, arm)
 		})
+	c.Long = `Open the arm's own terminal and type into it by hand.
+
+Ctrl-] detaches and restores your terminal. The agent CLI continues to run.
+Meanwhile Coleo types no prompts into the arm, and nobody else can attach to
+it. If your terminal is smaller than 80x24, it shows the part around the
+cursor.`
+	return c
 }
 
 func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {

@@ -21,9 +21,15 @@ import (
 // delays few others, and a small machine can still start them.
 const bulkAtOnce = 4
 
+// bulkHelp is the help that all verbs for several arms share.
+const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host and
+--harness. An arm must match all filters that you give. Coleo works on four
+arms at a time. A table shows the result for each arm. The exit code is 0 only
+if everything succeeded.`
+
 // bulk is a verb for several arms.
 type bulk struct {
-	name, short string
+	name, short, long string
 	// appliesTo reports whether the filters of this verb may choose an arm.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
@@ -57,18 +63,16 @@ func bulkCommand(b bulk) *cobra.Command {
 	c := &cobra.Command{
 		Use:   b.name + " NAME...",
 		Short: b.short,
-		Long: b.short + `.
-
-Several arms are named one after another, or chosen by --all, --stopped, --host and
---harness, which all must hold. They are worked on side by side. A table says what
-came of each, and the exit code is 0 only if all went well.`,
+		Long:  b.short + ".\n\n" + b.long + "\n\n" + bulkHelp,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && !f.isSet():
-				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, several names, or --all (see %s --help)",
+				return coleo.Errorf(coleo.EInvalid,
+					"%s takes the name of an arm, several names, or --all (see %s --help)",
 					c.CommandPath(), c.CommandPath())
 			case len(args) > 0 && f.isSet():
-				return coleo.Errorf(coleo.EInvalid, "%s takes names or filters, not both: nothing was done", c.CommandPath())
+				return coleo.Errorf(coleo.EInvalid,
+					"%s takes names or filters, not both: nothing was done", c.CommandPath())
 			}
 			return nil
 		},
@@ -87,10 +91,10 @@ came of each, and the exit code is 0 only if all went well.`,
 			return printOutcomes(c, b.each(c.Context(), client, names))
 		}),
 	}
-	c.Flags().BoolVar(&f.all, "all", false, "all arms that this verb can be meant for")
-	c.Flags().BoolVar(&f.stopped, "stopped", false, "only arms that are stopped")
-	c.Flags().StringVar(&f.host, "host", "", "only arms of this host agent, by its id or its host's name")
-	c.Flags().StringVar(&f.harness, "harness", "", "only arms with this harness")
+	c.Flags().BoolVar(&f.all, "all", false, "choose all arms that this verb applies to")
+	c.Flags().BoolVar(&f.stopped, "stopped", false, "choose stopped arms")
+	c.Flags().StringVar(&f.host, "host", "", "choose arms of this host agent (`ID` or host name)")
+	c.Flags().StringVar(&f.harness, "harness", "", "choose arms with the harness of this `NAME`")
 	return c
 }
 
@@ -169,11 +173,11 @@ func writeOutcomes(c *cobra.Command, list []outcome) error {
 		return verb.PrintJSON(c, map[string]any{"arms": list})
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.OutOrStdout(), "No arm is meant: nothing was done.")
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No arm matches: nothing was done.")
 		return err
 	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ARM\tDONE\tWHAT CAME OF IT")
+	fmt.Fprintln(w, "ARM\tDONE\tRESULT")
 	for _, o := range list {
 		word, what := "yes", o.line
 		if o.Error != nil {

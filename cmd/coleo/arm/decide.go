@@ -11,6 +11,19 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+const (
+	// decideHelp is the help that approve, deny and answer share.
+	decideHelp = `'coleo arm status NAME' shows the dialog, its options and its fingerprint. What
+you approve runs as you. The answer goes to that dialog only. If the dialog is
+gone, or another one is open, nothing is typed and the exit code is 12.`
+
+	denyHelp = `--words says what to do instead. The text goes with the answer if the dialog
+takes a text. Otherwise it is a prompt after the answer.`
+
+	// dialogUsage is the help of the flag --dialog.
+	dialogUsage = "`FINGERPRINT` of the dialog (default: the open one)"
+)
+
 // newDecideCommand returns the verb approve or deny.
 func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
@@ -22,12 +35,13 @@ func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 		}
 		return decide(c, client, arm, dialog, d)
 	})
-	c.Flags().StringVar(&dialog, "dialog", "",
-		"fingerprint of the dialog that is meant (default: the one that is open now)")
+	c.Long = short + ".\n\n" + decideHelp
+	c.Flags().StringVar(&dialog, "dialog", "", dialogUsage)
 	if choice == coleo.Approve {
-		c.Flags().BoolVar(&always, "always", false, "and do not ask for the like again, where that is offered")
+		c.Flags().BoolVar(&always, "always", false, "also approve similar requests, if offered")
 	} else {
-		c.Flags().StringVar(&words, "words", "", "what to do instead: goes with the answer, or as a prompt after it")
+		c.Long += "\n\n" + denyHelp
+		c.Flags().StringVar(&words, "words", "", "`TEXT` that says what to do instead")
 	}
 	return c
 }
@@ -36,12 +50,16 @@ func newAnswerCommand() *cobra.Command {
 	var dialog string
 	c := &cobra.Command{
 		Use:   "answer NAME OPTION",
-		Short: "Pick an option of what the arm asks, by its number",
-		Args:  verb.Exactly(2, "the name of an arm and the number of an option"),
+		Short: "Choose an option of the arm's open dialog, by its number",
+		Long: `Choose an option of the arm's open dialog, by its number. The first is 1.
+
+` + decideHelp,
+		Args: verb.Exactly(2, "the name of an arm and the number of an option"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 1 {
-				return coleo.Errorf(coleo.EInvalid, "%q is no option: give its number, 1 for the first", args[1])
+				return coleo.Errorf(coleo.EInvalid,
+					"%q is not an option: give its number; the first option is 1", args[1])
 			}
 			line, result, err := decide(c, client, args[0], dialog, coleo.Decision{Choice: coleo.Reply, Option: n})
 			if err != nil {
@@ -50,8 +68,7 @@ func newAnswerCommand() *cobra.Command {
 			return verb.Say(c, line, result)
 		}),
 	}
-	c.Flags().StringVar(&dialog, "dialog", "",
-		"fingerprint of the dialog that is meant (default: the one that is open now)")
+	c.Flags().StringVar(&dialog, "dialog", "", dialogUsage)
 	return c
 }
 

@@ -49,8 +49,8 @@ func variable(text string, caller lookup) (name, value string, err error) {
 	}
 	value, found := caller(name)
 	if !found {
-		return "", "", coleo.Errorf(coleo.EInvalid, "%s is not set in your environment: set and export it, or write %s=VALUE",
-			name, name)
+		return "", "", coleo.Errorf(coleo.EInvalid,
+			"%s is not set in your environment: set and export it, or write %s=VALUE", name, name)
 	}
 	return name, value, nil
 }
@@ -136,7 +136,7 @@ func envValue(raw string) (string, error) {
 		case b == quote:
 			afterQuote := strings.TrimLeft(rest[i+1:], " \t")
 			if afterQuote != "" && (afterQuote[0] != '#' || len(afterQuote) == len(rest[i+1:])) {
-				return "", errors.New("goes on behind its closing quote")
+				return "", errors.New("continues after its closing quote")
 			}
 			return value.String(), nil
 		case b == '\\' && quote == '"' && i+1 < len(rest):

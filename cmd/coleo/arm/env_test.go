@@ -31,7 +31,7 @@ func TestEnvFilesAreReadAsShellsReadThem(t *testing.T) {
 		"OTHERS":                    "OTHERS is not set in your environment",
 		"A =b":                      `"A " cannot name`,
 		`A="b`:                      "has no closing",
-		`A="b"c`:                    "goes on behind its closing quote",
+		`A="b"c`:                    "continues after its closing quote",
 		"just some words":           "cannot name",
 		"A=`rm -rf x` $B ${C} $(d)": "[\"A\",\"`rm -rf x` $B ${C} $(d)\"]",
 	} {

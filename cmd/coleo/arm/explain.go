@@ -12,7 +12,7 @@ import (
 func newExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Tell why the arm reads as it does",
+		Short: "Explain why the arm is in its state",
 		Long:  show.ExplainHelp,
 		Args:  verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {

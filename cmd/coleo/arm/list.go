@@ -29,8 +29,15 @@ func newListCommand() *cobra.Command {
 	var f listFlags
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the arms: what needs you first",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "List the arms; those that need you come first",
+		Long: `List the arms. Those that need you come first.
+
+--state and --harness choose arms. Separate several values by commas. --state
+takes needs-you, working, idle and ended, and states such as waiting_approval.
+--sort age sorts by the time since the last output.`,
+		Example: `  coleo arm list --state needs-you,idle
+  coleo arm list --all --sort age`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
 			pick, err := f.picker()
 			if err != nil {
@@ -51,12 +58,12 @@ func newListCommand() *cobra.Command {
 			return err
 		}),
 	}
-	c.Flags().BoolVar(&f.all, "all", false, "ended ones too")
+	c.Flags().BoolVar(&f.all, "all", false, "include ended arms")
 	c.Flags().StringSliceVar(&f.states, "state", nil,
-		"only these: needs-you, working, idle, ended, or states such as waiting_approval")
-	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "only arms of these harnesses")
-	c.Flags().StringVar(&f.sort, "sort", "need", "by need, name, age (of the last output), cost or harness")
-	c.Flags().BoolVar(&f.watch, "watch", false, "show changes as they come, until Ctrl-C")
+		"`STATES`: needs-you, working, idle, ended, or others")
+	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of harnesses")
+	c.Flags().StringVar(&f.sort, "sort", "need", "`ORDER`: need, name, age, cost or harness")
+	c.Flags().BoolVar(&f.watch, "watch", false, "follow changes on a terminal, until Ctrl-C")
 	return c
 }
 
@@ -75,8 +82,10 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	fmt.Fprintf(w, "NAME\t%s\tOUTPUT\tHARNESS\tMODEL\tCOST\tFOLDER\tBRANCH\n", show.Plain.Paint("STATUS"))
 	for _, arm := range rows {
 		at := placeOf(arm.Workdir)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name, needColour(arm).Paint(needWord(arm)+asOf(arm, now)),
-			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder, show.OrDash(at.branch))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", arm.Name,
+			needColour(arm).Paint(needWord(arm)+asOf(arm, now)),
+			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder,
+			show.OrDash(at.branch))
 	}
 	_ = w.Flush() // writes to memory
 	return table.String()
@@ -148,8 +157,11 @@ func asOf(arm coleo.Arm, now time.Time) string {
 func newStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [NAME]",
-		Short: "Tell everything about one arm; without a name, offer them",
-		Args:  verb.AtMost(1, "the name of an arm"),
+		Short: "Show everything about one arm",
+		Long: `Show everything about one arm: its state, its open dialog, its health and more.
+
+Without a NAME, and on a terminal, this lets you choose an arm.`,
+		Args: verb.AtMost(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 0 {
 				name, err := pickArm(c, client)
@@ -177,8 +189,8 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
 	line("Arm", arm.Name)
 	line("Status", arm.Status)
-	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)), show.OrDash(arm.Rule),
-		asOf(arm, now)))
+	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
+		show.OrDash(arm.Rule), asOf(arm, now)))
 	line("Harness", arm.Harness)
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
@@ -206,7 +218,8 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("  Can recover", yes(r.CanRecover))
 	g := r.Signals
 	fmt.Fprintf(&b, "Signals: status %s, pid %s, port %s, session %s, agent %s, workdir %s, task %s", g.DBStatus,
-		yes(g.HasPID), yes(g.HasPort), yes(g.HasSessionID), yes(g.HasAgentID), yes(g.HasWorkdir), yes(g.HasAssignedTask))
+		yes(g.HasPID), yes(g.HasPort), yes(g.HasSessionID), yes(g.HasAgentID), yes(g.HasWorkdir),
+		yes(g.HasAssignedTask))
 	return b.String()
 }
 

@@ -57,7 +57,7 @@ func checkStateWord(word string) error {
 	if isNeed || coleo.State(word).Valid() {
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "--state=%s: there are needs-you, working, idle, ended, and the states %v",
+	return coleo.Errorf(coleo.EInvalid, "--state=%s: use needs-you, working, idle, ended, or one of the states %v",
 		word, coleo.States())
 }
 

@@ -40,7 +40,7 @@ const (
 func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []coleo.Arm) error {
 	out, ok := c.OutOrStdout().(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
-		return coleo.Errorf(coleo.EInvalid, "--watch needs a terminal: programs follow /ws")
+		return coleo.Errorf(coleo.EInvalid, "--watch needs a terminal: programs use the WebSocket /ws")
 	}
 	if _, err := io.WriteString(out, enterScreen); err != nil {
 		return err

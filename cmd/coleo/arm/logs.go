@@ -25,20 +25,23 @@ func newLogsCommand() *cobra.Command {
 	var f logFlags
 	c := &cobra.Command{
 		Use:   "logs NAME",
-		Short: "Print what the arm's terminal has shown",
-		Long: `Print what the arm's terminal has shown, as text: the lines that have scrolled
-away, and what is on the screen now or was at the arm's end.
+		Short: "Print what the arm's terminal has shown, as text",
+		Long: `Print what the arm's terminal has shown, as text. This also works after the
+arm's end.
 
-A program that draws the whole screen scrolls nothing away: 'coleo arm record' has
-all that it has shown. --raw prints what the agent CLI wrote, byte by byte, and
---follow goes on with that.`,
+The text has the lines that have scrolled off, and then the screen. A program
+that draws the whole screen scrolls nothing off: use 'coleo arm record' for it.
+
+--raw, --plain and --follow print the bytes that the agent CLI wrote, in place
+of the text. --lines does not apply to them.`,
 		Args: verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if f.raw || f.plain || f.follow {
 				return rawLogs(c, client, args[0], f)
 			}
 			if f.lines < 1 || f.lines > coleo.MostHistory {
-				return coleo.Errorf(coleo.EInvalid, "--lines %d: name 1 to %d", f.lines, coleo.MostHistory)
+				return coleo.Errorf(coleo.EInvalid, "--lines %d: give a number from 1 to %d", f.lines,
+					coleo.MostHistory)
 			}
 			screen, err := client.History(c.Context(), args[0], f.lines)
 			if err != nil {
@@ -49,11 +52,11 @@ all that it has shown. --raw prints what the agent CLI wrote, byte by byte, and
 			return verb.Say(c, strings.Join(lines, "\n"), map[string][]string{"lines": lines})
 		}),
 	}
-	c.Flags().IntVarP(&f.lines, "lines", "n", 200, "how many lines at most")
-	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "print what the agent CLI wrote, and go on as it writes")
-	c.Flags().BoolVar(&f.raw, "raw", false, "print what the agent CLI wrote, with what moves and colours it")
-	c.Flags().BoolVar(&f.plain, "plain", false, "print what the agent CLI wrote, without what moves and colours it")
-	c.Flags().Int64Var(&f.bytes, "bytes", 64<<10, "how much of what it wrote, in bytes; with --raw, --plain and --follow")
+	c.Flags().IntVarP(&f.lines, "lines", "n", 200, "maximum `NUMBER` of lines")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "print the output, and continue as more comes")
+	c.Flags().BoolVar(&f.raw, "raw", false, "print the output with its escape sequences")
+	c.Flags().BoolVar(&f.plain, "plain", false, "print the output without its escape sequences")
+	c.Flags().Int64Var(&f.bytes, "bytes", 64<<10, "with --raw, --plain or -f: the last `BYTES`")
 	return c
 }
 

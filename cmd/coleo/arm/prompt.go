@@ -26,13 +26,22 @@ func newPromptCommand() *cobra.Command {
 	var f promptFlags
 	c := &cobra.Command{
 		Use:   "prompt NAME TEXT...",
-		Short: "Send a prompt; returns when the agent CLI has taken it",
-		Long: `Send a prompt. Without --wait this returns when the agent CLI has taken it.
-A TEXT of - is read from standard input.
+		Short: "Send a prompt",
+		Long: `Send a prompt. If TEXT is -, it is read from standard input.
 
-With --wait this prints the answer when the turn has ended, and exits with 0 only
-if the turn finished. It exits with 16 if the arm asks something, 17 if the turn
-failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.`,
+Without --wait, this returns when the agent CLI has taken the prompt. Coleo
+types the prompt once, and never into a dialog. If it cannot be proven that the
+prompt arrived, the exit code is 7. If a dialog is open, nothing is typed and
+the exit code is 6.
+
+With --wait, this returns when the turn has ended, and prints the answer. The
+exit code is 0 if the turn finished, 16 if the arm asks something, 17 if the
+turn failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.
+With --timeout it stops waiting after that time and exits with 9. The turn
+continues.`,
+		Example: `  coleo arm prompt fix "add a test for the parser"
+  coleo arm prompt fix --wait --timeout 10m "why does the build fail?"
+  git diff | coleo arm prompt review --wait -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return coleo.Errorf(coleo.EInvalid, "coleo arm prompt takes the name of an arm and a text")
@@ -44,9 +53,9 @@ failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.`,
 		}),
 	}
 	c.Flags().BoolVarP(&f.interrupt, "interrupt", "i", false, "stop the running turn first")
-	c.Flags().BoolVar(&f.wait, "wait", false, "wait until the turn has ended, and print the answer")
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the turn, and print the answer")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"with --wait: how long to wait for the end of the turn (default: as long as it takes)")
+		"with --wait: maximum wait (default: no limit)")
 	return c
 }
 
@@ -71,7 +80,8 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return err
 	}
 	if !f.wait {
-		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof), deliveredPrompt{true, receipt.ID, receipt})
+		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof),
+			deliveredPrompt{true, receipt.ID, receipt})
 	}
 	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, f.timeout)
 	if verb.WantsJSON(c) || end.Answer != "" || err == nil {
@@ -85,8 +95,15 @@ func newWaitCommand() *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "wait NAME",
-		Short: "Wait until an arm is in one of some states",
-		Args:  verb.Exactly(1, "the name of an arm"),
+		Short: "Wait until an arm is in a state",
+		Long: `Wait until an arm is in one of the states that --state names, and print that
+state.
+
+The states are initializing, idle, processing, executing, waiting_approval,
+error and dead. After --timeout the exit code is 9. If the agent CLI ends
+first, it is 13.`,
+		Example: `  coleo arm wait fix --state idle,waiting_approval --timeout 30m`,
+		Args:    verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			var want []coleo.State
 			for word := range strings.SplitSeq(states, ",") {
@@ -103,7 +120,7 @@ func newWaitCommand() *cobra.Command {
 			return verb.Say(c, string(arm.State), arm)
 		}),
 	}
-	c.Flags().StringVar(&states, "state", "idle", "states, separated by commas")
-	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long to wait")
+	c.Flags().StringVar(&states, "state", "idle", "`STATES`, separated by commas")
+	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "maximum wait")
 	return c
 }

@@ -53,7 +53,8 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
 			// Serve's own limit may end just before the one here.
 			err = coleo.Errorf(coleo.ETimeout,
-				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' waits on", name, limit, name)
+				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
+				name, limit, name)
 		}
 	}
 	return t, delivered(err)
@@ -75,7 +76,8 @@ func (t Turn) failure(name string) error {
 			"the prompt was delivered, and its turn was interrupted, or a dialog of it was denied")
 	case coleo.OutcomeDied:
 		return coleo.Errorf(coleo.EExited,
-			"the prompt was delivered, and the agent CLI ended in its turn: 'coleo arm recover %s' starts it again", name)
+			"the prompt was delivered, and the agent CLI ended during its turn: 'coleo arm recover %s' starts it again",
+			name)
 	case coleo.OutcomeFinished:
 	}
 	return nil

@@ -19,12 +19,17 @@ import (
 
 func newScreenCommand() *cobra.Command {
 	var at string
-	c := oneArmCommand("screen", "Print what the arm's terminal shows, or showed",
+	c := oneArmCommand("screen", "Print the arm's screen, of now or of an earlier time",
 		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
 			s, err := screenWhen(c, client, name, at)
 			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
 		})
-	c.Flags().StringVar(&at, "at", "", "a time: 2006-01-02T15:04:05Z, 15:04:05 (the last such), or how long ago: 30s, 5m")
+	c.Long = `Print the arm's screen, of now or of an earlier time, to 50 ms.
+
+With --at this also works after the arm's end. TIME is 2006-01-02T15:04:05Z, or
+15:04:05 (the last one, in the time zone of this machine), or an age such as
+30s or 5m.`
+	c.Flags().StringVar(&at, "at", "", "`TIME` of the screen (default: now)")
 	return c
 }
 
@@ -65,13 +70,13 @@ func newRecordCommand() *cobra.Command {
 	var generation int
 	c := &cobra.Command{
 		Use:   "record NAME > FILE.cast",
-		Short: "Print what the arm's terminal showed as an asciicast",
-		Long: `Print what the arm's terminal showed, up to now or to its end, as an asciicast
-of version 2, with times and resizes.
+		Short: "Print a recording of the arm's terminal, as an asciicast",
+		Long: `Print a recording of the arm's terminal, as an asciicast (version 2) with times
+and sizes. This also works after the arm's end.
 
-It is of the arm's last start, or of the one with the number that --generation
-gives. Where the oldest output is deleted already it begins with the oldest screen
-that is kept. The output may hold secrets.`,
+It covers the arm's last start, up to now. --generation chooses an earlier
+start. If the oldest output is deleted, the recording begins with the oldest
+screen that is kept. A recording may contain secrets.`,
 		Args: verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if c.Flags().Changed("generation") && generation < 1 {
@@ -82,7 +87,7 @@ that is kept. The output may hold secrets.`,
 			})
 		}),
 	}
-	c.Flags().IntVar(&generation, "generation", 0, "which of the arm's starts, from 1 (default: the last)")
+	c.Flags().IntVar(&generation, "generation", 0, "`NUMBER` of the start, from 1 (default: the last one)")
 	return c
 }
 
@@ -107,7 +112,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 			return err
 		}
 		if piece.Next <= from {
-			return coleo.Errorf(coleo.EInternal, "the recording does not go on behind offset %d", from)
+			return coleo.Errorf(coleo.EInternal, "the recording does not continue after offset %d", from)
 		}
 		if piece.Cols > 0 { // the next output was deleted, so the recording continues from a later screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)

@@ -20,22 +20,30 @@ type recoverFlags struct {
 	local   bool
 }
 
+const recoverHelp = `If the agent CLI still runs, Coleo only reattaches to it. Otherwise Coleo
+starts the agent CLI again and continues its conversation, if the harness can.
+The output says which. This returns when the arm takes prompts or asks
+something.
+
+Nothing is started while an earlier start may still run on a host agent that
+cannot be asked. --force starts the arm anyway. Two may then run until that
+host agent is back.`
+
 func newRecoverCommand() *cobra.Command {
 	var f recoverFlags
 	c := bulkCommand(bulk{
-		"recover", "Take an arm's session up again, or start it anew, honestly",
+		"recover", "Reattach to an arm's session, or start it again", recoverHelp,
 		func(coleo.Arm) bool { return true },
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 			return recoverArm(ctx, client, name, f)
 		},
 	})
-	c.Flags().StringVar(&f.q.Model, "model", "", "another model")
-	c.Flags().StringVar(&f.q.Provider, "provider", "", "another provider")
-	c.Flags().StringVar(&f.q.AgentID, "agent", "", "start it on this host agent, if it must be started")
-	c.Flags().BoolVar(&f.q.Force, "force", false,
-		"start it although nobody can prove that its former start has ended: two may run until its former host agent is back")
-	c.Flags().BoolVar(&f.local, "allow-local", false, "allow a start without a host agent, where the harness can")
-	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
+	c.Flags().StringVar(&f.q.Model, "model", "", "start it with another `MODEL`")
+	c.Flags().StringVar(&f.q.Provider, "provider", "", "start it with another `PROVIDER`")
+	c.Flags().StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent, if it must be started")
+	c.Flags().BoolVar(&f.q.Force, "force", false, "start it even if an earlier start may still run")
+	c.Flags().BoolVar(&f.local, "allow-local", false, "start it without a host agent, if the harness can")
+	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 	return c
 }
@@ -58,7 +66,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	line := fmt.Sprintf("Recovered arm: %s\nMode: %s\nState: %s\nHost: %s\nProcess: %d\nSession: %s",
 		reply.Arm.Name, reply.RecoveryMode, reply.Arm.State, reply.Host, reply.PID, show.OrDash(reply.SessionID))
 	if reply.Resumed {
-		line += "\nIts conversation goes on."
+		line += "\nIts conversation continues."
 	}
 	return line, reply, nil
 }

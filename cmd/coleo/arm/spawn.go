@@ -32,42 +32,67 @@ type spawnFlags struct {
 	local    bool
 }
 
+const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
+serve and the host agent if they do not run. This returns when the arm takes
+prompts or asks something. If NAME is a stopped arm, that arm is started again.
+
+Coleo does not change the agent CLI's own files, except with --trust-workdir.
+That flag sets one value in such a file if there is no other way.
+
+--model scripted starts a program that answers in place of a model, without key
+and network. --script says what it answers: see docs/scripted-model.md.
+
+--permission-mode says what the agent CLI may do:
+  ask     it asks before each edit and each command (default)
+  edit    it makes edits, and asks before each command
+  plan    it changes nothing
+  all     it makes edits and runs commands, and never asks
+
+--profile user (default) uses your HOME and your logins. --profile hermetic
+uses the HOME of --home, a fake key and the model server of --endpoint.
+
+-e NAME=VALUE sets a variable for the agent CLI, and -e NAME passes on yours. A
+line of an --env-file is NAME=VALUE or NAME. -e takes precedence. Nothing shows
+the values again.
+
+--on-partition says what happens while serve cannot reach the arm's host. With
+run (default), the arm may still be typed into. With freeze, it takes no keys.`
+
 func newSpawnCommand() *cobra.Command {
 	var f spawnFlags
 	c := &cobra.Command{
 		Use:   "spawn",
-		Short: "Start an arm, and what it needs if that does not run yet",
-		Args:  verb.Exactly(0, "no arguments: name the arm with -n"),
-		RunE:  func(c *cobra.Command, _ []string) error { return spawn(c, f) },
+		Short: "Start an arm",
+		Long:  spawnHelp,
+		Example: `  coleo arm spawn -n fix --harness HARNESS -w ~/src/project
+  coleo arm spawn -n try --harness HARNESS --model scripted`,
+		Args: verb.Exactly(0, "no arguments: name the arm with -n"),
+		RunE: func(c *cobra.Command, _ []string) error { return spawn(c, f) },
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.q.Name, "name", "n", "", "name of the arm (default: made up)")
-	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "folder to work in (default: this one)")
-	flags.StringVar(&f.q.Harness, "harness", "", "which agent CLI: see 'coleo harness list'")
-	flags.StringVar(&f.q.Provider, "provider", "", "provider of the model")
-	flags.StringVar(&f.q.Model, "model", "",
-		"model, or provider/model, or scripted: a program that answers in place of a model, without key and network")
-	flags.StringVar(&f.script, "script", "",
-		"with --model scripted: JSON file with what it answers (docs/scripted-model.md); without it words in the prompt decide")
-	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base URL of another model server, without /v1")
-	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt")
-	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "ask (default), edit, plan or all")
-	flags.StringVar((*string)(&f.q.Profile), "profile", "", "user (default) or hermetic")
-	flags.StringVar(&f.q.Home, "home", "", "HOME in the hermetic profile")
-	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "word of a command to put before the agent CLI; repeat it")
-	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server as NAME=COMMAND; repeat it")
-	flags.StringArrayVarP(&f.env, "env", "e", nil,
-		"environment variable for the agent CLI, as NAME=VALUE, or NAME for the value that it has here; repeat it")
-	flags.StringArrayVar(&f.envFiles, "env-file", nil, "file with a NAME=VALUE on each line; repeat it")
+	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
+	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the current folder)")
+	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")
+	flags.StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
+	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted")
+	flags.StringVar(&f.script, "script", "", "with --model scripted: `FILE` with its answers")
+	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
+	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt (`TEXT`)")
+	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
+	flags.StringVar((*string)(&f.q.Profile), "profile", "", "`PROFILE`: user (default) or hermetic")
+	flags.StringVar(&f.q.Home, "home", "", "`FOLDER` that is HOME in the hermetic profile")
+	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "`WORD` before the agent CLI's command; repeatable")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server, as `NAME=COMMAND`; repeatable")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "variable, as NAME=VALUE or `NAME`; repeatable")
+	flags.StringArrayVar(&f.envFiles, "env-file", nil, "`FILE` with variables; repeatable")
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false,
-		"the folder is trusted: do not ask (the only flag that edits a file of the agent CLI's own, where it takes that in no other way)")
-	flags.StringVar(&f.q.AgentID, "agent", "", "start it on this host agent: see 'coleo agent status'")
-	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "",
-		"while serve cannot reach its host: run (default), or freeze: take no keys")
-	flags.BoolVar(&f.q.Recover, "recover", false, "take up the last conversation of a stopped arm")
-	flags.BoolVar(&f.local, "allow-local", false, "allow an arm without a host agent, where the harness can")
-	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "open it in a terminal window (not there yet)")
-	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait until the agent CLI is ready")
+		"tell the agent CLI that you trust the folder")
+	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
+	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
+	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
+	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent, if the harness can")
+	flags.StringVarP(&f.q.Terminal, "terminal", "t", "", "refused: windows of `PROGRAM` are not supported")
+	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 	return c
 }
@@ -115,7 +140,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if f.q.Terminal != "" {
 		return coleo.Errorf(coleo.EUnsupported,
-			"-t %s: arms in a terminal window of their own are not there yet; leave -t out and use 'coleo arm attach'",
+			"-t %s: arms in a terminal window of their own are not supported yet; "+
+				"leave -t out and use 'coleo arm attach'",
 			f.q.Terminal)
 	}
 	if err := f.complete(); err != nil {
@@ -193,7 +219,8 @@ func (f *spawnFlags) complete() error {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return coleo.Errorf(coleo.EInvalid, "the work folder %s is not there: make it, or name another one with -w", dir)
+		return coleo.Errorf(coleo.EInvalid,
+			"the work folder %s is not there: make it, or name another one with -w", dir)
 	}
 	f.q.Workdir = dir
 	if f.local {

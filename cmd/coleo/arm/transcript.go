@@ -18,9 +18,10 @@ const eventPage = 1000
 
 // conversationStep is one step of an arm's conversation.
 type conversationStep struct {
-	Time    time.Time     `json:"time"`
-	Run     string        `json:"run,omitempty"`
-	Who     string        `json:"who"` // "user", "agent" or "decision"; "lost" for a prompt that was not proven to arrive
+	Time time.Time `json:"time"`
+	Run  string    `json:"run,omitempty"`
+	// "user", "agent" or "decision"; "lost" for a prompt that was not proven to arrive
+	Who     string        `json:"who"`
 	Text    string        `json:"text"`
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // of the turn, for an answer
 	Source  string        `json:"source,omitempty"`  // of an answer: see coleo.Answer
@@ -42,9 +43,10 @@ func newTranscriptCommand() *cobra.Command {
 		})
 	c.Long = `Print the arm's conversation: prompts, answers and decisions, the oldest first.
 
-It has what went through Coleo. A prompt that was typed by hand, in the terminal of
-'coleo arm attach', is not in it. Each answer says where it was read: the agent CLI's
-hook, its transcript, its HTTP API, or the screen, which may lack a part.`
+It contains what went through Coleo. It does not contain prompts that somebody
+typed by hand in 'coleo arm attach'. Each answer names its source: the agent
+CLI's hook, its transcript, its HTTP API, or the screen. An answer from the
+screen may be incomplete.`
 	return c
 }
 
@@ -79,7 +81,8 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 		return conversationStep{Who: "user", Text: r.Text}, err
 	case coleo.EventRunEnd:
 		end, err := coleo.DecodeRunEnd(e)
-		return conversationStep{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source, Whole: end.Whole}, err
+		return conversationStep{Who: "agent", Text: end.Answer, Outcome: end.Outcome, Source: end.Source,
+			Whole: end.Whole}, err
 	case coleo.EventDecision:
 		var d coleo.Decided
 		err := json.Unmarshal(e.Payload, &d)
@@ -88,7 +91,8 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 		var c coleo.Change
 		err := json.Unmarshal(e.Payload, &c)
 		return conversationStep{Who: "lost", Text: c.Note}, err
-	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked, coleo.EventRules,
+	case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned, coleo.EventBlocked,
+		coleo.EventRules,
 		coleo.EventRemoved, coleo.EventState, coleo.EventUnrecognised, coleo.EventWitness, coleo.EventConversation:
 	}
 	return conversationStep{}, nil

@@ -10,7 +10,7 @@ import (
 )
 
 func newUsageCommand() *cobra.Command {
-	return oneArmCommand("usage", "Tell how many tokens the arm's conversation has taken, by the agent CLI's own account",
+	return oneArmCommand("usage", "Print the tokens of the conversation, as the agent CLI counts them",
 		func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
 			u, err := client.Usage(c.Context(), arm)
 			if err != nil {

@@ -15,13 +15,18 @@ import (
 )
 
 func newWatchCommand() *cobra.Command {
-	return liveArmCommand("watch", "Follow an arm's state and screen; Ctrl-C ends it",
+	c := liveArmCommand("watch", "Follow an arm's state and screen, until Ctrl-C",
 		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			if term.IsTerminal(int(os.Stdout.Fd())) && !verb.WantsJSON(c) {
 				return watchScreen(c, client, arm)
 			}
 			return watchStates(c, client, arm)
 		})
+	c.Long = `Follow an arm's state and screen, until the arm ends or you press Ctrl-C.
+
+On a terminal this shows the screen. Elsewhere, or with --json, it prints each
+change of state. It types nothing. Ctrl-C ends the command and not the arm.`
+	return c
 }
 
 // otherStates returns every state but now.

@@ -23,7 +23,8 @@ func TestTheLeanHolderIsWrittenOnceAndWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := writeLean(program)
-	if raw, readErr := os.ReadFile(again); err != nil || readErr != nil || again != first || !bytes.Equal(raw, program) {
+	if raw, readErr := os.ReadFile(again); err != nil || readErr != nil || again != first ||
+		!bytes.Equal(raw, program) {
 		t.Fatalf("written again at %s (%v): %q, %v", again, err, raw, readErr)
 	}
 	if other, err := writeLean(append(program, '\n')); err != nil || other == first {

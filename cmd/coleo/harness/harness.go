@@ -21,7 +21,7 @@ import (
 
 // Command returns the verb harness with the verbs below it.
 func Command() *cobra.Command {
-	c := verb.Group("harness", "List and test what drives the agent CLIs")
+	c := verb.Group("harness", "List, install and test harnesses, and read recordings")
 	c.AddCommand(newListCommand(), newTestCommand(), newInstallCommand(), newReadCommand(),
 		newReplayCommand(), newExplainCommand())
 	return c
@@ -30,8 +30,12 @@ func Command() *cobra.Command {
 func newListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the harnesses",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "List the harnesses and how well each one is supported",
+		Long: `List the harnesses and how well each one is supported.
+
+A harness is the description of one agent CLI. The list shows the versions that
+the harness was checked with, and the command that installs the agent CLI.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
 			if err != nil {
@@ -55,8 +59,8 @@ func newListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tSUPPORT\tCHECKED WITH\tINSTALL")
 			for _, i := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support, strings.Join(i.Checked, ", "),
-					i.Install)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support,
+					strings.Join(i.Checked, ", "), i.Install)
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -88,22 +92,30 @@ func newTestCommand() *cobra.Command {
 	var f testFlags
 	c := &cobra.Command{
 		Use:   "test NAME[@VERSION]",
-		Short: "Judge a harness by its real agent CLI, without a key and without a network",
-		Long: `Judge a harness by its real agent CLI, without a key and without a network.
+		Short: "Test a harness with its real agent CLI, without a key",
+		Long: `Test a harness with its real agent CLI. This needs no key and no network.
 
-Exit code 0: compatible; 1: not; 2: wrong usage; 3: the agent CLI is not installed.`,
+The agent CLI talks to a scripted model, in a network namespace and with a HOME
+of its own. Your arms, your logins and your settings are not touched.
+docs/conformance.md lists the checks.
+
+The exit code is 0 if the harness is compatible, 1 if it is not, 2 for wrong
+usage, and 3 if the agent CLI is not installed.`,
+		Example: `  coleo harness test HARNESS --quick
+  coleo harness test HARNESS --check simple_prompt,interrupt
+  coleo harness test HARNESS@1.2.3 --junit report.xml`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error { return testHarness(c, args[0], f) },
 	}
-	c.Flags().StringVar(&f.checks, "check", "", "only these checks, separated by commas")
-	c.Flags().BoolVar(&f.quick, "quick", false, "only the published suite and what must pass")
-	c.Flags().StringVar(&f.junit, "junit", "", "write the report to this file as JUnit XML too")
+	c.Flags().StringVar(&f.checks, "check", "", "`NAMES` of the checks to run, separated by commas")
+	c.Flags().BoolVar(&f.quick, "quick", false, "run only the published suite and required checks")
+	c.Flags().StringVar(&f.junit, "junit", "", "also write the report to `FILE`, as JUnit XML")
 	c.Flags().StringVar(&f.record, "record", "",
-		"write an asciicast of each session, and how it was read, into this folder")
-	c.Flags().BoolVar(&f.keep, "keep", false, "leave what the checks made")
-	c.Flags().StringVar(&f.dir, "dir", "", "folder for what the checks make (default: a temporary one)")
-	c.Flags().StringVar(&f.binary, "binary", "", "the agent CLI, instead of the one in PATH")
-	c.Flags().StringVar(&f.size, "size", "", "`COLSxROWS` of the terminals (default: 120x40)")
+		"write asciicasts and their readings to `FOLDER`")
+	c.Flags().BoolVar(&f.keep, "keep", false, "keep the files of the checks")
+	c.Flags().StringVar(&f.dir, "dir", "", "`FOLDER` for the checks' files (default: temporary)")
+	c.Flags().StringVar(&f.binary, "binary", "", "`PATH` of another program for the agent CLI")
+	c.Flags().StringVar(&f.size, "size", "", "size of the terminals, as `COLSxROWS` (default 120x40)")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c
@@ -248,7 +260,8 @@ func printReport(c *cobra.Command, r conformance.Report) error {
 		case !x.Pass:
 			mark = "FAIL"
 		}
-		fmt.Fprintf(out, "%s  %-22s %5.1f s  %s\n", mark, x.Name, x.Seconds, strings.ReplaceAll(x.Details, "\n", "\n      "))
+		fmt.Fprintf(out, "%s  %-22s %5.1f s  %s\n", mark, x.Name, x.Seconds,
+			strings.ReplaceAll(x.Details, "\n", "\n      "))
 	}
 	word := "compatible"
 	if !r.Compatible {

@@ -25,12 +25,15 @@ const installTimeout = 20 * time.Minute
 func newInstallCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install NAME[@VERSION]",
-		Short: "Install a harness's agent CLI into Coleo's own folder, from its package manager",
-		Long: `Install a harness's agent CLI into Coleo's own folder, from its package manager.
+		Short: "Install the agent CLI of a harness into Coleo's own folder",
+		Long: `Install the agent CLI of a harness into Coleo's own folder.
 
-Without a version it is the newest that the harness was checked with. Versions
-lie beside each other; the one that was installed last is used for arms, and
-'coleo harness test NAME@VERSION' judges any of them.`,
+This uses npm, or pip in a virtual environment. Nothing is installed elsewhere.
+The default VERSION is the newest one that the harness was checked with. Other
+versions stay installed. Arms that start afterwards use the version that was
+installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
+		Example: `  coleo harness install HARNESS
+  coleo harness install HARNESS@1.2.3`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := setup.New()
@@ -57,7 +60,8 @@ lie beside each other; the one that was installed last is used for arms, and
 			if err := i.install(c.Context()); err != nil {
 				return err
 			}
-			return verb.Say(c, fmt.Sprintf("%s %s is at %s (%s)", i.info.Title, i.version, i.program(), coleo.Age(time.Since(begin))),
+			return verb.Say(c, fmt.Sprintf("%s %s is at %s (%s)", i.info.Title, i.version, i.program(),
+				coleo.Age(time.Since(begin))),
 				map[string]string{"harness": name, "version": i.version, "program": i.program()})
 		},
 	}
@@ -79,14 +83,15 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 	i := installation{info: info, version: version, root: s.Paths.Agents()}
 	var ok bool
 	if i.manager, i.pkg, ok = strings.Cut(info.Package, ":"); !ok {
-		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; by hand: %s",
+		return i, coleo.Errorf(coleo.EUnsupported, "%s has no package that Coleo can install; install it by hand: %s",
 			info.Title, info.Install)
 	}
 	if version == "" && len(info.Checked) > 0 {
 		i.version = info.Checked[len(info.Checked)-1]
 	}
 	if !versionPattern.MatchString(i.version) {
-		return i, coleo.Errorf(coleo.EInvalid, "%q is no version: 'coleo harness install %s@1.2.3'", i.version, info.Name)
+		return i, coleo.Errorf(coleo.EInvalid,
+			"%q is not a version: write it as in 'coleo harness install %s@1.2.3'", i.version, info.Name)
 	}
 	return i, nil
 }

@@ -35,7 +35,7 @@ type moment struct {
 }
 
 func newReadCommand() *cobra.Command {
-	return recordingCommand("read NAME FILE", "Say what a harness reads in a recording, or in a screen",
+	return recordingCommand("read NAME FILE", "Print what a harness reads in a recording or a screen",
 		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
 			m := in.read(h, f, func(coleo.Change) {})
 			return verb.Say(c, m.String(), m)
@@ -64,7 +64,7 @@ func newReplayCommand() *cobra.Command {
 }
 
 func newExplainCommand() *cobra.Command {
-	return recordingCommand("explain NAME FILE", "Tell why a harness reads a recording as it does",
+	return recordingCommand("explain NAME FILE", "Explain why a harness reads a recording as it does",
 		func(c *cobra.Command, h *terminal.Harness, in input, f readFlags) error {
 			return show.Explanation(c, in.explain(h, f))
 		})
@@ -79,12 +79,13 @@ func recordingCommand(use, short string,
 		Long: short + `.
 
 FILE is an asciicast (version 2 or 3), raw terminal output, or the text of a
-screen; its content tells which. A recording ends with its last event: a state
-that must hold for a while has until then.`,
+screen. Coleo recognises the format by the content. A state that must hold for
+some time counts only if it has held that long before the recording ends. FILE
+is not changed.`,
 		Args: verb.Exactly(2, "the name of a harness and a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.witness != "all" && f.witness != "screen" {
-				return coleo.Errorf(coleo.EInvalid, "--witness %q: there are all and screen", f.witness)
+				return coleo.Errorf(coleo.EInvalid, "--witness %q: use all or screen", f.witness)
 			}
 			if c.Flags().Changed("at") && !(f.at >= 0) {
 				return coleo.Errorf(coleo.EInvalid, "--at %g: give seconds from the recording's start", f.at)
@@ -100,8 +101,9 @@ that must hold for a while has until then.`,
 			return run(c, h, in, f)
 		},
 	}
-	c.Flags().Float64Var(&f.at, "at", -1, "seconds into the recording (default: its end)")
-	c.Flags().StringVar(&f.witness, "witness", "all", "all that the recording holds, or screen: its screen rules alone")
+	c.Flags().Float64Var(&f.at, "at", -1, "read up to this time, in `SECONDS` (default: the end)")
+	c.Flags().Lookup("at").DefValue = "0" // the help shows no number for the end
+	c.Flags().StringVar(&f.witness, "witness", "all", "all, or screen for its rules alone")
 	return c
 }
 
@@ -120,7 +122,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	}
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it talks over %s",
+		return nil, coleo.Errorf(coleo.EUnsupported, "the harness %q reads no screen: it uses %s",
 			name, h.Info().Transport)
 	}
 	return th, nil

@@ -14,7 +14,7 @@ import (
 )
 
 func newModelsCommand() *cobra.Command {
-	c := verb.Group("models", "Say which models can be had, and which one a wish becomes")
+	c := verb.Group("models", "List models, and show which one a request resolves to")
 	c.AddCommand(newModelsListCommand(), newModelsResolveCommand())
 	return c
 }
@@ -41,8 +41,14 @@ func newModelsResolveCommand() *cobra.Command {
 	var file, provider, model string
 	c := &cobra.Command{
 		Use:   "resolve [PROVIDER/MODEL]",
-		Short: "Say which model a wish becomes, and why if it is another one",
-		Args:  cobra.ArbitraryArgs,
+		Short: "Show which model a request resolves to",
+		Long: `Show which model a request resolves to.
+
+If the requested model is not available, this prints the one that Coleo takes
+instead, and the reason on standard error.`,
+		Example: `  coleo models resolve PROVIDER/MODEL
+  coleo models resolve --provider PROVIDER --model MODEL`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneWish(c, args, &model); err != nil {
 				return err
@@ -55,8 +61,8 @@ func newModelsResolveCommand() *cobra.Command {
 		},
 	}
 	catalogFlag(c, &file)
-	c.Flags().StringVar(&provider, "provider", "", "id of the provider")
-	c.Flags().StringVar(&model, "model", "", "id of the model, or PROVIDER/MODEL")
+	c.Flags().StringVar(&provider, "provider", "", "`ID` of the provider")
+	c.Flags().StringVar(&model, "model", "", "`ID` of the model, or PROVIDER/MODEL")
 	return c
 }
 
@@ -75,7 +81,7 @@ func oneWish(c *cobra.Command, args []string, model *string) error {
 }
 
 func catalogFlag(c *cobra.Command, file *string) {
-	c.Flags().StringVar(file, "catalog", "", "file with a model catalogue, as the API or an agent CLI publishes it")
+	c.Flags().StringVar(file, "catalog", "", "`FILE` with a model catalogue (default: ask serve)")
 }
 
 // readCatalog reads the catalogue from the file, or from the server if file is empty.
@@ -127,7 +133,8 @@ func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tNAME\t$/M IN\t$/M OUT\tPRICE FROM")
 	for _, o := range offers {
-		fmt.Fprintf(w, "%s/%s\t%s\t%g\t%g\t%s\n", o.ProviderID, o.ModelID, o.ModelName, o.Cost.Input, o.Cost.Output, o.Source)
+		fmt.Fprintf(w, "%s/%s\t%s\t%g\t%g\t%s\n", o.ProviderID, o.ModelID, o.ModelName, o.Cost.Input, o.Cost.Output,
+			o.Source)
 	}
 	return w.Flush()
 }

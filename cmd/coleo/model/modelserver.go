@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,8 +21,14 @@ func newModelserverCommand() *cobra.Command {
 	var isolated, inside bool
 	c := &cobra.Command{
 		Use:   "modelserver",
-		Short: "Serve a scripted model that agent CLIs can talk to, without a key",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Run the scripted model as a separate server, without a key",
+		Long: `Run the scripted model as a separate server, until Ctrl-C.
+
+The scripted model is a program that answers in place of a model. It needs no
+key and no network. This prints its address for 'coleo arm spawn --endpoint'.
+An arm with '--model scripted' has a scripted model of its own and does not
+need this server.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if isolated && !inside {
 				return executable.RunIsolated(c, "--inside")
@@ -50,13 +55,12 @@ func newModelserverCommand() *cobra.Command {
 			return srv.Close()
 		},
 	}
-	c.Flags().StringVar(&cfg.Addr, "addr", "127.0.0.1:0", "loopback address to listen on")
-	c.Flags().StringVar(&cfg.Control, "control", "", "path of a socket for record and control")
-	c.Flags().StringVar(&cfg.Log, "log", "", "file for the record, as JSON lines")
-	c.Flags().StringVar(&script, "script", "", "file with rules; without it words in the prompt decide: "+
-		strings.Join([]string{"say", "write", "run", "count"}, ", ")+", …")
+	c.Flags().StringVar(&cfg.Addr, "addr", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	c.Flags().StringVar(&cfg.Control, "control", "", "`PATH` of a unix socket to control the model")
+	c.Flags().StringVar(&cfg.Log, "log", "", "`FILE` for the record of all requests, as JSON lines")
+	c.Flags().StringVar(&script, "script", "", "`FILE` with the model's answers")
 	c.Flags().BoolVar(&isolated, "isolated", false,
-		"run in a network namespace of its own, and print how arms get in (--wrap)")
+		"use an own network namespace; print flags for arms")
 	c.Flags().BoolVar(&inside, "inside", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("inside")
 	return c

@@ -92,7 +92,8 @@ func (f scriptedFlags) become(args []string) error {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
 	}
 	if !netns.Isolated() {
-		return coleo.Errorf(coleo.EUnsupported, "the scripted model runs only where there is no network, and here is one")
+		return coleo.Errorf(coleo.EUnsupported,
+			"the scripted model runs only where there is no network, but there is one here")
 	}
 	model, err := f.startModel()
 	if err != nil {
@@ -193,7 +194,8 @@ func ReadScript(path string) (string, error) {
 		return "", coleo.Errorf(coleo.EInvalid, "read the script: %w", err)
 	}
 	if len(raw) > maxScript {
-		return "", coleo.Errorf(coleo.EInvalid, "the script %s has %d bytes, and %d are allowed", path, len(raw), maxScript)
+		return "", coleo.Errorf(coleo.EInvalid, "the script %s has %d bytes, and %d are allowed", path, len(raw),
+			maxScript)
 	}
 	return string(raw), nil
 }
@@ -214,7 +216,8 @@ func CheckScripted(ctx context.Context) error {
 	if err := cmd.Run(); err != nil {
 		why := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(stderr.String()), "\n", "; "), "coleo: ")
 		return coleo.Errorf(coleo.EUnsupported,
-			"nothing was started: an arm with the scripted model runs in a network namespace of its own, and this system gives none (%s); 'coleo modelserver' and --endpoint work without one", why)
+			"nothing was started: an arm with the scripted model runs in a network namespace of its own, "+
+				"which this system does not provide (%s); 'coleo modelserver' and --endpoint work without one", why)
 	}
 	return nil
 }

@@ -31,10 +31,12 @@ func Command() *cobra.Command {
 	var f screenFlags
 	c := &cobra.Command{
 		Use:   "screen FILE",
-		Short: "Print what a recording, or raw terminal output, leaves on the screen",
-		Long: `Print what a recording, or raw terminal output, leaves on the screen.
+		Short: "Print the screen that a recording ends with",
+		Long: `Print the screen that a recording ends with.
 
-FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
+FILE is an asciicast (version 2 or 3), or the bytes that a program wrote to its
+terminal. Coleo recognises the format by the content. The default size for such
+bytes is 120x40.`,
 		Args: verb.Exactly(1, "a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.atEnd = !c.Flags().Changed("at")
@@ -46,10 +48,10 @@ FILE is an asciicast (version 2 or 3) or raw bytes; its content tells which.`,
 		},
 	}
 	c.Flags().StringVar(&f.size, "size", "",
-		"COLSxROWS instead of the recording's own and its resizes (raw bytes: 120x40)")
-	c.Flags().Float64Var(&f.at, "at", 0, "seconds into the recording (default, and beyond it: its end)")
-	c.Flags().IntVar(&f.chunk, "chunk", 0, "split the output into writes of so many bytes")
-	c.Flags().StringVar(&f.emulator, "emulator", "core", "core, or vt10x to compare with")
+		"`COLSxROWS` of the screen (default: as recorded)")
+	c.Flags().Float64Var(&f.at, "at", 0, "`SECONDS` into the recording (default: its end)")
+	c.Flags().IntVar(&f.chunk, "chunk", 0, "write the output in pieces of so many `BYTES`")
+	c.Flags().StringVar(&f.emulator, "emulator", "core", "core, or vt10x for comparison")
 	return c
 }
 
@@ -61,7 +63,7 @@ func render(path string, f screenFlags) (coleo.Screen, error) {
 	}[f.emulator]
 	switch {
 	case !known:
-		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--emulator %q: there are core and vt10x", f.emulator)
+		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--emulator %q: use core or vt10x", f.emulator)
 	case f.chunk < 0:
 		return coleo.Screen{}, coleo.Errorf(coleo.EInvalid, "--chunk %d: give a number of bytes, such as 7", f.chunk)
 	case !(f.at >= 0):
@@ -89,7 +91,8 @@ func readRecording(path string) (*pty.Cast, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: give an asciicast or raw terminal output", path, rootCause(err))
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: give an asciicast or raw terminal output", path,
+			rootCause(err))
 	case info.IsDir():
 		return nil, coleo.Errorf(coleo.EInvalid, "%s is a directory: give an asciicast or raw terminal output", path)
 	case info.Mode().IsRegular() && info.Size() == 0:
@@ -106,7 +109,7 @@ func readRecording(path string) (*pty.Cast, error) {
 	}
 	cast, err := pty.ReadCast(in)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: mend that line, or cut the file before it", path, err)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %w: repair that line, or cut the file before it", path, err)
 	}
 	return cast, nil
 }

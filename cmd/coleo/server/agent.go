@@ -39,7 +39,7 @@ type agentFlags struct {
 }
 
 func newAgentCommand(now func() time.Time) *cobra.Command {
-	c := verb.Group("agent", "Run or look at the host agent, which keeps the arms of one machine")
+	c := verb.Group("agent", "Run the host agent of this machine, or list host agents")
 	c.AddCommand(newAgentStartCommand(now), newAgentStatusCommand())
 	return c
 }
@@ -51,7 +51,9 @@ func newAgentStartCommand(now func() time.Time) *cobra.Command {
 		Short: "Run the host agent in the foreground",
 		Long: `Run the host agent in the foreground.
 
-It takes up the arms that are there. SIGINT and SIGTERM end it; the arms live on.`,
+The host agent reads the screens of this machine's arms and types into them. It
+reattaches to the arms that already run. SIGINT and SIGTERM end the host agent.
+The arms continue to run. 'coleo up' starts a host agent in the background.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
@@ -61,9 +63,9 @@ It takes up the arms that are there. SIGINT and SIGTERM end it; the arms live on
 			return runAgent(c.Context(), s, f)
 		},
 	}
-	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "refused: a bus on another machine is not supported yet")
-	c.Flags().StringVar(&f.id, "id", "", "id of this host agent (default: made from the host's name)")
-	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "how many arms may live here (default 10)")
+	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "refused: `URL` of a bus on another machine")
+	c.Flags().StringVar(&f.id, "id", "", "`ID` of this host agent (default: its former id)")
+	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "maximum `NUMBER` of arms at a time (default 10)")
 	return c
 }
 
@@ -72,7 +74,8 @@ It takes up the arms that are there. SIGINT and SIGTERM end it; the arms live on
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
-			"a bus on another machine (%s) is not supported yet: leave out --nats-url, and the host agent uses serve on this machine", f.url)
+			"a bus on another machine (%s) is not supported yet: leave out --nats-url, "+
+				"and the host agent uses serve on this machine", f.url)
 	}
 	if err := s.Prepare(); err != nil {
 		return err
@@ -134,7 +137,8 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 			return conn, nil
 		}
 		if time.Now().After(deadline) {
-			return nil, coleo.Errorf(coleo.EUnavailable, "no bus within %s (%v): is 'coleo serve' running?", busWait, err)
+			return nil, coleo.Errorf(coleo.EUnavailable,
+				"the bus did not answer within %s (%v): 'coleo up' starts serve and a host agent", busWait, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -187,7 +191,7 @@ func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB
 func newAgentStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "List the host agents",
+		Short: "List the host agents, with their arms and harnesses",
 		Args:  verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()

@@ -24,13 +24,17 @@ import (
 func newBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write both databases, config.toml and the harness files to FILE (tar.gz), while everything runs",
+		Short: "Write the databases and your configuration to one file",
 		Long: `Write both databases, config.toml and the harness files to FILE (tar.gz).
 
-Everything may run meanwhile. FILE must not exist yet. It holds prompts and answers: keep
-it to yourself. It holds no token and no key, not what arms have printed, and not the
-values of the variables that were given for arms (-e, --env-file).`,
-		Args: verb.Exactly(1, "the file to write"),
+Serve, the host agent and the arms may continue to run. FILE must not exist
+yet.
+
+FILE contains prompts and answers, so keep it private. It contains no token and
+no key. It contains neither the output of arms nor the values of the variables
+that you gave to arms (-e, --env-file).`,
+		Example: `  coleo backup ~/coleo-$(date +%F).tar.gz`,
+		Args:    verb.Exactly(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := setup.New()
 			if err != nil {
@@ -57,7 +61,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-") // on the same disk as the target, which must have room
+	// on the same disk as the target, which must have room
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
@@ -142,11 +147,15 @@ func packOne(archive *tar.Writer, name, path string) error {
 func newRepairCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
-		Short: "Move damaged databases aside, so that the next start makes them anew",
-		Long: `Move damaged databases aside, so that the next start makes them anew.
+		Short: "Move damaged databases aside, so that new ones are created",
+		Long: `Move damaged databases aside, so that the next 'coleo up' creates new ones.
 
-Nothing is deleted. A new serve.db is read from the host agents' logs. A new host.db is made
-of the arms' folders: what runs is taken up again. Neither serve nor the host agent may run.`,
+This deletes nothing, and moves only what is damaged. Run 'coleo down' first:
+neither serve nor the host agent may run. The arms continue to run.
+
+A new serve.db is built from the logs of the host agents. A new host.db is
+built from the arms' folders. The record of commands ('coleo audit') is not
+restored.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
@@ -171,7 +180,7 @@ of the arms' folders: what runs is taken up again. Neither serve nor the host ag
 			}
 			word := "Both databases are sound: nothing was moved."
 			if len(moved) > 0 {
-				word = "moved to " + strings.Join(moved, " and ") + "\n'coleo up' makes what was moved anew."
+				word = "moved to " + strings.Join(moved, " and ") + "\n'coleo up' creates new ones."
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), word)
 			return err
@@ -184,5 +193,6 @@ func openError(err error) error {
 	if !store.Damaged(err) {
 		return err
 	}
-	return coleo.Errorf(coleo.EInternal, "%v: 'coleo down', then 'coleo repair' moves it aside and deletes nothing", err)
+	return coleo.Errorf(coleo.EInternal,
+		"%v: run 'coleo down', then 'coleo repair', which moves it aside and deletes nothing", err)
 }

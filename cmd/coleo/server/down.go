@@ -23,8 +23,14 @@ func newDownCommand() *cobra.Command {
 	var arms bool
 	c := &cobra.Command{
 		Use:   "down",
-		Short: "End serve and the host agent; the arms live on, unless --arms is given",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Stop serve and the host agent; the arms continue to run",
+		Long: `Stop serve and the host agent. The arms continue to run, unless you give
+--arms.
+
+The next 'coleo up' reattaches to the arms. With --arms, Coleo kills every arm
+first, and starts serve and the host agent for that if they do not run. It
+deletes nothing.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
 			if err != nil {

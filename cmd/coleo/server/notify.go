@@ -77,7 +77,7 @@ func (n *notifier) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		news, err := n.brain.Subscribe(ctx, n.told.Cursor)
 		if err != nil {
-			n.log.Warn("notify: what happened before is not told", "error", err)
+			n.log.Warn("notify: earlier events are not reported", "error", err)
 			n.beginNow(ctx)
 			continue
 		}
@@ -98,7 +98,7 @@ func (n *notifier) load(ctx context.Context) {
 		err = json.Unmarshal([]byte(text), &n.told)
 	}
 	if err != nil {
-		n.log.Warn("notify: what was told before is not known", "error", err)
+		n.log.Warn("notify: it is unknown what was reported before", "error", err)
 	}
 	if n.told.Dialogs == nil {
 		n.told.Dialogs = map[string]coleo.Fingerprint{}
@@ -121,7 +121,7 @@ func (n *notifier) save(ctx context.Context) {
 		err = n.db.SetConfig(ctx, notifySetting, string(text))
 	}
 	if err != nil && ctx.Err() == nil {
-		n.log.Warn("notify: a later serve may tell this again", "up_to", n.told.Cursor, "error", err)
+		n.log.Warn("notify: a later serve may report this again", "up_to", n.told.Cursor, "error", err)
 	}
 }
 
@@ -133,7 +133,7 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 		err = db.SetConfig(ctx, notifySetting, "")
 	}
 	if err != nil {
-		log.Warn("notify: a later serve may tell what happens now", "error", err)
+		log.Warn("notify: a later serve may report what happens now", "error", err)
 	}
 }
 
@@ -198,7 +198,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 			err = cmd.Wait()
 		}
 		if err != nil {
-			log.Warn("notify", "command", command, "event", n.event, "arm", n.arm.Name, "error", err, "output", out.String())
+			log.Warn("notify", "command", command, "event", n.event, "arm", n.arm.Name, "error", err,
+				"output", out.String())
 		}
 	}
 }

@@ -42,7 +42,8 @@ func listenTCP(s setup.Setup) (net.Listener, error) {
 			break
 		}
 	}
-	return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen: %v", strings.ReplaceAll(failed.Error(), "\n", "; "))
+	return nil, coleo.Errorf(coleo.EConflict, "the API cannot listen: %v",
+		strings.ReplaceAll(failed.Error(), "\n", "; "))
 }
 
 // keptAddr returns the address that serve used in place of the default one, or "".
@@ -70,5 +71,6 @@ func movedNote(s setup.Setup) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"note: another program had %s, so the dashboard is at %s, from now on; 'addr' below [serve] in config.toml names another\n", config.DefaultAddr, addr)
+		"note: another program had %s, so the dashboard is at %s, from now on; "+
+			"'addr' below [serve] in config.toml names another\n", config.DefaultAddr, addr)
 }

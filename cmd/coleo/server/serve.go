@@ -29,8 +29,17 @@ func newServeCommand(now func() time.Time) *cobra.Command {
 	var addr, notify string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the API, the dashboard and the brain in the foreground",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Run serve in the foreground: API, dashboard, brain and bus",
+		Long: `Run serve in the foreground: the API, the dashboard, the brain and the bus.
+
+'coleo up' starts serve in the background, and a host agent with it. SIGINT and
+SIGTERM end serve. The arms continue to run.
+
+--notify runs a shell command for each arm that asks something and for each
+turn that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
+other variables: see docs/cli.md. It takes precedence over notify in
+config.toml.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
 			if err != nil {
@@ -45,9 +54,8 @@ func newServeCommand(now func() time.Time) *cobra.Command {
 			return serve(c.Context(), s, now)
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "", "loopback address of the API (default 127.0.0.1:8080)")
-	c.Flags().StringVar(&notify, "notify", "",
-		"shell command to run when an arm asks something, and when a turn finished, failed or died (COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT)")
+	c.Flags().StringVar(&addr, "addr", "", "loopback `ADDRESS` (default 127.0.0.1:8080)")
+	c.Flags().StringVar(&notify, "notify", "", notifyUsage)
 	return c
 }
 
@@ -65,7 +73,8 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("serve", os.Getpid()); err != nil { // this process has the database, so no other serve runs
+	// this process has the database, so no other serve runs
+	if err := s.RecordProcess("serve", os.Getpid()); err != nil {
 		return err
 	}
 	defer s.RemoveRecord("serve")
@@ -116,7 +125,9 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error { return process.OutsideArms(p.PID) })
+	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error {
+		return process.OutsideArms(p.PID)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +157,8 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	}
 	defer path.Close()
 	server, err := api.New(api.Config{
-		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log, Admit: process.OutsideArms,
+		Brain: b, Token: token, Addr: tcp.Addr().String(), Version: executable.Version, Log: log,
+		Admit:     process.OutsideArms,
 		KeepToken: func(token string) error { return keepToken(s, token) }, Browsers: s.Browsers(),
 	})
 	if err != nil {

@@ -24,8 +24,13 @@ const linkNote = "(the link works once, within two minutes; 'coleo web' prints a
 func newWebCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "web",
-		Short: "Print a link that opens the dashboard, once; and say who may use it",
-		Args:  verb.Exactly(0, "no arguments, or list, revoke or rotate-token"),
+		Short: "Print a link to the dashboard; list or sign out browsers",
+		Long: `Print a link that opens the dashboard. Serve must run.
+
+The link works once, within two minutes. The browser that opens it is signed in
+until you sign it out, or until it is not used for 30 days. Treat the link as a
+secret.`,
+		Args: verb.Exactly(0, "no arguments, or list, revoke or rotate-token"),
 		RunE: setup.WithServe(func(c *cobra.Command, _ *api.Client, s setup.Setup, _ []string) error {
 			link, note, err := dashboardLink(c.Context(), s)
 			if err != nil {
@@ -80,7 +85,11 @@ func newWebRevokeCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "revoke ID | --all",
-		Short: "Sign a browser out, or all of them; what it has open ends at once",
+		Short: "Sign out one browser, or all of them",
+		Long: `Sign out one browser, or all of them. Their open connections end at once.
+
+'coleo web list' shows the ids. --all also invalidates links that nobody has
+opened. The API token stays valid: 'coleo web rotate-token' replaces it.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if all == (len(args) == 0) && len(args) <= 1 {
 				return nil
@@ -101,15 +110,19 @@ func newWebRevokeCommand() *cobra.Command {
 			return verb.Say(c, fmt.Sprintf("signed out: %d", n), map[string]int{"signedOut": n})
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "all browsers, and links that were not opened yet")
+	c.Flags().BoolVar(&all, "all", false, "sign out all browsers, and invalidate unopened links")
 	return c
 }
 
 func newWebRotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate-token",
-		Short: "Replace the API token for programs; the old one is worth nothing at once",
-		Args:  verb.Exactly(0, "no arguments"),
+		Short: "Replace the API token for programs",
+		Long: `Replace the API token for programs. The old token becomes invalid at once.
+
+Serve continues to run. Browsers stay signed in. Programs read the new token
+from the file that this prints.`,
+		Args: verb.Exactly(0, "no arguments"),
 		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, s setup.Setup, _ []string) error {
 			name, err := client.ReplaceToken(c.Context())
 			if err != nil {
@@ -132,7 +145,8 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	link, err = client.NewLink(ctx)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return api.Link{},
-			"serve is of an older version and makes no links: 'coleo down' and 'coleo up' bring this one; the arms live on", nil
+			"serve has an older version, which makes no links: run 'coleo down' and 'coleo up'; " +
+				"the arms continue to run", nil
 	}
 	return link, linkNote, err
 }

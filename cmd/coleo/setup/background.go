@@ -42,7 +42,8 @@ func (s Setup) Start(ctx context.Context) ([]string, error) {
 	var started []string
 	if other := s.ServeVersion(ctx); other != "" && other != executable.Version {
 		fmt.Fprintf(os.Stderr,
-			"coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' bring them together; the arms live on\n", other, executable.Version)
+			"coleo: note: serve runs version %s, this is %s: 'coleo down' and 'coleo up' start this one; "+
+				"the arms continue to run\n", other, executable.Version)
 	}
 	for _, part := range []struct {
 		name, title string

@@ -50,7 +50,8 @@ func (s Setup) Client() (*api.Client, error) {
 // ServeStopped returns an error if a signal has stopped serve.
 func (s Setup) ServeStopped() error {
 	if id, runs := s.Process("serve"); runs && process.Look(id) == process.Stopped {
-		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' has it go on", id.PID, id.PID)
+		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' continues it", id.PID,
+			id.PID)
 	}
 	return nil
 }

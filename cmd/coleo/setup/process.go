@@ -32,7 +32,8 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	deadline := time.Now().Add(endTimeout)
 	for process.Same(id) {
 		if time.Now().After(deadline) {
-			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, id.PID, endTimeout)
+			return false, coleo.Errorf(coleo.ETimeout, "%s (process %d) did not end within %s", name, id.PID,
+				endTimeout)
 		}
 		select {
 		case <-ctx.Done():

@@ -17,12 +17,14 @@ import (
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
 // ExplainHelp is the help of the verbs that print an explanation.
-const ExplainHelp = `Tell why it reads as it does: the rule, what each witness says and since when,
-who contradicts the screen, and the rows by which the rule knows it.
+const ExplainHelp = `Explain why the arm is in its state. This prints the rule that matched, the
+rows of the screen that it matched, and what each witness reports and since
+when.
 
-The screen is one witness. What the agent CLI says of itself by escape
-sequences (osc7501, osc26, osc9;4) or by its hook makes a reading more cautious,
-never less, and lapses once the screen has contradicted it for 3 s.`
+A witness is a source that reports a state. The screen is one witness. The
+agent CLI's escape sequences (osc7501, osc26, osc9;4) and its hook are others.
+These make a reading more cautious, never less. Their report lapses when the
+screen has contradicted it for 3 s.`
 
 // Explanation prints the evidence behind a reading.
 func Explanation(c *cobra.Command, x coleo.Explanation) error {
@@ -74,8 +76,8 @@ func witnessTable(x coleo.Explanation) string {
 		if v.Detail != "" {
 			word += " (" + v.Detail + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, OrDash(string(v.State)), OrDash(clip(word, 40)), ageAt(v.Time, x.Now),
-			counts(v))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, OrDash(string(v.State)), OrDash(clip(word, 40)),
+			ageAt(v.Time, x.Now), counts(v))
 	}
 	_ = w.Flush()
 	return b.String()

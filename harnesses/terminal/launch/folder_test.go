@@ -32,7 +32,8 @@ func TestAFolderWithBlanksAndQuotesIsPassedOnAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec, err := rules.ParseSpec("x.toml", []byte(strings.Replace(plainSpec, "[keys]",
-		"[launch.permission]\nask = \"\"\n[[launch.part]]\nargs = [\"--in\", \"{{.Workdir}}\", \"--json={{json .Workdir}}\"]\nenv = { WORK = \"{{.Workdir}}\" }\n[keys]", 1)))
+		"[launch.permission]\nask = \"\"\n[[launch.part]]\nargs = [\"--in\", \"{{.Workdir}}\", "+
+			"\"--json={{json .Workdir}}\"]\nenv = { WORK = \"{{.Workdir}}\" }\n[keys]", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

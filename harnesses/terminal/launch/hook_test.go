@@ -85,7 +85,8 @@ func TestOnlyAProgramOfOursIsAHook(t *testing.T) {
 			t.Errorf("%q: %q", hold, got)
 		}
 	}
-	if got := HookCommand([]string{"/x/coleo", "hold", "--stdin"}); !slices.Equal(got, []string{"/x/coleo", hook.Verb}) {
+	if got := HookCommand([]string{"/x/coleo", "hold", "--stdin"}); !slices.Equal(got,
+		[]string{"/x/coleo", hook.Verb}) {
 		t.Errorf("%q", got)
 	}
 }

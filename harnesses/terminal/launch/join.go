@@ -44,7 +44,7 @@ func joined(argv []string, option, workdir string) ([]string, error) {
 		table, err := jsonTable(v, workdir)
 		if err != nil {
 			return nil, coleo.Errorf(coleo.EInvalid,
-				"%s is given twice, by Coleo and by you, and yours cannot be joined with it: %v",
+				"%s is given twice, by Coleo and by you, and yours cannot be merged with Coleo's: %v",
 				option, err)
 		}
 		whole, _ = join(whole, table).(map[string]any)

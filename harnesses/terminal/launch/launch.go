@@ -81,7 +81,8 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	}
 	return holder.Launch{
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
-		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep, AllowSudo: c.AllowSudo,
+		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
+		AllowSudo:   c.AllowSudo,
 		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
 }
@@ -112,16 +113,16 @@ func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 		c.Profile = coleo.ProfileUser
 	}
 	if c.Profile == coleo.ProfileHermetic && c.Home == "" {
-		return coleo.Errorf(coleo.EInvalid, "a hermetic spawn needs a HOME of its own")
+		return coleo.Errorf(coleo.EInvalid, "the hermetic profile needs a HOME of its own")
 	}
 	if c.PermissionMode == "" {
 		c.PermissionMode = coleo.PermissionAsk
 	}
 	if len(c.MCPServers) > 0 && !s.Capabilities.MCP {
-		return coleo.Errorf(coleo.EUnsupported, "%s takes no MCP servers", s.Title)
+		return coleo.Errorf(coleo.EUnsupported, "%s does not support MCP servers", s.Title)
 	}
 	if c.Resume && !s.Capabilities.Resume {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot take up an earlier conversation", s.Title)
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot continue an earlier conversation", s.Title)
 	}
 	if c.Cols == 0 {
 		c.Cols = 120
@@ -136,7 +137,8 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	permission, ok := s.Launch.Permission[string(c.PermissionMode)]
 	if !ok {
 		return launchFacts{}, coleo.Errorf(coleo.EUnsupported,
-			"%s has no permission mode %q: its description names none in [launch.permission]", s.Title, c.PermissionMode)
+			"%s has no permission mode %q: its description names none in [launch.permission]", s.Title,
+			c.PermissionMode)
 	}
 	if s.Launch.NewID && c.Conversation == "" {
 		c.Conversation, c.Resume = coleo.NewUUID(), false

@@ -57,7 +57,7 @@ func trusted(path string, keys []string) error {
 	}
 	var object map[string]any
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return coleo.Errorf(coleo.EInvalid, "trust the work folder: %s is not what it should be and is left alone (%v)",
+		return coleo.Errorf(coleo.EInvalid, "trust the work folder: %s has an unexpected form and was not changed (%v)",
 			path, err)
 	}
 	changed, err := sjson.SetBytes(raw, jsonPath(keys), true)

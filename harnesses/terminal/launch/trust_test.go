@@ -13,10 +13,11 @@ import (
 func TestTrustChangesOneValueOfTheUsersFile(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{
-		"with others": "{\n  \"z\": 1.50,\n  \"projects\": {\"/other.d\": {\"hasTrustDialogAccepted\": false, \"n\": 12345678901234567890}},\n  \"a\": \"ü\"\n}\n",
-		"without":     `{"mine":1}`,
-		"empty":       "{}",
-		"missing":     "",
+		"with others": "{\n  \"z\": 1.50,\n  \"projects\": {\"/other.d\": {\"hasTrustDialogAccepted\": false, \"n\": " +
+			"12345678901234567890}},\n  \"a\": \"ü\"\n}\n",
+		"without": `{"mine":1}`,
+		"empty":   "{}",
+		"missing": "",
 	} {
 		for _, workdir := range []string{"/tmp/a b", `/tmp/it's "so".d/x:1#@*?|!{}[]()=<>%`, "/tmp/ü/日本/🙂",
 			"/a.b/c", `/back\slash`} {
@@ -45,7 +46,8 @@ func TestTrustChangesOneValueOfTheUsersFile(t *testing.T) {
 				}
 			}
 			info, err := os.Stat(path)
-			if err != nil || before != "" && info.Mode().Perm() != 0o640 || before == "" && info.Mode().Perm() != 0o600 {
+			if err != nil || before != "" && info.Mode().Perm() != 0o640 ||
+				before == "" && info.Mode().Perm() != 0o600 {
 				t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
 			}
 		}

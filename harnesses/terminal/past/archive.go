@@ -52,7 +52,7 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	}
 	defer a.close()
 	if now := time.Now(); at.After(now) {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is yet to come", moment(at))
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is in the future", moment(at))
 	}
 	oldest, ok := a.begins()
 	if !ok || at.Before(oldest) {
@@ -106,7 +106,7 @@ func tooOld(at, oldest time.Time, kept bool) error {
 		return coleo.Errorf(coleo.EInvalid,
 			"no screen of %s can be shown: the output is deleted, and no snapshot of the screen is left", moment(at))
 	}
-	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is of %s", moment(at), moment(oldest))
+	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is from %s", moment(at), moment(oldest))
 }
 
 // moment formats a time so that a person can read it and pass it back.

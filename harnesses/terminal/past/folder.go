@@ -65,7 +65,7 @@ func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 		return nil, fmt.Errorf("read snapshot %s: %w", f.path(offset), err)
 	}
 	if f.nonce != "" && out.Nonce != f.nonce || out.Offset != offset {
-		return nil, fmt.Errorf("read snapshot %s: it is of another session", f.path(offset))
+		return nil, fmt.Errorf("read snapshot %s: it belongs to another session", f.path(offset))
 	}
 	return out, nil
 }

@@ -25,7 +25,8 @@ func shotOf(text string, offset int64) *reading.Snapshot {
 func keeping(t *testing.T) (*Writer, *[]int64) {
 	t.Helper()
 	covered := &[]int64{}
-	w := NewWriter(coleo.Handle{Dir: t.TempDir(), Nonce: "n1"}, func(offset int64) { *covered = append(*covered, offset) })
+	w := NewWriter(coleo.Handle{Dir: t.TempDir(), Nonce: "n1"},
+		func(offset int64) { *covered = append(*covered, offset) })
 	return w, covered
 }
 

@@ -145,6 +145,7 @@ func onlyMoves(key []byte) bool {
 // the dialog's fingerprint. The marked option is not part of it: moving the mark does not
 // make another dialog.
 func contentHash(d *coleo.Dialog) string {
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...), "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...),
+		"\x00")))
 	return hex.EncodeToString(sum[:6])
 }

@@ -64,11 +64,11 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 	} {
 		t.Run(slow.String(), func(t *testing.T) {
 			t.Parallel()
-			var told []string
+			var subjects []string
 			rec := Recording{Cast: casttest.Cast(t, "opencode-1.18.33/deny-esc"), Until: -1}
 			p := newPlayer(specFor(t, "opencode-1.18.33"), rec, func(c coleo.Change) {
 				if d := c.Reading.Dialog; d != nil {
-					told = append(told, d.Subject)
+					subjects = append(subjects, d.Subject)
 					if unfinished := d.Subject == "# Shell command"; d.Truncated != unfinished {
 						t.Errorf("%q is told as cut off: %t", d.Subject, d.Truncated)
 					}
@@ -83,8 +83,8 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 				p.wait(now)
 				p.take(e, now)
 			}
-			if late == 0 || !slices.Equal(told, want) {
-				t.Errorf("drawn %s later, the dialog is told as %q, want %q", late, told, want)
+			if late == 0 || !slices.Equal(subjects, want) {
+				t.Errorf("drawn %s later, the dialog is told as %q, want %q", late, subjects, want)
 			}
 		})
 	}

@@ -41,7 +41,8 @@ func TestAConditionAsksForAColour(t *testing.T) {
 func TestAColourIsAskedForAtEachLook(t *testing.T) {
 	t.Parallel()
 	spec, err := rules.ParseSpec("bench", []byte(strings.Replace(casttest.PlainSpec, "[[rule]]",
-		"[[rule]]\nname = \"box\"\nstate = \"error\"\nwhen = [{ where = \"screen\", pattern = '(?P<mark>┃) bad', colour = 'red' }]\n[[rule]]", 1)))
+		"[[rule]]\nname = \"box\"\nstate = \"error\"\nwhen = [{ where = \"screen\", pattern = '(?P<mark>┃) bad', "+
+			"colour = 'red' }]\n[[rule]]", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

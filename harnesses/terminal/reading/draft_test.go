@@ -35,7 +35,8 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 				if e.At > at && held == 0 {
 					held = heldFor
 					p.wait(recordingStart().Add(at + held))
-					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil || !p.verdict.Dialog.Truncated {
+					if r := p.reading; r.State != coleo.WaitingApproval || r.Dialog != nil ||
+						!p.verdict.Dialog.Truncated {
 						t.Fatalf("held still at %s it reads %s, dialog %+v", at, r.State, r.Dialog)
 					}
 				}
@@ -58,7 +59,8 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
 	t.Parallel()
 	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"
-	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`, `option = '^\d\. (?P<label>.*)$'`, 1))
+	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`,
+		`option = '^\d\. (?P<label>.*)$'`, 1))
 	b.shows(casttest.Idle).shows(begin).after(partialSettle / 2)
 	if r := b.r.reading; r.State != coleo.WaitingApproval || r.Dialog != nil {
 		t.Errorf("without its options it reads %s, dialog %+v; want none yet", r.State, r.Dialog)

@@ -45,7 +45,8 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 			got := replay(h, reading.Recording{Cast: fake, Until: -1})
 			for _, s := range spans(alone, got) {
 				if s.got == coleo.Idle && s.want != coleo.Idle && s.until-s.from > slack {
-					t.Errorf("%q at %s: idle from %s to %s, where the screen says %s", word, at, s.from, s.until, s.want)
+					t.Errorf("%q at %s: idle from %s to %s, where the screen says %s", word, at, s.from, s.until,
+						s.want)
 				}
 			}
 			for _, s := range spans(plain, got) {
@@ -57,7 +58,8 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 			if i > 0 {
 				continue
 			}
-			if again := replay(h, reading.Recording{Cast: fake, Until: -1, ScreenOnly: true}); len(again) != len(alone) {
+			if again := replay(h, reading.Recording{Cast: fake, Until: -1,
+				ScreenOnly: true}); len(again) != len(alone) {
 				t.Errorf("%q at %s: the screen's rules alone read %v, want %v", word, at, again, alone)
 			}
 		}

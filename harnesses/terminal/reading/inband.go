@@ -29,7 +29,8 @@ func protocols() []protocol {
 			"working": coleo.Processing, "blocked": coleo.WaitingApproval,
 		}},
 		{name: "osc26", kind: pty.NoticeSession, read: agentStatus, claims: map[string]coleo.State{
-			"running": coleo.Processing, "awaiting-approval": coleo.WaitingApproval, "awaiting-input": coleo.WaitingApproval,
+			"running": coleo.Processing, "awaiting-approval": coleo.WaitingApproval,
+			"awaiting-input": coleo.WaitingApproval,
 		}},
 		{name: "osc9;4", kind: pty.NoticeProgress, read: progress, weak: true, claims: map[string]coleo.State{
 			"progress": coleo.Processing, "busy": coleo.Processing,

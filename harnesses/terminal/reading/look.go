@@ -91,7 +91,8 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	if r.verdict.State == "" && most == nil {
 		return again
 	}
-	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail, Dialog: r.verdict.Dialog}
+	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail,
+		Dialog: r.verdict.Dialog}
 	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.mode.ended {
 		next.Dialog, again = nil, min(again, left)
 	}
@@ -159,7 +160,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 		view := r.screen.View()
 		r.tell(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
-			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name, coleo.Age(now.Sub(r.unknown.since))),
+			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name,
+				coleo.Age(now.Sub(r.unknown.since))),
 		})
 	}
 	return IdleLook

@@ -25,11 +25,12 @@ func TestRememberedAnswersAreThoseOfTheWholeScreen(t *testing.T) {
 
 func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 	t.Helper()
-	var told [2][]string
+	var changes [2][]string
 	var players [2]*player
 	for i := range players {
 		players[i] = newPlayer(spec, Recording{Cast: cast, Until: -1}, func(c coleo.Change) {
-			told[i] = append(told[i], fmt.Sprintf("%s %s %s %s", Since(c.Time), c.Kind, c.Note, inWords(c.Reading)))
+			changes[i] = append(changes[i], fmt.Sprintf("%s %s %s %s", Since(c.Time), c.Kind, c.Note,
+				inWords(c.Reading)))
 		})
 	}
 	players[1].memo = nil
@@ -46,21 +47,21 @@ func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 	for _, p := range players {
 		p.finish(recordingStart().Add(casttest.Length(cast) + time.Minute))
 	}
-	if !slices.Equal(told[0], told[1]) {
-		t.Errorf("it tells\n%s\nwant\n%s", strings.Join(told[0], "\n"), strings.Join(told[1], "\n"))
+	if !slices.Equal(changes[0], changes[1]) {
+		t.Errorf("it tells\n%s\nwant\n%s", strings.Join(changes[0], "\n"), strings.Join(changes[1], "\n"))
 	}
 }
 
 // differently describes how two readers read the same picture differently; "" if they do
 // not.
 func differently(got, want *Reader) string {
-	say := func(r *Reader) string {
+	describe := func(r *Reader) string {
 		v := r.verdict
 		v.Dialog = nil
 		return fmt.Sprintf("%+v, %s, composer %+v, dialog %s", v, inWords(r.reading), r.picture.Composer,
 			inWords(coleo.Reading{Dialog: r.verdict.Dialog}))
 	}
-	if g, w := say(got), say(want); g != w {
+	if g, w := describe(got), describe(want); g != w {
 		return fmt.Sprintf("with what was said before it is\n%s\nwant\n%s", g, w)
 	}
 	return ""

@@ -112,14 +112,15 @@ func TestRecordingsReadAsTheyWereLabelled(t *testing.T) {
 			t.Parallel()
 			var got []string
 			print := *show != "" && strings.Contains(name, *show)
-			play(casttest.Read(t, castOf(t, name)), harness(t, harnessOf[cli]), func(event int, r coleo.Reading, s coleo.Screen) {
-				if l := line(r); len(got) == 0 || got[len(got)-1] != l {
-					got = append(got, l)
-					if print {
-						t.Logf("event %d: %s (rule %s)\n%s", event, l, r.Rule, tailOf(s))
+			play(casttest.Read(t, castOf(t, name)), harness(t, harnessOf[cli]),
+				func(event int, r coleo.Reading, s coleo.Screen) {
+					if l := line(r); len(got) == 0 || got[len(got)-1] != l {
+						got = append(got, l)
+						if print {
+							t.Logf("event %d: %s (rule %s)\n%s", event, l, r.Rule, tailOf(s))
+						}
 					}
-				}
-			})
+				})
 			compare(t, label, got)
 		})
 	}
@@ -131,13 +132,14 @@ func TestWhatAModelWritesFoolsNobody(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-liar", "claude-osc7501-liar"} {
 		seen := ""
-		play(casttest.Read(t, castOf(t, name)), harness(t, "claude-code"), func(event int, r coleo.Reading, s coleo.Screen) {
-			seen += strings.Join(s.Lines, "\n")
-			if r.Dialog != nil || r.State == coleo.Failed || r.State == coleo.WaitingApproval {
-				t.Errorf("%s, event %d: read %s (rule %q), want no dialog and no error\n%s", name, event, line(r), r.Rule,
-					tailOf(s))
-			}
-		})
+		play(casttest.Read(t, castOf(t, name)), harness(t, "claude-code"),
+			func(event int, r coleo.Reading, s coleo.Screen) {
+				seen += strings.Join(s.Lines, "\n")
+				if r.Dialog != nil || r.State == coleo.Failed || r.State == coleo.WaitingApproval {
+					t.Errorf("%s, event %d: read %s (rule %q), want no dialog and no error\n%s", name, event, line(r),
+						r.Rule, tailOf(s))
+				}
+			})
 		if !strings.Contains(seen, "Do you want to") {
 			t.Errorf("%s shows no text of a dialog: it proves nothing", name)
 		}

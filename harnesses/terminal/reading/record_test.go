@@ -76,7 +76,8 @@ func TestARecordedPromptIsProven(t *testing.T) {
 	sent := b.now
 	b.enters(record.Entry{Kind: record.Prompt, Text: "an older\none", Time: b.now.Add(-time.Second)})
 	b.records(record.Prompt, "do  it\nnow", "").records(record.Queued, "and then that", "")
-	for text, want := range map[string]bool{"do it now": true, "and then that": true, "do it": false, "an older one": false} {
+	for text, want := range map[string]bool{"do it now": true, "and then that": true, "do it": false,
+		"an older one": false} {
 		if got := b.r.PromptReported(text, sent); got != want {
 			t.Errorf("the prompt %q is proven: %v, want %v", text, got, want)
 		}

@@ -90,7 +90,8 @@ func dialog(edge bool, rows ...string) string {
 func TestASubjectThatIsCutOffComesFromTheHook(t *testing.T) {
 	t.Parallel()
 	const bash = `{"event":"Tool","tool":"Bash","input":{"command":"one\ntwo\nthree","description":"count"}}`
-	const edit = `{"event":"Tool","tool":"Edit","input":{"file":"x","old":"was\ngone","new":"is\nhere","all":false,"n":12345678901,"list":[{"a":"b"}]}}`
+	const edit = `{"event":"Tool","tool":"Edit","input":{"file":"x","old":"was\ngone","new":"is\nhere","all":false,` +
+		`"n":12345678901,"list":[{"a":"b"}]}}`
 	const fullEdit = "Edit\nfile: x\nold:\nwas\ngone\nnew:\nis\nhere\nall: false\nn: 12345678901\na: b"
 	for name, tt := range map[string]struct {
 		report string
@@ -103,11 +104,13 @@ func TestASubjectThatIsCutOffComesFromTheHook(t *testing.T) {
 			"Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
 		"its end is not": {bash, dialog(true, "one", "tw…"),
 			"Bash\ncommand:\none\ntwo\nthree\ndescription: count", false},
-		"the hook said nothing":        {`{"event":"Prompt"}`, dialog(false, "two", "three"), "two\nthree", true},
-		"the hook spoke of another":    {bash, dialog(false, "two", "four"), "two\nfour", true},
-		"nothing of it is shown":       {bash, dialog(false, "", " "), "", true},
-		"rows that are not together":   {bash, dialog(false, "one", "three"), "one\nthree", true},
-		"what would act on a terminal": {`{"event":"Tool","tool":"T\u001b[2J","input":{"c\u0007":"one\u001b]0;x\u0007\r\ntwo\u202e"}}`, dialog(false, "two"), "T[2J\nc:\none]0;x\ntwo", false},
+		"the hook said nothing":      {`{"event":"Prompt"}`, dialog(false, "two", "three"), "two\nthree", true},
+		"the hook spoke of another":  {bash, dialog(false, "two", "four"), "two\nfour", true},
+		"nothing of it is shown":     {bash, dialog(false, "", " "), "", true},
+		"rows that are not together": {bash, dialog(false, "one", "three"), "one\nthree", true},
+		"what would act on a terminal": {`{"event":"Tool","tool":"T\u001b[2J",` +
+			`"input":{"c\u0007":"one\u001b]0;x\u0007\r\ntwo\u202e"}}`, dialog(false, "two"),
+			"T[2J\nc:\none]0;x\ntwo", false},
 		"changes among what stays": {edit, dialog(false, "1 stays", "2 - was", "3 + is", "4 stays", "5 - gone",
 			"6 + here"), fullEdit, false},
 		"changes that are not in it": {edit, dialog(false, "1 stays", "2 - was", "3 + other"),
@@ -142,7 +145,8 @@ func TestAHookMayNotLetGoOfAnArm(t *testing.T) {
 	t.Parallel()
 	for _, state := range []string{"idle", "error", "dead", "initializing", "nonsense"} {
 		text := strings.Replace(casttest.PlainSpec, `state = "executing"`, `state = "`+state+`"`, 1)
-		if _, err := rules.ParseSpec("bench", []byte(text)); err == nil || !strings.Contains(err.Error(), "a hook may claim") {
+		if _, err := rules.ParseSpec("bench", []byte(text)); err == nil ||
+			!strings.Contains(err.Error(), "a hook may claim") {
 			t.Errorf("a hook that claims %s: %v", state, err)
 		}
 	}

@@ -44,8 +44,8 @@ func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 		settle := specs[name].Timing.Settle.Duration()
 		t.Logf("%-12s settles in %s; longest gap within a turn %s (%s at %s)", name, settle, g.long, g.recording, g.at)
 		if g.long+longestPaint > settle {
-			t.Errorf("%s: settle_ms = %d is too short for the gap of %s in %s at %s", name, settle.Milliseconds(), g.long,
-				g.recording, g.at)
+			t.Errorf("%s: settle_ms = %d is too short for the gap of %s in %s at %s", name, settle.Milliseconds(),
+				g.long, g.recording, g.at)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 		{"claude-code-sizes/2.1.330-60x20-untrusted",
 			"Quick safety check: Is this a project you created or one you trust?", coleo.DialogTrust, trust, false},
 		{"claude-code-sizes/2.1.330-60x20-trust-settings",
-			"Trusting this folder loads .claude/settings.json (runs commands) and .mcp.json here or above (MCP servers).",
+			"Trusting this folder loads .claude/settings.json (runs commands) and .mcp.json here or above (MCP " +
+				"servers).",
 			coleo.DialogTrust, trust, true},
 		{"claude-code-sizes/2.1.330-60x20-trust-settings", "2 new MCP servers found in this project", coleo.DialogTrust,
 			nil, false},
@@ -60,7 +61,8 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 		{"aider-sizes/0.86.2-60x20-start", "Open documentation URL for more info?", coleo.DialogOther,
 			[]string{"Yes", "No", "Don't ask again"}, false},
 		{"gemini-sizes/0.61.0-60x20-trust-settings", "Do you trust the files in this folder?", coleo.DialogTrust,
-			[]string{"Trust folder (a-folder-with-quite-a-long-name-th…", "Trust parent folder (w)", "Don't trust"}, true},
+			[]string{"Trust folder (a-folder-with-quite-a-long-name-th…", "Trust parent folder (w)", "Don't trust"},
+			true},
 		{"gemini-sizes/0.61.0-60x20-sign-in", "When using Vertex AI, you must specify either:", coleo.DialogLogin, nil,
 			false},
 	} {

@@ -31,7 +31,8 @@ func BenchmarkStreams(b *testing.B) {
 	rest := make([][]pty.CastEvent, streams)
 	for i := range players {
 		players[i] = newPlayer(spec, Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-		rest[i] = startAt(players[i], cast.Events, time.Duration(i)*(casttest.Length(cast)-streamsRuns*streamsWindow)/streams)
+		rest[i] = startAt(players[i], cast.Events,
+			time.Duration(i)*(casttest.Length(cast)-streamsRuns*streamsWindow)/streams)
 	}
 	for b.Loop() {
 		var runs []float64

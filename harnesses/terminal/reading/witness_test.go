@@ -91,7 +91,7 @@ func (b *bench) told(kind coleo.ChangeKind) (notes []string) {
 
 func TestEachVoiceMakesAReadingMoreCautious(t *testing.T) {
 	t.Parallel()
-	for say, want := range map[string]struct {
+	for output, want := range map[string]struct {
 		state coleo.State
 		rule  string
 	}{
@@ -109,10 +109,10 @@ func TestEachVoiceMakesAReadingMoreCautious(t *testing.T) {
 		"\x1b]9;4;1;50\x07\x1b]9;4;0\x07":                    {coleo.Idle, "composer"},
 		"\x1b]9;4;x\x07\x1b]26;\x07\x1b]7501;\x07":           {coleo.Idle, "composer"},
 	} {
-		t.Run(fmt.Sprintf("%q", say), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%q", output), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
-			b.shows(say).wants(want.state, want.rule)
+			b.shows(output).wants(want.state, want.rule)
 			b.after(lapseAfter).wants(coleo.Idle, "composer")
 		})
 	}
@@ -126,7 +126,8 @@ func TestTheHookMakesAReadingMoreCautious(t *testing.T) {
 	b.reports(`{"event":"Ask","kind":"other"}`).wants(coleo.Executing, "hook Tool")
 	b.reports(`{"event":"Ask","kind":"permission"}`).wants(coleo.WaitingApproval, "hook Ask")
 	b.reports(`{"event":"unheard of"}`).reports(`{}`).wants(coleo.WaitingApproval, "hook Ask")
-	b.shows(casttest.Busy).reports(`{"event":"Stop","answer":"done"}`).after(time.Minute).wants(coleo.Processing, "busy")
+	b.shows(casttest.Busy).reports(`{"event":"Stop","answer":"done"}`).after(time.Minute).wants(coleo.Processing,
+		"busy")
 	b.shows(casttest.Idle).wants(coleo.Idle, "composer")
 }
 
@@ -167,7 +168,8 @@ func TestAnInterruptEndsAClaimAtOnce(t *testing.T) {
 // A repeated word gains no time, and neither does one that comes and goes.
 func TestAForgedWordCannotHoldAnArm(t *testing.T) {
 	t.Parallel()
-	for _, again := range []string{casttest.WorkClaim, "\x1b]7501;state=idle\x07" + casttest.WorkClaim, "\x1b]7501;state=blocked\x07" + casttest.WorkClaim} {
+	for _, again := range []string{casttest.WorkClaim, "\x1b]7501;state=idle\x07" + casttest.WorkClaim,
+		"\x1b]7501;state=blocked\x07" + casttest.WorkClaim} {
 		b := newBench(t).shows(casttest.Idle)
 		var held time.Duration
 		for range 20 { // ten seconds
@@ -179,7 +181,8 @@ func TestAForgedWordCannotHoldAnArm(t *testing.T) {
 		if held > lapseAfter+time.Second {
 			t.Errorf("%q again and again holds it for %s", again, held)
 		}
-		b.shows(casttest.Busy).shows("\x1b]7501;state=idle\x07"+casttest.WorkClaim).shows(casttest.Idle).wants(coleo.Processing, "osc7501 working")
+		b.shows(casttest.Busy).shows("\x1b]7501;state=idle\x07"+
+			casttest.WorkClaim).shows(casttest.Idle).wants(coleo.Processing, "osc7501 working")
 	}
 }
 
@@ -200,8 +203,8 @@ func TestAScreenRuleAloneIsDeaf(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.r.mode.screenOnly = true
-	b.shows(casttest.Idle).shows(casttest.WorkClaim+"\x1b]26;Status=running\x07\x1b]9;4;3\x07").reports(`{"event":"Tool"}`).wants(coleo.Idle,
-		"composer")
+	b.shows(casttest.Idle).shows(casttest.WorkClaim+
+		"\x1b]26;Status=running\x07\x1b]9;4;3\x07").reports(`{"event":"Tool"}`).wants(coleo.Idle, "composer")
 }
 
 func TestOfTheProgressOfAToolNoProofIsMade(t *testing.T) {

@@ -10,9 +10,11 @@ import (
 func TestADescriptionOnABase(t *testing.T) {
 	t.Parallel()
 	base := goodSpec +
-		"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n" +
+		"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", " +
+		"pattern = \"x\" }]\n" +
 		"[launch]\ncredentials_env = [\"OLD_KEY\", \"OTHER\"]\n[[launch.part]]\nenv = { OLD_A = \"1\", B = \"2\" }\n"
-	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
+	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n[[rule]]\nname = \"busy\"\nstate " +
+		"= \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
 	bases := func(name string) []byte { return map[string][]byte{"x": []byte(base)}[name] }
 	s, err := ParseSpecOn("y.toml", []byte(own), bases)
 	if err != nil {
@@ -76,7 +78,8 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 // Codex 0.169.0 and OpenCode 1.18.33 do not.
 func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
 	t.Parallel()
-	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false, "opencode": false} {
+	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false,
+		"opencode": false} {
 		spec := builtinSpec(t, harness+"-")
 		for prompt, want := range map[string]bool{"a folder\\": refused, "two\nrows\\\n": refused, "a\\b": false,
 			"a\\\nb": false} {

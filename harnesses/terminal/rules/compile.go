@@ -127,8 +127,9 @@ func (c *compiler) head(s *Spec) {
 // timing checks that each time is between 0 and maxTime.
 func (c *compiler) timing(t Timing) {
 	times := map[string]Milliseconds{
-		"settle_ms": t.Settle, "begin_ms": t.Begin, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap, "dialog_gap_ms": t.DialogGap,
-		"start_ms": t.Start, "unknown_ms": t.Unknown, "interrupted_ms": t.Interrupted,
+		"settle_ms": t.Settle, "begin_ms": t.Begin, "paste_gap_ms": t.PasteGap, "key_gap_ms": t.KeyGap,
+		"dialog_gap_ms": t.DialogGap,
+		"start_ms":      t.Start, "unknown_ms": t.Unknown, "interrupted_ms": t.Interrupted,
 	}
 	for _, key := range slices.Sorted(maps.Keys(times)) {
 		if n := times[key]; n < 0 || n > maxTime {
@@ -140,7 +141,8 @@ func (c *compiler) timing(t Timing) {
 // plain checks that a text is one line and does nothing to a terminal.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text, maxLineText)
+		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text,
+			maxLineText)
 	}
 }
 

@@ -121,7 +121,8 @@ func (c *compiler) composer(b *Composer) {
 	}
 	c.regexps("composer.", map[string]pattern{
 		"top": {b.Top, &b.top}, "row": {b.Row, &b.row}, "first": {b.First, &b.first}, "head": {b.Head, &b.head},
-		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty}, "held": {b.Held, &b.held},
+		"strip": {b.Strip, &b.strip}, "side": {b.Side, &b.side}, "empty": {b.Empty, &b.empty},
+		"held":   {b.Held, &b.held},
 		"refuse": {b.Refuse, &b.refuse}, "never": {b.Never, &b.never}, "trap": {b.Trap, &b.trap},
 	})
 	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {

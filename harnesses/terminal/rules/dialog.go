@@ -138,8 +138,9 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	c.keys(at+"deny_keys", d.DenyKeys)
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
-		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top}, "option": {d.Option, &d.option},
-		"end": {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top},
+		"option": {d.Option, &d.option},
+		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 	})
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {

@@ -14,7 +14,8 @@ func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 	spec := builtinSpec(t, "opencode-1.18.33")
 	asks := func(rows ...string) string {
 		return "  ┃\n  ┃  △ Permission required\n  ┃    " + strings.Join(rows, "\n  ┃    ") +
-			"\n  ┃\n  ┃\n  ┃   Allow once   Allow always   Reject        ctrl+f fullscreen  ⇆ select  enter confirm\n  ┃\n"
+			"\n  ┃\n  ┃\n  ┃   Allow once   Allow always   Reject        ctrl+f fullscreen  ⇆ select  enter " +
+			"confirm\n  ┃\n"
 	}
 	for _, tt := range []struct {
 		rows  []string

@@ -12,8 +12,10 @@ import (
 func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	t.Parallel()
 	const (
-		text  = "nonce93a16ed571\tx `code`\tx <b> <b> \\n \"quoted\" \"quoted\"\tx\tx 'so' $HOME $HOME\tx 'so' <b> 'so' $HOME \\n 100% \"quoted\"\tx\tx $HOME"
-		shown = "nonce93a16ed571    x `code`    x <b> <b> \\n \"quoted\" \"quoted\"    x    x 'so' $HOME $HOME    x 'so' <b> 'so' $HOME \\n\n$HOME quoted\"    x    x"
+		text = "nonce93a16ed571\tx `code`\tx <b> <b> \\n \"quoted\" \"quoted\"\tx\tx 'so' $HOME $HOME\tx 'so' <b> " +
+			"'so' $HOME \\n 100% \"quoted\"\tx\tx $HOME"
+		shown = "nonce93a16ed571    x `code`    x <b> <b> \\n \"quoted\" \"quoted\"    x    x 'so' $HOME $HOME    x " +
+			"'so' <b> 'so' $HOME \\n\n$HOME quoted\"    x    x"
 	)
 	garbles := Composer{TabGarbles: true}
 	if !garbles.endsLike(shown, text) {
@@ -27,7 +29,8 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 		"say\tx\tx\tx\tx and so on and on it goes, as said") {
 		t.Error("one row that runs over is not seen")
 	}
-	const wrapped = "noncec6a8445311 'so' \\n \\n <b> <b> <b> 'so' 100%    x \"quoted\" `code` \"quoted\" \"quoted\" \"quoted\" 100% \\n 'so'"
+	const wrapped = "noncec6a8445311 'so' \\n \\n <b> <b> <b> 'so' 100%    x \"quoted\" `code` \"quoted\" \"quoted\" " +
+		"\"quoted\" 100% \\n 'so'"
 	if !garbles.endsLike(wrapped, strings.Replace(wrapped, "    ", "\t", 1)+" \"quoted\"") {
 		t.Error("one row whose last word runs over is not seen")
 	}

@@ -46,7 +46,8 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 		"a name of two lines":   {`name = "x"`, `name = "x\ny"`, `x.toml:1: "x\ny" is no name for a harness`},
 		"a title with escapes": {`command = "x"`, "command = \"x\"\ntitle = \"a\\u001b]0;b\\u0007\"",
 			`x.toml:3: title is "a\x1b]0;b\a": it must be at most 200 characters that can be printed`},
-		"a rule's name with escapes": {`name = "composer"`, `name = "\u001b[2J"`, `x.toml:9: rule[0].name is "\x1b[2J"`},
+		"a rule's name with escapes": {`name = "composer"`, `name = "\u001b[2J"`,
+			`x.toml:9: rule[0].name is "\x1b[2J"`},
 		"a title without end": {`command = "x"`, "command = \"x\"\ntitle = \"" +
 			strings.Repeat("long ", 1000) + "\"", "x.toml:3: title is \"long "},
 		"a time that is none": {"[composer]", "[timing]\nsettle_ms = -1\n[composer]",
@@ -59,9 +60,11 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 			"[[dialog]]\nname = \"d\"\nkind = \"permision\"\nselect = \"keys\"\nwhen = [" + cond + "]\n[[rule]]",
 			`x.toml:10: dialog "d": kind must be one of ["permission" "question" `},
 		"an option without a label": {"[[rule]]",
-			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\ntitle = \"x\"\noption = \"^x\"\nwhen = [" + cond + "]\n[[rule]]",
+			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\ntitle = \"x\"\noption = \"^x\"\nwhen = [" + cond +
+				"]\n[[rule]]",
 			`x.toml:12: dialog "d": option needs a group called label`},
-		"the second of two equal states": {"[[rule]]", rule + "[[rule]]\nname = \"more\"\nstate = \"resting\"\nwhen = [" +
+		"the second of two equal states": {"[[rule]]", rule +
+			"[[rule]]\nname = \"more\"\nstate = \"resting\"\nwhen = [" +
 			cond + "]\n[[rule]]", `x.toml:14: rule "more": "resting" is not a state`},
 		"a pattern like another's name": {`pattern = ".*"`, `pattern = "("`,
 			"x.toml:11: rule[0].when[0].pattern: error parsing regexp"},

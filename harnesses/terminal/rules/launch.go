@@ -87,7 +87,8 @@ var templateFuncs = template.FuncMap{
 func (c *compiler) launch(l Launch) {
 	c.trust(&l.Trust)
 	for mode := range l.Permission {
-		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan, coleo.PermissionAll}
+		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
+			coleo.PermissionAll}
 		if !slices.Contains(known, coleo.PermissionMode(mode)) {
 			c.fail("launch.permission."+mode, "launch.permission: %q is no permission mode; they are %v", mode, known)
 		}

@@ -85,7 +85,8 @@ func (p *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string)
 // mayMatch reports whether a text holds one of the words that a condition's pattern
 // needs.
 func (c *Cond) mayMatch(text string) bool {
-	return c.needs == nil || slices.ContainsFunc(c.needs, func(word string) bool { return strings.Contains(text, word) })
+	return c.needs == nil || slices.ContainsFunc(c.needs,
+		func(word string) bool { return strings.Contains(text, word) })
 }
 
 // Shows reports whether all of some conditions hold on the picture. It is true for none.

@@ -27,7 +27,8 @@ func TestEachOptionOfALongListIsOffered(t *testing.T) {
 		}
 	}
 	for _, option := range []int{-1, 0, 13} {
-		if _, err := rule.optionFor(d, coleo.Decision{Choice: coleo.Reply, Option: option}); coleo.ErrorCode(err) != coleo.EInvalid {
+		if _, err := rule.optionFor(d, coleo.Decision{Choice: coleo.Reply,
+			Option: option}); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("option %d: %v", option, err)
 		}
 	}

@@ -27,8 +27,9 @@ func TestGeminiIsNotIdleWhileItKeepsAPrompt(t *testing.T) {
 		want             coleo.State
 	}{
 		{"it starts", "ℹ Initializing... Prompts will be queued.\n", coleo.Processing},
-		{"its MCP servers start", "ℹ Waiting for MCP servers to initialize... Slash commands are still available and\n" +
-			"  prompts will be queued.\n", coleo.Processing},
+		{"its MCP servers start",
+			"ℹ Waiting for MCP servers to initialize... Slash commands are still available and\n" +
+				"  prompts will be queued.\n", coleo.Processing},
 		{"the prompt is in the transcript", "ℹ Initializing... Prompts will be queued.\n" + asked, coleo.Idle},
 		{"the prompt is answered", "ℹ Initializing... Prompts will be queued.\n" + asked + "✦ hello\n", coleo.Idle},
 		{"another message", "ℹ Initializing... Prompts will be queued.\nℹ Request cancelled.\n", coleo.Idle},

@@ -177,7 +177,8 @@ func parseStructs(t *testing.T) map[string]structType {
 				for _, s := range general.Specs {
 					if named, ok := s.(*ast.TypeSpec); ok {
 						if is, ok := named.Type.(*ast.StructType); ok {
-							out[prefix+named.Name.Name] = structType{named.Name.Name, oneLine(general.Doc.Text()), keysOf(is)}
+							out[prefix+named.Name.Name] = structType{named.Name.Name, oneLine(general.Doc.Text()),
+								keysOf(is)}
 						}
 					}
 				}
@@ -284,8 +285,9 @@ func typeName(is ast.Expr) string {
 
 // valueTypes says in plain words what a key of a Go type takes.
 var valueTypes = map[string]string{
-	"string": "text", "bool": "true or false", "int": "number", "Milliseconds": "milliseconds", "patternText": "pattern",
-	"keysText": "keys", "templateText": "template",
+	"string": "text", "bool": "true or false", "int": "number", "Milliseconds": "milliseconds",
+	"patternText": "pattern",
+	"keysText":    "keys", "templateText": "template",
 }
 
 // typeOf returns in plain words what a key takes.

@@ -33,12 +33,14 @@ type region struct {
 	n    int
 }
 
-var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below composer|(bottom|above composer) ([1-9][0-9]?))$`)
+var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|below ` +
+	`composer|(bottom|above composer) ([1-9][0-9]?))$`)
 
 func parseRegion(s string) (region, error) {
 	m := regionForms.FindStringSubmatch(s)
 	if m == nil {
-		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, wrapped line, title, modes, composer, below composer or above composer N", s)
+		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, "+
+			"wrapped line, title, modes, composer, below composer or above composer N", s)
 	}
 	if m[2] == "" {
 		return region{name: s}, nil

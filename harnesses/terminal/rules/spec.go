@@ -185,7 +185,8 @@ func defaultTiming() Timing {
 // Info describes the harness of a Spec.
 func (s *Spec) Info() coleo.Info {
 	return coleo.Info{
-		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport), Catalog: s.Catalog,
+		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport),
+		Catalog: s.Catalog,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Command: s.Command, Install: s.Install, Package: s.Package,
 		Trust: s.Launch.Trust.File,

@@ -26,7 +26,8 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		t.Fatalf("the good one: %v", err)
 	}
 	for name, c := range map[string]struct{ old, new, want string }{
-		"an unknown key":           {`command = "x"`, "command = \"x\"\ncolour = 1", `x.toml:3:1: unknown key "colour"`},
+		"an unknown key": {`command = "x"`, "command = \"x\"\ncolour = 1",
+			`x.toml:3:1: unknown key "colour"`},
 		"a slip in the syntax":     {`submit = "ENTER"`, `submit = "ENTER`, `x.toml:4:`},
 		"a missing command":        {`command = "x"`, "", "x.toml:1: command is missing"},
 		"a missing submit key":     {`submit = "ENTER"`, "", "x.toml:3: keys.submit is missing"},

@@ -37,11 +37,13 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 				"\n   ■⬝⬝⬝⬝⬝⬝⬝  esc interrupt     ctrl+p commands\n",
 			coleo.Processing},
 		"OpenCode's folder is drawn over its composer's edge at 40x15": {"opencode",
-			"  ┃\n  ┃  Ask anything… \"What is the\n  ┃  tech stack of this project?\"\n  ┃\n  ┃  Build · mock-1 Coleo endpoint\n" +
+			"  ┃\n  ┃  Ask anything… \"What is the\n  ┃  tech stack of this project?\"\n  ┃\n  ┃  Build · mock-1 " +
+				"Coleo endpoint\n" +
 				"  /tmp/a-long-fold▀▀▀▀▀▀▀▀▀▀▀▀▀1.18.33\n  4121385570/b agents  ctrl+p commands\n  work:master\n",
 			coleo.Idle},
 		"and what it asks there has keys above their words": {"opencode",
-			"  ┃\n  ┃  Which side?\n  ┃\n  ┃  1. Left\n  ┃     choose Left\n  ┃  2. Right\n  ┃     choose Right\n  ┃  3. Type your own answer\n  ┃\n" +
+			"  ┃\n  ┃  Which side?\n  ┃\n  ┃  1. Left\n  ┃     choose Left\n  ┃  2. Right\n  ┃     choose Right\n  ┃ " +
+				" 3. Type your own answer\n  ┃\n" +
 				"  ┃  ↑↓       enter       esc\n  ┃  select   submit      dismiss\n  ┃\n",
 			coleo.WaitingApproval},
 	} {

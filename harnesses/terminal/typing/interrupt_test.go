@@ -87,13 +87,15 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
 	type step struct{ typed, shows string }
 	for name, steps := range map[string][]step{
-		"a dialog is denied first":             {{"", casttest.Asks}, {"2", casttest.Busy}, {"2a", armed}, {"2ab", casttest.Idle}},
-		"a dialog comes on the way":            {{"a", casttest.Asks}, {"a2", casttest.Idle}},
-		"each is read":                         {{"a", armed}, {"ab", casttest.Busy}, {"ab", casttest.Idle}},
-		"the first ends it":                    {{"a", casttest.Idle}},
-		"the first is lost":                    {{"a", ""}, {"aa", armed}, {"aab", casttest.Idle}},
-		"it ends between the keys":             {{"a", armed + casttest.Idle}},
-		"the mark of the first goes too early": {{"a", armed}, {"ab", casttest.Busy}, {"aba", armed}, {"abab", casttest.Idle}},
+		"a dialog is denied first": {{"", casttest.Asks}, {"2", casttest.Busy}, {"2a", armed},
+			{"2ab", casttest.Idle}},
+		"a dialog comes on the way": {{"a", casttest.Asks}, {"a2", casttest.Idle}},
+		"each is read":              {{"a", armed}, {"ab", casttest.Busy}, {"ab", casttest.Idle}},
+		"the first ends it":         {{"a", casttest.Idle}},
+		"the first is lost":         {{"a", ""}, {"aa", armed}, {"aab", casttest.Idle}},
+		"it ends between the keys":  {{"a", armed + casttest.Idle}},
+		"the mark of the first goes too early": {{"a", armed}, {"ab", casttest.Busy}, {"aba", armed},
+			{"abab", casttest.Idle}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +112,9 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 				go func() { ended <- st.Interrupt(t.Context()) }()
 				typed := st.typed
 				for _, next := range steps {
-					st.await("it types "+next.typed, func() bool { return len(typed()) >= len(next.typed) || len(ended) > 0 })
+					st.await("it types "+next.typed, func() bool {
+						return len(typed()) >= len(next.typed) || len(ended) > 0
+					})
 					st.say(next.shows)
 				}
 				want := steps[len(steps)-1].typed

@@ -112,7 +112,8 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 // that clears it.
 func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
-		"time was up before the prompt was submitted to %s: its text stands in the composer, and the next prompt clears it",
+		"time was up before the prompt was submitted to %s: its text stands in the composer, "+
+			"and the next prompt clears it",
 		t.Spec().Title)
 }
 
@@ -164,7 +165,8 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 	case state == coleo.WaitingApproval:
 		return coleo.Blocked(nil)
 	case v.State == "":
-		return Passing{onScreen(picture, coleo.EUnrecognised, "no rule of %s knows the screen: nothing was typed", spec.Name)}
+		return Passing{onScreen(picture, coleo.EUnrecognised,
+			"no rule of %s knows the screen: nothing was typed", spec.Name)}
 	case picture.Composer == nil:
 		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", spec.Title)
 	case state == coleo.Initializing:
@@ -174,7 +176,8 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 			spec.Title)
 	case v.State.Working() && !t.safelyQueues(r):
 		return coleo.Errorf(coleo.EBusy,
-			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not drawn yet; wait until it is idle, or interrupt it", spec.Title)
+			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
+				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
 	case picture.Trapped():
 		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", spec.Title)
 	}

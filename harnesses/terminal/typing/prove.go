@@ -20,7 +20,8 @@ const proveTimeout = 5 * time.Second
 // the terminal as it was at that time, or an error if it is not kept: then only the hook
 // can prove the prompt. Prove returns an empty proof when it finds neither, and the error
 // of ctx when that ends.
-func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
+func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
+	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
 		// No caller can have typed a prompt that is not valid.

@@ -170,7 +170,8 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 				}
 				g.await("\r")
 				if took := time.Since(told); took < reading.ToolAsks || !strings.HasSuffix(g.typed(), "\r") {
-					t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err, reading.ToolAsks)
+					t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err,
+						reading.ToolAsks)
 				}
 				st.say(redrawn("working\n", "type"))
 				<-g.done

@@ -119,7 +119,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 		case marked == steps.Option:
 			return t.enter(ctx, same, steps.Option)
 		case marked < 0:
-			return coleo.Errorf(coleo.EUnsupported, "which option of the list is marked cannot be seen: nothing was chosen")
+			return coleo.Errorf(coleo.EUnsupported,
+				"which option of the list is marked cannot be seen: nothing was chosen")
 		}
 		key := steps.On
 		if marked > steps.Option {
@@ -152,7 +153,8 @@ func (t *Typist) enter(ctx context.Context, same Check, option int) error {
 			return err
 		}
 		if markedOption(r) != option {
-			return coleo.Errorf(coleo.EStale, "the mark of the list moved away from option %d: nothing was chosen", option+1)
+			return coleo.Errorf(coleo.EStale,
+				"the mark of the list moved away from option %d: nothing was chosen", option+1)
 		}
 		return nil
 	})

@@ -43,7 +43,8 @@ func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 				st.await("it asks", func() bool { return st.State().Dialog != nil })
 				answered := make(chan error, 1)
 				go func() {
-					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
+					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint,
+						coleo.Decision{Choice: coleo.Approve})
 				}()
 				st.await("it is answered", func() bool { return st.typed() != "" || len(answered) > 0 })
 				st.say(casttest.Idle)

@@ -115,7 +115,8 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	picture := r.Picture()
 	if s.queued && picture.Folded() {
 		return coleo.Errorf(coleo.EBusy,
-			"%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, or interrupt it; the prompt was not submitted",
+			"%s is working, and cannot queue a prompt that it folds to a note: wait until it is idle, "+
+				"or interrupt it; the prompt was not submitted",
 			t.Spec().Title)
 	}
 	tall := r.Verdict().Dialog == nil && picture.Overflows(s.text)

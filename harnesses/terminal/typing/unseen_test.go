@@ -16,7 +16,8 @@ func TestATextThatWasNotSeenIsFlushedBeforeTheNextPrompt(t *testing.T) {
 		st := setStage(t, strings.Replace(deliverSpec, "[keys]\n", "[keys]\nclear = \"CTRL_U\"\n", 1), 40, 8)
 		st.say(composing("type"))
 		st.awaitState(coleo.Idle)
-		if _, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "first"}); coleo.ErrorCode(err) != coleo.EPromptLost {
+		if _, err := st.SendPrompt(t.Context(),
+			coleo.Prompt{Text: "first"}); coleo.ErrorCode(err) != coleo.EPromptLost {
 			t.Fatalf("a text that never shows: %v, want %s", err, coleo.EPromptLost)
 		}
 		done := make(chan error, 1)
