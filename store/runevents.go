@@ -26,7 +26,8 @@ type Entry struct {
 
 // Entries returns the events that match a filter, in order of arrival. The events of one
 // host are in the order of its log. A page may be shorter than its limit although more
-// events follow. Only an empty page is the end.
+// events follow. Only an empty page is the end. Head never lies before an event that
+// Entries has returned.
 func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	var shape coleo.Event
 	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"
@@ -52,6 +53,10 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	out := make([]Entry, len(events))
 	for i, e := range events {
 		out[i] = Entry{at[i], e}
+	}
+	if len(out) > 0 {
+		// A reader may see a write before its writer has moved the head.
+		s.head.moveTo(out[len(out)-1].Position)
 	}
 	return out, nil
 }
