@@ -82,7 +82,9 @@ func (n *notifier) follow(ctx context.Context) {
 			continue
 		}
 		for u := range news {
-			n.take(ctx, u)
+			if u.Event != nil && !n.take(ctx, *u.Event, u.Cursor) {
+				break
+			}
 		}
 		select {
 		case <-time.After(notifyRetry):
@@ -137,34 +139,48 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	}
 }
 
-// take tells the user of an update if it needs to be told.
-func (n *notifier) take(ctx context.Context, u coleo.Update) {
-	if u.Event == nil {
-		return
+// take tells the user of an event if it needs to be told. It returns false when ctx has
+// ended. Then nothing was told or noted, and the next serve takes the event.
+func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool {
+	notice, ok := n.noticeOf(ctx, e)
+	if ctx.Err() != nil || ok && !n.awaitTurn(ctx) {
+		return false
 	}
-	n.told.Cursor = u.Cursor
-	notice, ok := n.noticeOf(ctx, *u.Event)
+	n.told.Cursor = cursor
+	if e.Kind == coleo.EventRemoved {
+		delete(n.told.Dialogs, e.Arm)
+	}
 	if !ok {
-		return
+		return true
 	}
-	select {
-	case n.running <- struct{}{}:
-	case <-ctx.Done():
-		return // the next serve tells it
+	if notice.event == notifyAsks {
+		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
 	wait := notice.start(ctx, n.command, n.log)
 	n.save(context.WithoutCancel(ctx)) // the command runs
 	go func() { defer func() { <-n.running }(); wait() }()
+	return true
+}
+
+// awaitTurn waits until one more command may run, and returns false when ctx has ended. If
+// both are the case, the end counts.
+func (n *notifier) awaitTurn(ctx context.Context) bool {
+	select {
+	case n.running <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if ctx.Err() != nil {
+		<-n.running
+		return false
+	}
+	return true
 }
 
 // noticeOf returns the notice of an event, if any. Each dialog has one notice, while it is
 // open.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
-	if e.Kind == coleo.EventRemoved {
-		delete(n.told.Dialogs, e.Arm)
-		return notice{}, false
-	}
-	if e.Arm == "" || e.Time.Before(n.told.Since) {
+	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false
 	}
 	arm, err := n.brain.Arm(ctx, e.Arm)
@@ -179,7 +195,6 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if d == nil || n.told.Dialogs[arm.ID] == d.Fingerprint {
 		return notice{}, false
 	}
-	n.told.Dialogs[arm.ID] = d.Fingerprint
 	return notice{event: notifyAsks, arm: arm, dialog: *d}, true
 }
 
