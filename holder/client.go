@@ -177,10 +177,10 @@ func (c *Client) Status() (Status, error) {
 }
 
 // Proves asks the holder, over the existing connection, whether it keeps the process
-// that the handle names. blocked is the reason why the arm cannot continue, or "" if
-// there is none. The error is EBusy if another request waits for its answer. It is
-// EUnavailable if there is no connection. It is EUnproven if the handle names another
-// start or other processes.
+// that the handle names. The result blocked is the reason why the arm cannot continue,
+// or "" if there is none. The error is EBusy if another request waits for its answer.
+// It is EUnavailable if there is no connection. It is EUnproven if the handle names
+// another start or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")

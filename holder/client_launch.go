@@ -65,8 +65,8 @@ type launchDocument struct {
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
 // Start runs command as a separate process that outlives the caller. It returns when
-// the program in the arm runs. command must be `coleo hold --stdin`, or a program that
-// calls Serve in the same way. The error is the one that the holder reports, for
+// the program in the arm runs. The command must be `coleo hold --stdin`, or a program
+// that calls Serve in the same way. The error is the one that the holder reports, for
 // example that the program does not exist. It is ETimeout if the holder is not ready in
 // time or ctx is canceled. Start then kills the holder.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {

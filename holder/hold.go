@@ -13,9 +13,9 @@ import (
 )
 
 // Hold runs any program under a holder in the folder dir, for a person. The program
-// gets environ, and the work folder of this process. self is the command for
-// Launch.Self. Hold returns when the program has ended. It returns the exit status in
-// the form that a shell uses. The error is EInvalid if the folder or the program is
+// gets environ, and the work folder of this process. The argument self is the command
+// for Launch.Self. Hold returns when the program has ended. It returns the exit status
+// in the form that a shell uses. The error is EInvalid if the folder or the program is
 // missing. It is ENotInstalled if the program is not found.
 func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {

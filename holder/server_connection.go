@@ -209,7 +209,7 @@ func (s *server) write(w *Write) response {
 }
 
 // beginWrite decides whether a write is typed. It types as many bytes as the program
-// takes at once. left is how long typing the rest may take.
+// takes at once. The result left is how long typing the rest may take.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

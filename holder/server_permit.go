@@ -12,8 +12,8 @@ import (
 // only one that may get keys. If a holder is cut off from serve, its permit lapses, and
 // it refuses keys. So keys are never typed into two starts of one arm.
 
-// maxPermit is the longest permit. serve gives permits for seconds. A longer permit is
-// a mistake.
+// maxPermit is the longest permit. The process serve gives permits for seconds. A
+// longer permit is a mistake.
 const maxPermit = time.Minute
 
 // permit extends the permit to the given time on package boottime's clock.

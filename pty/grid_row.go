@@ -155,7 +155,8 @@ func (r *row) split(x int, b cell) {
 	}
 }
 
-// insert moves the cells from x on to the right by n cells, and fills the gap with b.
+// insert moves cell x and the cells after it to the right by n cells, and fills the gap
+// with b.
 func (r *row) insert(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {

@@ -183,8 +183,8 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode returns the SGR parameters for a color. base is 38 for a foreground, and
-// 48 for a background.
+// colourCode returns the SGR parameters for a color. The argument base is 38 for a
+// foreground, and 48 for a background.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:

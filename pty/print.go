@@ -33,7 +33,8 @@ func (c *Core) print(r rune) {
 }
 
 // wrap moves the cursor to the next row. If a cluster at the end of this row has become
-// too wide, wrap moves it to the next row. carry is the number of its cells.
+// too wide, wrap moves it to the next row. The argument carry is the number of the
+// cluster's cells.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -53,8 +54,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster to the left of the cursor. grow is the number of cells by
-// which the cluster becomes wider. It may be negative.
+// join adds r to the cluster to the left of the cursor. The argument grow is the number
+// of cells by which the cluster becomes wider. It may be negative.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
 	line := b.rows[b.y]

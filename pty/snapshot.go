@@ -20,9 +20,9 @@ import (
 // screen could be a mixture of two emulators.
 const coreVersion = 2
 
-// A snapshot consists of snapshotMagic, two bytes with coreVersion, four bytes with the
-// IEEE CRC-32 of the rest, and the deflated state in the form of a tape. Both numbers
-// are big-endian.
+// A snapshot begins with snapshotMagic and two bytes with coreVersion. Four bytes with
+// the IEEE CRC-32 of the rest follow. The rest is the deflated state in the form of a
+// tape. Both numbers are big-endian.
 const (
 	snapshotMagic  = "coleo screen\n"
 	snapshotHeader = len(snapshotMagic) + 2 + 4

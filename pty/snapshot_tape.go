@@ -67,7 +67,7 @@ func (t *tape) flag(p *bool) {
 }
 
 // list writes or reads the length of p, and calls each for each element. The length
-// must be at most most.
+// must not exceed the limit most.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -80,7 +80,7 @@ func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	}
 }
 
-// bytes writes or reads p, which must have at most most bytes.
+// bytes writes or reads p, whose length in bytes must not exceed the limit most.
 func (t *tape) bytes(p *[]byte, most int) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))

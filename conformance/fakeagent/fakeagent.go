@@ -60,10 +60,10 @@ type program struct {
 
 // Run plays an agent CLI on a terminal. It ends when a command, a signal, two Ctrl-C,
 // the end of the terminal or the end of ctx ends the fake. It returns the exit code
-// that the process should have. in must be a terminal. Run puts it into raw mode, and
-// restores its mode at the end. If ctx has ended Run, a read of in may still be
-// waiting. Run returns an error if it cannot use the script, the record, the MCP server
-// or the terminal.
+// that the process should have. The file in must be a terminal. Run puts it into raw
+// mode, and restores its mode at the end. If ctx has ended Run, a read of in may still
+// be waiting. Run returns an error if it cannot use the script, the record, the MCP
+// server or the terminal.
 func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
@@ -143,8 +143,8 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background. stop ends the reading at once if the file
-// supports deadlines. Otherwise the reading ends after the next byte.
+// read reads the terminal in the background. The function stop ends the reading at once
+// if the file supports deadlines. Otherwise the reading ends after the next byte.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {

@@ -137,8 +137,8 @@ func geminiUsage(u usage) fields {
 	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
 }
 
-// geminiChunk returns a whole document, or a piece of a stream. finish is "" except in
-// the last piece.
+// geminiChunk returns a whole document, or a piece of a stream. The argument finish is
+// "" except in the last piece.
 func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finish != "" {

@@ -47,7 +47,7 @@ func (o *httpWriter) flush() {
 	}
 }
 
-// json sends v as a document. v always comes from this package.
+// json sends v as a document. The value v always comes from this package.
 func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return

@@ -43,7 +43,7 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step runs one step. done is true if nothing may follow this step.
+// step runs one step. The result done is true if nothing may follow this step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -73,7 +73,8 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends text word by word. pace is the time between two words, in ms.
+// words sends text word by word. The argument pace is the time between two words, in
+// ms.
 func (p *player) words(text string, pace int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {

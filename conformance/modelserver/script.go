@@ -28,7 +28,7 @@ type Rule struct {
 // has no effect. Side is an exception: a rule without Side answers only main requests.
 type When struct {
 	Contains   string      `json:"contains,omitempty"`    // text in the prompt
-	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that the prompt must match
+	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that must match in the prompt
 	ToolResult *bool       `json:"tool_result,omitempty"` // whether a tool's result came after the prompt
 	Dialect    string      `json:"dialect,omitempty"`
 	Side       SideRequest `json:"side,omitempty"` // "any" for main requests and side requests

@@ -158,7 +158,7 @@ func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request,
 }
 
 // SetScript replaces the script. Replies that have already begun do not change. The
-// error says what is wrong with the script.
+// error tells what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)

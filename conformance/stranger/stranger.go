@@ -36,10 +36,10 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, who plays the given part. out is the
-// standard output of the process. Its standard error goes to the standard error of the
-// test. Unless the test runs as root, it is skipped, because only root can become
-// another user. The process is killed at the end of the test.
+// Start starts this test binary as the stranger, who plays the given part. The result
+// out is the standard output of the process. Its standard error goes to the standard
+// error of the test. Unless the test runs as root, it is skipped, because only root can
+// become another user. The process is killed at the end of the test.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -80,8 +80,8 @@ func (l recordLine) isReplayed() bool {
 	return l.Type == "gemini" && strings.HasPrefix(strings.TrimSpace(string(l.Content)), "[")
 }
 
-// content returns the text of a line. results reports whether the line holds the
-// results of tools.
+// content returns the text of a line. The result results reports whether the line holds
+// the results of tools.
 func (l recordLine) content() (text string, results bool) {
 	if json.Unmarshal(l.Content, &text) == nil {
 		return text, false

@@ -68,7 +68,7 @@ type part struct {
 
 const (
 	aborted  = "MessageAbortedError"
-	rejected = "The user rejected permission to use this specific tool call." // a longer text does not end the turn
+	rejected = "The user rejected permission to use this specific tool call." // if there are words, the turn goes on
 )
 
 // Next returns the new entries of the conversation. Another program owns the database.

@@ -34,8 +34,8 @@ var (
 	_ coleo.Cataloguer = (*Harness)(nil)
 )
 
-// New returns the harness. hold is the command that becomes a holder. New fails only if
-// a built-in harness.toml is invalid.
+// New returns the harness. The argument hold is the command that becomes a holder. New
+// fails only if a built-in harness.toml is invalid.
 func New(hold []string) (*Harness, error) {
 	spec, err := rules.ParseSpec("opencode-api/harness.toml", description)
 	if err != nil {

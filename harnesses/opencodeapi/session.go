@@ -228,7 +228,7 @@ func (s *session) State() coleo.Reading {
 	return s.reading
 }
 
-// LastOutput returns when the server last reported something.
+// LastOutput returns the time at which the server last reported something.
 func (s *session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

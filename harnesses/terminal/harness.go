@@ -63,8 +63,8 @@ type Hooks struct {
 	Record record.Source
 }
 
-// New returns a harness. hold is the command that becomes a holder: `coleo hold
-// --stdin`, with the path of the running program.
+// New returns a harness. The argument hold is the command that becomes a holder: `coleo
+// hold --stdin`, with the path of the running program.
 func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
 	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
 }

@@ -43,7 +43,8 @@ func (p *pendingReplies) add(r reading.Reply) {
 }
 
 // addUnsent adds the replies that were pending in an earlier host agent and that the
-// holder never got. answered is the offset up to which the holder has replies.
+// holder never got. The argument answered is the offset up to which the holder has
+// replies.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
 	for _, r := range list {
 		if r.Offset > answered {

@@ -64,9 +64,9 @@ func (z *sizes) take() past.Size {
 	return z.next
 }
 
-// await notes that a size is about to be given. frames is the number of whole frames
-// that the screen has shown. shows tells whether the program will show the size by a
-// whole frame.
+// await notes that a size is about to be given. The argument frames is the number of
+// whole frames that the screen has shown. The argument shows tells whether the program
+// will show the size by a whole frame.
 func (z *sizes) await(frames uint64, shows bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

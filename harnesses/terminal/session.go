@@ -57,8 +57,8 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// open builds a session on a holder, and brings the session's screen up to date.
-// justStarted is true if the agent CLI has just been started.
+// open builds a session on a holder, and brings the session's screen up to date. The
+// argument justStarted is true if the agent CLI has just been started.
 func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *session) Screen() coleo.Screen {
 	return r.Core().View()
 }
 
-// LastOutput returns when the agent CLI last wrote output while the session was open.
-// It returns the zero time if there was no such output.
+// LastOutput returns the time at which the agent CLI last wrote output while the
+// session was open. It returns the zero time if there was no such output.
 func (s *session) LastOutput() time.Time {
 	w, unlock := s.live.watch()
 	defer unlock()

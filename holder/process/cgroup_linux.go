@@ -29,8 +29,8 @@ type Group struct{ dir string }
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
 // MakeGroup makes a group for a start of an arm, below this process's own group. It
-// writes the path of the group to groupFile. start is a word that no other start of the
-// arm has. alone tells that a person runs the program under a holder.
+// writes the path of the group to groupFile. The argument start is a word that no other
+// start of the arm has. If alone is true, a person runs the program under a holder.
 func MakeGroup(dir, arm, start string, alone bool) Group {
 	own := delegated()
 	if own == "" {

@@ -75,8 +75,8 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which root returns true, and all
-// processes below them. Parents come first. stillIn is called instead of root when a
-// process is checked again before a signal.
+// processes below them. Parents come first. The function stillIn is called instead of
+// root when a process is checked again before a signal.
 func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

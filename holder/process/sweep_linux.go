@@ -22,9 +22,9 @@ func MarkedFrom(arm string, oldest int) []int {
 }
 
 // SweepStarts ends all processes that an arm's holders left behind when the holders
-// died first. It ends the processes whose environment carries the mark of a start for
-// which which returns true. It also ends all processes below them. It returns the pids
-// of processes that still exist after KillTimeout.
+// died first. It ends the processes whose environment carries the mark of a start that
+// the function which accepts. It also ends all processes below them. It returns the
+// pids of processes that still exist after KillTimeout.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -37,10 +37,10 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 	}
 }
 
-// markedTree returns live processes of three kinds: the processes in the group g, the
-// processes whose initial environment named a matching start of the arm, and all
-// processes below these. It cannot read the environments of other users' processes, but
-// those processes do not belong to Coleo.
+// markedTree returns the live processes in the group g, and those whose initial
+// environment named a matching start of the arm. It also returns all processes below
+// these. It cannot read the environments of other users' processes, but those processes
+// do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
@@ -58,11 +58,11 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 	})
 }
 
-// EndMarked ends the processes in a group, the processes with the mark of a start for
-// which which returns true, and all processes below these. It sends HUP and TERM first,
-// and KILL after grace. Between two looks it calls the function meanwhile, which must
-// take about PollEvery. It returns the pids of processes that still exist KillTimeout
-// after the KILL.
+// EndMarked ends the processes in a group, the processes with the mark of a start that
+// the function which accepts, and all processes below these. It sends HUP and TERM
+// first, and KILL after grace. Between two looks it calls the function meanwhile, which
+// must take about PollEvery. It returns the pids of processes that still exist
+// KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false

@@ -41,8 +41,8 @@ type launchFacts struct {
 }
 
 // Plan turns a configuration into the Launch that the holder runs. It fills in what the
-// configuration leaves out, and writes the first files of a hermetic HOME. hook is the
-// command line of the hook program, or nil.
+// configuration leaves out, and writes the first files of a hermetic HOME. The argument
+// hook is the command line of the hook program, or nil.
 //
 // The error is EInvalid if the configuration is wrong. It is EUnsupported if the agent
 // CLI cannot do what the configuration asks. It is ENotInstalled if the agent CLI's

@@ -25,9 +25,9 @@ type Replay struct {
 type Size struct{ Cols, Rows int }
 
 // From makes the Replay begin at the given offset of the journal in dir. It returns the
-// size of the terminal at that offset. exact reports whether a resize lies exactly at
-// that offset. Resizes before the offset resizedFrom are ignored: a snapshot already
-// has the size from before it.
+// size of the terminal at that offset. The result exact reports whether a resize lies
+// exactly at that offset. Resizes before the offset resizedFrom are ignored: a snapshot
+// already has the size from before it.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {

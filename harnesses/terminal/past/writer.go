@@ -105,11 +105,11 @@ func (w *Writer) keep(offset int64, data []byte) {
 	w.folder.thin(offset)
 }
 
-// Wait waits until the snapshot is written that is in progress.
+// Wait waits until the snapshot in progress has been written.
 func (w *Writer) Wait() { w.writing.Wait() }
 
-// Stop prevents further snapshots by Capture, and waits until the snapshot is written
-// that is in progress.
+// Stop prevents further snapshots by Capture, and waits until the snapshot in progress
+// has been written.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	w.stopped = true

@@ -108,7 +108,7 @@ func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
 
-// DialogSince returns when the present appearance of the dialog began.
+// DialogSince returns the time at which the present appearance of the dialog began.
 func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
 // DialogSettling reports whether the text of the dialog on the screen may still change.

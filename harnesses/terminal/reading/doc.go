@@ -4,9 +4,9 @@
 // witnesses. These are escape sequences by which the program reports its state, and the
 // reports of the program's hook.
 //
-// A Reader has no clock and starts no process. Its caller passes the time. Each call
-// returns when the caller must look again if no output comes. So a recording is read
-// exactly as a session would have read the output: see Replay.
+// A Reader has no clock and starts no process. Its caller passes the time. The result
+// of each call tells the caller when to look again if no output comes. So a recording
+// is read exactly as a session would have read the output: see Replay.
 //
 // Some words have a fixed meaning here. To tell a change is to call the caller's
 // function with that change. A notice is an escape sequence. A report comes from the

@@ -87,8 +87,8 @@ func programStatus(text string) (word, detail string, ok bool) {
 	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-// agentStatus reads the text of OSC 26: "Status=running;Detail=…". ok is false for a
-// sequence without Status.
+// agentStatus reads the text of OSC 26: "Status=running;Detail=…". The result ok is
+// false for a sequence without Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
 	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""

@@ -125,8 +125,8 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 }
 
 // mostCautious returns the witness that makes the most cautious claim, or nil if no
-// witness makes a claim. A claim may come too early to count. again is how long to wait
-// until it counts.
+// witness makes a claim. A claim may come too early to count. The result again is how
+// long to wait until the claim counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
 	again = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing

@@ -127,8 +127,8 @@ func (r *Reader) measureAsDrawn() {
 }
 
 // Feed writes output to the screen, at most up to the end of a synchronized update. It
-// returns the number of bytes written. whole reports whether a synchronized update has
-// ended.
+// returns the number of bytes written. The result whole reports whether a synchronized
+// update has ended.
 func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	frames := r.screen.Frame().Count
 	n = r.screen.Feed(p)
@@ -178,7 +178,7 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended tells the Reader that the program has ended with the exit code code.
+// Ended tells the Reader that the program has ended with the given exit code.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()
 	r.become(now, coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how, &view)
@@ -229,12 +229,12 @@ func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 // transcript includes the rows that have scrolled off.
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
-// EchoedSince reports whether the transcript shows the prompt's beginning more than
-// before times. The number before is the result of an earlier Echoes. In two cases
-// EchoedSince returns false in any case. The first case is that the next picture is
-// being drawn. A row of the last picture may also have scrolled off by then, and would
-// count twice. The second case is that no composer is found. The composer's own text
-// may then be half drawn, and would look like an echo.
+// EchoedSince reports whether the transcript shows the prompt's beginning more often
+// than it did earlier. The argument before is the result of an earlier Echoes. There
+// are two cases in which EchoedSince always returns false. The first case is that the
+// next picture is being drawn. A row of the last picture may also have scrolled off by
+// then, and would count twice. The second case is that no composer is found. The
+// composer's own text may then be half drawn, and would look like an echo.
 func (r *Reader) EchoedSince(prompt string, before int) bool {
 	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > before
 }

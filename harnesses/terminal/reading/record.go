@@ -61,8 +61,8 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	r.recorded.witness.at = at
 }
 
-// took reports whether the record has the prompt bare with a time not before sent. sent
-// is cut to milliseconds, because the record's times have that precision.
+// took reports whether the record has the prompt bare with a time not before sent. The
+// time sent is cut to milliseconds, because the record's times have that precision.
 func (r *recorded) took(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {

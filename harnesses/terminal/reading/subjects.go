@@ -34,8 +34,8 @@ func (r *Reader) complete(v *rules.Verdict) {
 	}
 }
 
-// subject returns what a tool is about to do. text is for people, and names the tool's
-// inputs. values holds only their values, in order.
+// subject returns what a tool is about to do. The result text is for people, and names
+// the tool's inputs. The result values holds only their values, in order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))

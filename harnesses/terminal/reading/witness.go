@@ -19,8 +19,8 @@ const (
 	// disagreement is told.
 	disagreeAfter = time.Second
 	// forgiveAfter is how long after such a lapse the witness can make a new claim. If
-	// the screen agrees with the claim earlier, the claim counts at once. It leaves
-	// enough time to use an arm between two forged claims.
+	// the screen agrees with the claim earlier, the claim counts at once. In this time
+	// a person can use an arm between two forged claims.
 	forgiveAfter = 10 * time.Second
 )
 

@@ -61,8 +61,8 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 // markedOption returns the index of the option that is shown on a background of its
 // own. It returns -1 when no option has its own background, or more than one option
 // has. All options are on one row. It is the lowest row that holds all options. A
-// background marks no option if it is the main background of this row or of a row
-// above: buttons may have the background of the box above them.
+// background does not mark an option if most cells of this row or of a row above have
+// it. Buttons may have the background of the box above them.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {

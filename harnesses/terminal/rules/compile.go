@@ -148,8 +148,8 @@ func (c *compiler) plain(path, text string) {
 	}
 }
 
-// atMost checks that the length n of a list is at most most. Its error names the line
-// of the first element beyond the limit.
+// atMost checks that the length n of a list does not exceed the limit most. Its error
+// names the line of the first element beyond the limit.
 func (c *compiler) atMost(path string, n, most int) {
 	if n > most {
 		c.fail(fmt.Sprintf("%s[%d]", path, most), "there are %d of %s, more than %d", n, path, most)

@@ -60,16 +60,15 @@ type Composer struct {
 	// bottom of the screen up. With `cursor` the composer ends at the cursor's row. The
 	// key is required.
 	Bottom patternText `toml:"bottom"`
-	// Whether a cursor on an empty row is outside the composer. Set it if the cursor
-	// goes there when the agent CLI takes the text above. A row that the terminal has
-	// wrapped does not count as empty.
+	// Whether a cursor on an empty row is outside the composer. Set this key if the
+	// cursor goes to such a row when the agent CLI takes the text above. A row that the
+	// terminal has wrapped does not count as empty.
 	Leaves bool `toml:"leaves"`
 	// The row above the composer: `^─{20,}`. Without `top` and `row` the composer begins at
 	// the row that matches `first`.
 	Top patternText `toml:"top"`
-	// It replaces `top`: the composer begins at the highest row of the unbroken run of
-	// matching rows above `bottom`. It replaces `top`: the composer begins at the
-	// highest of the rows above `bottom` that match.
+	// The pattern of each row of the composer. It replaces `top`: the composer begins
+	// at the highest row of the unbroken run of matching rows above `bottom`.
 	Row patternText `toml:"row"`
 	// How the composer's first row begins: `^❯ ?`. The row must match, and the match is
 	// removed from the text.
@@ -114,8 +113,8 @@ type Composer struct {
 	// What is put before prompts that match `refuse`, such as a blank. Without this
 	// key, Coleo refuses those prompts.
 	Lead string `toml:"lead"`
-	// What the screen shows if submit would not send the prompt but do something else,
-	// such as in the agent CLI's shell mode: `(?m)^ ! for bash mode`.
+	// What the screen shows if submit would not send the prompt, such as in the agent
+	// CLI's shell mode: `(?m)^ ! for bash mode`.
 	Trap patternText `toml:"trap"`
 	// Whether the agent CLI may turn submit into an empty row below the text. Coleo
 	// presses submit once more when it sees such a row.

@@ -19,10 +19,10 @@ type Cond struct {
 	// rows of the part are joined with `\n`. With `(?m)` at its beginning, `^` and `$`
 	// match at each row. The key is required.
 	Pattern patternText `toml:"pattern"`
-	// The colour of the text: `red`, `green` or `blue`. This component must be a
-	// quarter stronger than the other two. Coleo looks at the group `mark` of the
-	// pattern, or else at the first character found. Only `screen`, `bottom N`,
-	// `cursor`, `below composer` and `above composer N` have colours.
+	// The color of the text: `red`, `green` or `blue`. This component must be a quarter
+	// stronger than the other two. Coleo looks at the group `mark` of the pattern, or
+	// else at the first character found. Only `screen`, `bottom N`, `cursor`, `below
+	// composer` and `above composer N` have colors.
 	Colour string `toml:"colour"`
 	// Whether the condition holds if the pattern is not found, instead of if it is
 	// found. The condition then also holds if the screen does not show the part, such

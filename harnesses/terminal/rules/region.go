@@ -17,11 +17,11 @@ import (
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
 //	cursor line       the cursor's row, and the rows above whose text continues into the
-//	                                    cursor's row, judged by the length of the rows
+//	                  cursor's row, judged by the length of the rows
 //	wrapped line      the cursor's row and the rows above it that the terminal wrapped
 //	title             the window title
 //	modes             the names of the terminal modes that are on, one per row;
-//	                                    "bracketed_paste?" if it is not known whether that mode is on
+//	                  "bracketed_paste?" if it is not known whether that mode is on
 //	composer          the composer's text
 //	below composer    the rows below the composer
 //	above composer N  the last N rows above the composer that are not blank

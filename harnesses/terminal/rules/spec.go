@@ -95,8 +95,8 @@ type Spec struct {
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// Where the agent CLI takes text: the rows between an upper and a lower edge.
 	Composer Composer `toml:"composer"`
-	// What the state of the agent CLI is when the screen shows certain things. Coleo
-	// tries the rules after the dialogs, in the order of the file. The first rule whose
+	// A kind of screen, and the state of the agent CLI that it means. Coleo tries the
+	// rules after the dialogs, in the order of the file. The first rule whose
 	// conditions all hold decides. At most 100 rules are allowed.
 	Rules []Rule `toml:"rule"`
 	// How to recognize one kind of dialog, and how to answer it. Coleo tries the

@@ -14,10 +14,10 @@ type Transcript struct {
 	// The path of the file below HOME. The path may contain `*`. `{id}` stands for the
 	// id of the conversation: `.mine/chats/{id}.jsonl`.
 	File string `toml:"file"`
-	// How an entry of the user is recognised, as KEY=VALUE: `type=user`. The answer
+	// How an entry of the user is recognized, as KEY=VALUE: `type=user`. The answer
 	// comes after the last entry of the user.
 	Prompt string `toml:"prompt"`
-	// How an entry of the model is recognised, as KEY=VALUE: `type=assistant`. The last
+	// How an entry of the model is recognized, as KEY=VALUE: `type=assistant`. The last
 	// such entry that has a text is the answer.
 	Answer string `toml:"answer"`
 	// The key of the text in the user's entries and in the model's entries:

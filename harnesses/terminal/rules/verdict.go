@@ -46,8 +46,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 }
 
 // parse reads the parts of the dialog on a picture. A part that it cannot find stays
-// empty. The dialog counts nevertheless. If the screen cuts the subject off, shown
-// holds the visible rows of the subject. numbers holds the numbers of the options.
+// empty. The dialog counts nevertheless. If the screen cuts the subject off, the result
+// shown holds the visible rows of the subject. The result numbers holds the numbers of
+// the options.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []string) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {

@@ -59,7 +59,7 @@ func becameRow(s submission) Check {
 // resubmit waits until the outcome of the prompt is decided, or the prompt has been
 // ignored for ignoredGap. If the prompt was ignored, resubmit presses the submit key a
 // second and last time, while the picture still shows this. It returns the last
-// outcome. ok is false if neither event happened in time.
+// outcome. The result ok is false if neither event happened in time.
 func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome

@@ -23,7 +23,7 @@ type View interface {
 	Still(ctx context.Context, check Check) (At, error)
 	// Await calls ok on each new picture until ok returns true. It reports whether that
 	// happened within limit. It stops waiting when the agent CLI ends or ctx is
-	// cancelled.
+	// canceled.
 	Await(ctx context.Context, limit time.Duration, ok func(r *reading.Reader) bool) bool
 	// Update calls change. The function change may tell the Reader what was typed. If
 	// change returns true, the View looks at the screen again.
