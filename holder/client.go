@@ -75,8 +75,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender returns an error if the answer came from another process than the one
-// that it names.
+// checkSender returns an error if the answer names one process and another process sent
+// the answer.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -155,8 +155,8 @@ func (c *Client) connected() (net.Conn, error) {
 	return conn, nil
 }
 
-// setConn sets the connection, unless the client has been closed. It reports whether it
-// did so.
+// setConn sets the connection, unless the client has been closed. It returns false if
+// the client has been closed.
 func (c *Client) setConn(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,8 +290,8 @@ func (c *Client) End(arm string, grace time.Duration) error {
 }
 
 // Close closes the connection. The holder keeps running. Close waits for the answer to
-// a Stop. The holder sends this answer after the program's end, and it names the
-// processes that are left. A second call returns nil.
+// a Stop. This answer comes after the program's end, and names the processes that are
+// left. A second call returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
 	defer c.ending.Unlock()

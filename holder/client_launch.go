@@ -142,7 +142,7 @@ func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 // exitPath returns the path of the file in which a holder records the program's end.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
-// ReadExit reads how the program ended that ran in the folder dir. The holder recorded
+// ReadExit reads from the folder dir how the program there ended. The holder recorded
 // this on disk. It returns nil if the program has not ended, or if the holder died
 // first.
 func ReadExit(dir string) (*Exit, error) {
@@ -177,9 +177,9 @@ func writeExit(dir string, e Exit) error {
 }
 
 // Terminate tells the holder that id names to end its arm in an orderly way. A machine
-// that shuts down sends the same signal. It returns when the holder has ended. It is
-// for callers that do not know the holder's nonce. The error is ETimeout if the holder
-// does not end.
+// that shuts down sends the same signal. Terminate returns when the holder has ended.
+// It is for callers that do not know the holder's nonce. The error is ETimeout if the
+// holder does not end.
 func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
 	deadline := time.Now().Add(termGrace + process.KillTimeout + linger)

@@ -20,8 +20,8 @@ const streamChunk = 16 << 10
 const (
 	// typeTimeout is how long keys wait for a program that does not read.
 	typeTimeout = 5 * time.Second
-	// pasteTimeout is how long more bytes wait than a terminal's buffer holds, such as
-	// a paste. It is longer, because a program may stall while it handles an earlier
+	// pasteTimeout is the same time for more bytes than a terminal's buffer holds, such
+	// as a paste. It is longer, because a program may stall while it handles an earlier
 	// paste. If a paste is cut off, the program waits for the end of the paste and
 	// ignores everything else.
 	pasteTimeout = 30 * time.Second
@@ -260,9 +260,9 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 	return max(n, 0), errors.Join(err, failed)
 }
 
-// takeEcho moves output to the journal that the keys caused at once, such as their
-// echo. Otherwise the draining goroutine would see this output only after it was woken
-// by the kernel. takeEcho does not wait for room on a full disk.
+// takeEcho moves the output that the keys caused at once, such as their echo, to the
+// journal. Otherwise the draining goroutine would see this output only after it was
+// woken by the kernel. takeEcho does not wait for room on a full disk.
 func (s *server) takeEcho() {
 	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return

@@ -250,8 +250,8 @@ func (c *Core) endFrame() {
 	}
 }
 
-// wholeFrameSlack limits by how much the size of a whole frame may differ from the size
-// of the screen: by one part in 32. A program and this package may measure a character
+// wholeFrameSlack defines a tolerance: a whole frame may have up to 1/32 more or fewer
+// cells than the screen. A program and this package may measure a character
 // differently.
 const wholeFrameSlack = 32
 

@@ -110,8 +110,8 @@ func (c *Core) restoreTopRow(b *buffer) bool {
 	return true
 }
 
-// rowOf returns a row as wide as the screen that shows text. The result is false if
-// text is too long.
+// rowOf returns a row that shows text and is as wide as the screen. The result is false
+// if text is too long.
 func (c *Core) rowOf(text string) (*row, bool) {
 	line := New(c.cols, 1) // has its own clusters, which are copied below
 	_, _ = line.Write([]byte(text))

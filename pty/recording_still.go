@@ -13,7 +13,7 @@ import (
 
 // stillHeader matches the line before a rendered screen. This line holds what the text
 // of the screen cannot hold: cursor, buffer, title and modes. stillFooter matches a
-// line after the screen, which holds less.
+// line after the screen. That line holds less.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
 	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)

@@ -186,8 +186,8 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10 to 12. number is the number of the first field in text.
-// Each further field belongs to the next number.
+// reportColours answers OSC 10 to 12. The argument number is the number of the first
+// field in text. Each further field belongs to the next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {

@@ -77,7 +77,7 @@ type Frame struct {
 }
 
 // Notice is a message from the program to its terminal that the screen does not show.
-// It is only one of several witnesses, because anything that can print can forge it.
+// It is only one of several witnesses. Anything that can print can forge it.
 type Notice struct {
 	Kind NoticeKind
 	Text string // at most 4096 bytes, without control characters

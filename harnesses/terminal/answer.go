@@ -81,8 +81,8 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how much later than on the screen the end of an answer may come
-	// into the transcript. One agent CLI writes its transcript in batches, one second
+	// transcriptLag is how long the end of an answer may be on the screen before the
+	// transcript has it. One agent CLI writes its transcript in batches, one second
 	// apart.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the interval at which the transcript is read again.

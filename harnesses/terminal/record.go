@@ -42,8 +42,8 @@ func (s *session) followRecord() *recordFollower {
 	return f
 }
 
-// whereRecorded returns which record must be followed. If the id of the conversation is
-// not known yet, it asks the harness's code for the id.
+// whereRecorded returns where to find the record that must be followed. If the id of
+// the conversation is not known yet, it asks the harness's code for the id.
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {

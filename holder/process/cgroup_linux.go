@@ -157,7 +157,7 @@ func (g Group) kill() {
 }
 
 // pids returns the processes in the group itself. It leaves out processes in groups
-// below it, which populated counts.
+// below it. The method populated counts these too.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {

@@ -12,8 +12,8 @@ import (
 )
 
 // maxAncestors is the largest number of steps from a process up to the first process.
-// Real process trees are less than a hundred levels deep. The limit ends a walk that
-// does not end because pids are reused at the same time.
+// Real process trees are less than a hundred levels deep. Without a limit a walk might
+// never end, because pids can be reused during the walk.
 const maxAncestors = 1000
 
 // armAround reports whether a process belongs to an arm. It also returns the arm's id.

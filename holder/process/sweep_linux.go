@@ -23,8 +23,8 @@ func MarkedFrom(arm string, oldest int) []int {
 
 // SweepStarts ends all processes that an arm's holders left behind when the holders
 // died first. It ends the processes whose environment carries the mark of a start that
-// the function which accepts. It also ends all processes below them. It returns the
-// pids of processes that still exist after KillTimeout.
+// is accepted by the function named which. It also ends all processes below them. It
+// returns the pids of processes that still exist after KillTimeout.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -59,10 +59,10 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 }
 
 // EndMarked ends the processes in a group, the processes with the mark of a start that
-// the function which accepts, and all processes below these. It sends HUP and TERM
-// first, and KILL after grace. Between two looks it calls the function meanwhile, which
-// must take about PollEvery. It returns the pids of processes that still exist
-// KillTimeout after the KILL.
+// is accepted by the function named which, and all processes below these. It sends HUP
+// and TERM first, and KILL after grace. Between two looks it calls the function
+// meanwhile, which must take about PollEvery. It returns the pids of processes that
+// still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false

@@ -42,8 +42,8 @@ func Traces() map[string][]int {
 const environRoom = 16 << 10
 
 // environOf reads the environment of a process into buf. It returns buf too, because it
-// may replace it by a larger buffer. The environment is nil if the process has ended or
-// belongs to another user.
+// may replace buf by a larger buffer. The environment is nil if the process has ended
+// or belongs to another user.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// A holder opens its pseudo-terminal without package pty/device. That package would add
-// the emulator to the holder of each arm, which must be a small process. A test checks
-// that the program sees the same terminal in both cases.
+// A holder opens its pseudo-terminal without package pty/device. A holder must be a
+// small process, and that package would add the emulator to it. A test checks that the
+// program sees the same terminal in both cases.
 
 // The smallest and largest sizes in cells, and the size of one cell in pixels. Package
 // pty has the same values.

@@ -18,8 +18,8 @@ func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.Sysc
 // zero time removes the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time at which a Write fails that waits because the program
-// does not read.
+// SetWriteDeadline sets the time at which a waiting Write fails. A Write waits if the
+// program does not read.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Readable reports whether the program has written output that has not been read yet. It

@@ -69,7 +69,7 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 }
 
 // endAt returns the offset at which the output ended at the time at. It also returns
-// the number of marks in the index up to that time.
+// the number of index marks up to that time.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {

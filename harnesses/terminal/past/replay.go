@@ -27,7 +27,7 @@ type Size struct{ Cols, Rows int }
 // From makes the Replay begin at the given offset of the journal in dir. It returns the
 // size of the terminal at that offset. The result exact reports whether a resize lies
 // exactly at that offset. Resizes before the offset resizedFrom are ignored: a snapshot
-// already has the size from before it.
+// already has the size that earlier resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {

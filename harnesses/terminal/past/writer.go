@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is the smallest number of bytes of output since the newest snapshot for
+// lastBytes is the smallest amount of output since the newest snapshot, in bytes, for
 // which a closing session takes another snapshot. A screen takes in about 200 MB/s, so
-// less output than lastBytes is replayed in 1 or 2 ms. To take a snapshot needs about
+// less output than lastBytes is replayed in 1 or 2 ms. Taking a snapshot needs about
 // the same time, and also a write to the disk.
 const lastBytes = 256 << 10
 
