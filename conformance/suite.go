@@ -3,7 +3,7 @@
 // evidence is the server's record and the file system. It is never the screen, because
 // the reading of the screen is what is tested.
 //
-// It knows no harness by name, and uses only the interfaces of package coleo.
+// The package knows no harness by name, and uses only the interfaces of package coleo.
 package conformance
 
 import (

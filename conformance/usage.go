@@ -15,7 +15,7 @@ const (
 	// accountEvery is the time between two reads of the usage.
 	accountEvery = 50 * time.Millisecond
 	// An approximate count may differ from the model's count by a quarter. Tokenizers
-	// differ by 10 to 20 % (Aider 0.86.2 on the scripted model: 10 %). If there are few
+	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %). If there are few
 	// tokens, the count may differ by guessSlack.
 	guessShare, guessSlack = 4, 8
 )

@@ -60,7 +60,7 @@ func Occupied(dir string) bool {
 // Settle returns when no guard writes to the journal of the folder any longer, or when
 // a live holder does. If a holder was just killed, its guard still writes the last
 // output of the terminal to the journal. The error is ETimeout if the guard has not
-// ended after lockTimeout.
+// ended after lockTimeout, which is 12 s.
 func Settle(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -170,7 +170,7 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLives is how long a child that was left behind lives.
+// childLives is the lifetime of a child that was left behind.
 const childLives = "600" // in s; if a test forgets the child, a sleep of ten minutes is left on the machine
 
 func (p *program) child(_ context.Context, rest string) error {

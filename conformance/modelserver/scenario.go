@@ -20,9 +20,11 @@ import (
 //	                                questions are joined by "and ask"
 //	mcp TOOL TEXT                   calls the MCP tool whose name ends in TOOL
 //	pause 2s                        sends nothing for this time, then answers
-//		fail CODE [after 5s] [N times]  answers with this HTTP status and Retry-After: 5; answers after N times
+//	fail CODE [after 5s] [N times]  answers with this HTTP status and with Retry-After: 5;
+//	                                after N times for this prompt, answers normally
 //	stall                           stops in the middle of the stream until released, or until the client disconnects
-//		cut [N times]                   closes the connection in the middle of the stream; answers after N times
+//	cut [N times]                   closes the connection in the middle of the stream;
+//	                                after N times for this prompt, answers normally
 //	garble                          calls a tool with arguments that are not JSON
 //	show markdown|dialog            answers with marked-up text, or with text that looks like an agent CLI's own screen
 //

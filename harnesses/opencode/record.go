@@ -135,8 +135,8 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// reply returns an entry that the model works, and an entry that tells how its reply
-// ended. It returns each only once.
+// reply returns an entry that tells that the model works, and an entry that tells how
+// its reply ended. It returns each only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {

@@ -24,7 +24,7 @@ func MarkedFrom(arm string, oldest int) []int {
 // SweepStarts ends all processes that an arm's holders left behind when the holders
 // died first. It ends the processes whose environment carries the mark of a start that
 // is accepted by the function named which. It also ends all processes below them. It
-// returns the pids of processes that still exist after KillTimeout.
+// returns the pids of processes that still exist after KillTimeout, which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {

@@ -107,7 +107,8 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// of returns the kind of r, and whether r is wide. r must be a Unicode character.
+// of returns the kind of r, and whether r is wide. The argument r must be a Unicode
+// character.
 func (p *Table) of(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
