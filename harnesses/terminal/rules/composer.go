@@ -94,8 +94,9 @@ type Composer struct {
 	// What the composer shows in place of a tab, if it is not blanks.
 	Tab string `toml:"tab"`
 	// Whether the agent CLI draws rows over each other after a tab. For a text with
-	// tabs, Coleo then looks for the beginning of the text in the composer's first row.
-	// It looks for the end of the text at the beginning of the composer's last row.
+	// tabs, Coleo then looks for the beginning of the text at the beginning of the
+	// composer. It looks for the end of the text at the beginning of the composer's
+	// last row.
 	TabGarbles bool `toml:"tab_garbles"`
 	// A terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
 	// that switches the mode on only while it takes input.

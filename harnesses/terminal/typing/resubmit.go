@@ -13,9 +13,9 @@ import (
 // the key for part of a paste. A loaded machine slows that clock.
 const ignoredGap = 500 * time.Millisecond
 
-// ignored returns a check for a harness whose submit key can be ignored, and nil for
-// other harnesses. The check passes if the pressed key did not submit the prompt and
-// the submit key will do so.
+// ignored returns a check if the pressed key may be ignored by the agent CLI, and nil
+// otherwise. The check passes if the pressed key did not submit the prompt and the
+// submit key will do so.
 func (t *Typist) ignored(s submission) Check {
 	switch {
 	case s.queued:
