@@ -1,4 +1,4 @@
-// Package bench measures what Coleo promises about speed: `make bench`. Its figures are
-// ratios or differences within one run, because machines differ and are shared. It
-// contains only benchmarks.
+// Package bench measures what Coleo promises about speed. Run it with `make bench`.
+// Each result is a ratio or a difference within one run, because machines differ and
+// are shared. It contains only benchmarks.
 package bench

@@ -11,15 +11,16 @@ import (
 	"coleo.dev"
 )
 
-// question is a turn that waits because the agent CLI wants to write a file and asks
-// first.
+// question is a turn that waits. The agent CLI wants to write a file, and has asked for
+// permission.
 type question struct {
 	path    string
 	receipt coleo.Receipt
 	dialog  *coleo.Dialog
 }
 
-// askToWrite makes the model write a file and returns at the question.
+// askToWrite makes the model write a file. It returns when the agent CLI asks for
+// permission.
 func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return question{}, err
@@ -49,7 +50,7 @@ func (q question) unwritten() error {
 	return nil
 }
 
-// deny denies each question of a turn until the turn ends.
+// deny denies all questions of a turn until the turn ends.
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
 		q.receipt.Cursor = coleo.NewestCursor(t.Session)
@@ -86,7 +87,8 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// denyWithWords denies a question and sends at once what to do instead.
+// denyWithWords denies a question, and at once sends a prompt that tells what to do
+// instead.
 func denyWithWords(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -126,8 +128,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale answers dialogs that are not there: one that never was, and one that has
-// been answered.
+// approvalStale answers dialogs that are not open. One never existed, and one has
+// already been answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -161,8 +163,9 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked sends a prompt while a dialog is open. If it were typed it would
-// approve the dialog: by its digit, or by Enter on the marked option.
+// promptWhileBlocked sends a prompt while a dialog is open. If the prompt were typed,
+// it would approve the dialog: by the digit in the prompt, or by Enter on the marked
+// option.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -191,7 +194,7 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answerQuestion picks an option of a question that the model asks.
+// answerQuestion picks an option in a question that the model asks.
 func answerQuestion(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// command is a script in the work folder that writes a line each time it runs.
+// command is a script in the work folder. It writes a line each time it runs.
 type command struct {
 	text string // the command line that the model runs
-	log  string // path of the file with those lines
+	log  string // path of the file to which the script writes
 }
 
 func (t *Trial) newCommand() (command, error) {
@@ -27,7 +27,7 @@ func (t *Trial) newCommand() (command, error) {
 	return c, nil
 }
 
-// ran checks how often the command has run.
+// ran checks how many times the command has run.
 func (c command) ran(want int) error {
 	raw, err := os.ReadFile(c.log)
 	if err != nil && !os.IsNotExist(err) {
@@ -39,8 +39,8 @@ func (c command) ran(want int) error {
 	return nil
 }
 
-// askToRun makes the model run the command. It returns the question and its turn, or no
-// question when the turn ends without one.
+// askToRun makes the model run the command. It returns the question and its turn. If
+// the turn ends without a question, the question is nil.
 func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.Receipt, error) {
 	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "run " + c.text})
 	if err != nil {
@@ -53,9 +53,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers a question and waits for the end of its turn. It approves other
-// questions on the way, for example about the use of the output. The same question may
-// not come again.
+// decided answers a question and waits for the end of its turn. If other questions
+// follow, for example about the use of the output, it approves them. The same question
+// must not come again.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.Approve {
 		r.Cursor = coleo.NewestCursor(t.Session)
@@ -72,8 +72,9 @@ func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, c
 	}
 }
 
-// approvalApprove approves a command once and checks that the next run is asked about
-// again. Then it approves the command for ever, where that is offered.
+// approvalApprove approves a command once. It checks that the agent CLI asks again
+// before the next run. Then it approves the command permanently, if the dialog offers
+// this.
 func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -30,8 +30,8 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and checks its answer, and that the model got exactly that
-// prompt, once.
+// exchange sends a prompt and checks its answer. It also checks that the model got
+// exactly this prompt, and only once.
 func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -89,8 +89,8 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves every dialog of a turn until the turn ends, and returns their
-// number. It calls first before the first approval.
+// approveAll approves all dialogs of a turn until the turn ends. It returns the number
+// of dialogs. It calls the function first before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
@@ -179,7 +179,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answered reports whether a prompt's whole answer had been sent at a time.
+// answered reports whether the whole answer to a prompt had been sent by the time at.
 func answered(m *modelserver.Server, prompt string, at time.Time) bool {
 	whole := false
 	for _, q := range m.Record() {
@@ -222,11 +222,11 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 }
 
 const (
-	// toolsTimeout bounds how long an agent CLI that takes input may take to ask its MCP
-	// server for the tools. Some do that in the background, and some only after the first
-	// prompt.
+	// toolsTimeout is how long an agent CLI may take to ask its MCP server for the
+	// tools, after it has begun to take input. Some agent CLIs ask in the background,
+	// and some only after the first prompt.
 	toolsTimeout = 10 * time.Second
-	// toolsEvery is the interval at which the record is read.
+	// toolsEvery is the time between two reads of the record.
 	toolsEvery = 50 * time.Millisecond
 )
 
@@ -248,8 +248,8 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether a record has both the start and a call with the nonce. Since
-// version 2026-07-28 the protocol begins with server/discover.
+// called reports whether a record has the start of the protocol, and after it a call
+// with the nonce. Since version 2026-07-28, the protocol begins with server/discover.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

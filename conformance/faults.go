@@ -11,7 +11,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// refusal makes the model refuse a request permanently.
+// refusal checks a turn in which the model refuses a request permanently.
 func refusal(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -35,8 +35,8 @@ func refusal(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// retry makes the model fail twice before it answers. The turn must read as running until
-// the answer.
+// retry checks a turn in which the model fails twice before it answers. The turn must
+// read as running until the answer has come.
 func retry(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -66,8 +66,8 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// attachMidstream closes a session in the middle of an answer and attaches to it again,
-// as a restarted host agent does.
+// attachMidstream closes a session in the middle of an answer, and attaches to the
+// agent CLI again. A restarted host agent does the same.
 func attachMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -105,7 +105,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// compaction compacts the conversation and continues it.
+// compaction compacts the conversation, and then continues it.
 func compaction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

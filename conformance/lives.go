@@ -13,7 +13,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// resumeAfterKill kills the agent CLI and starts another one on its conversation.
+// resumeAfterKill kills the agent CLI, and starts another one that continues the same
+// conversation.
 func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -49,11 +50,12 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// conversationTimeout bounds how long a conversation's id may take to become known after
-// its first turn. Some agent CLIs have no id.
+// conversationTimeout is how long it may take after the first turn until the
+// conversation's id is known. Some agent CLIs have no such id.
 const conversationTimeout = 5 * time.Second
 
-// conversation returns the id of the session's conversation, or "".
+// conversation returns the id of the session's conversation, or "" if it does not
+// become known.
 func (t *Trial) conversation(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, conversationTimeout)
 	defer cancel()
@@ -83,7 +85,7 @@ func modelFlag(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// noLeftovers ends an agent CLI in the middle of a command.
+// noLeftovers ends an agent CLI while a command of the model is running.
 func noLeftovers(ctx context.Context, t *Trial) error {
 	freely := func(c *coleo.SpawnConfig) {
 		if !t.Harness.Info().Capabilities.Approval {
@@ -113,15 +115,16 @@ func noLeftovers(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// commandTimeout bounds how long a command may take to run, once the prompt was sent and
-// the command approved.
+// commandTimeout is how long it may take until a command runs. The prompt must be sent
+// and the command approved in this time.
 const commandTimeout = 20 * time.Second
 
-// noteEvery is the interval at which the file that a command writes is looked for.
+// noteEvery is the time between two looks for the file that a command writes.
 const noteEvery = 50 * time.Millisecond
 
-// longCommand makes the model run a command that does not end, and returns its process.
-// It returns the zero Identity if the agent CLI does not run the command.
+// longCommand makes the model run a command that does not end. It returns the process
+// of the command. If the agent CLI does not run the command, longCommand returns the
+// zero Identity.
 func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	name := Nonce()
 	script, note := filepath.Join(t.Workdir, name+".sh"), filepath.Join(t.Workdir, name+".pid")
@@ -136,9 +139,9 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	return t.processIn(ctx, note, receipt), nil
 }
 
-// processIn approves the dialogs of a turn until a command has written its process id to
-// a file, and returns that process. It returns the zero Identity when the turn ends
-// first, or after commandTimeout.
+// processIn approves the dialogs of a turn until a command has written its process id
+// to the file note. It returns that process. If the turn ends first, or after
+// commandTimeout, it returns the zero Identity.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	approved := make(chan struct{})
@@ -153,7 +156,7 @@ func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) col
 	for {
 		if raw, err := os.ReadFile(note); err == nil {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-			process, _ := process.Identify(pid) // zero if it is already gone
+			process, _ := process.Identify(pid) // zero if the process has already ended
 			return process
 		}
 		select {

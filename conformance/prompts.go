@@ -19,8 +19,8 @@ func multilinePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\nthe second line\n\n    an indented fourth", nonce)
 }
 
-// longLines is the number of lines of a prompt that no composer shows completely. Agent
-// CLIs that fold large pastes fold it.
+// longLines is the number of lines of a prompt that is too long for any composer to
+// show completely. Agent CLIs that fold large pastes fold this prompt.
 const longLines = 120
 
 func longPrompt(ctx context.Context, t *Trial) error {
@@ -44,13 +44,13 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads are beginnings that agent CLIs take for something other than a prompt: a command,
+// leads are beginnings of a prompt that agent CLIs take for something else: a command,
 // a shell, a memory, a file, help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that begin like a command. Each must reach the model as
-// text, with at most a blank before it, or be refused with EInvalid. The command itself
-// must not run.
+// specialLeading sends prompts that begin like commands. Each prompt must reach the
+// model as text, with at most a blank before it. Otherwise it must be refused with
+// EInvalid. The command itself must not run.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -84,9 +84,10 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked returns how often the model got a prompt, byte for byte except for blanks around
-// it. Some agent CLIs append a blank to a paste, and Coleo puts one before text that
-// would otherwise be a command. Further requests of the same turn do not count.
+// asked returns how many times the model got the prompt byte for byte, except for
+// blanks around the prompt. Some agent CLIs append a blank to a paste. Coleo puts a
+// blank before a text that would otherwise be a command. Only the first request of a
+// turn counts.
 func asked(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
@@ -125,7 +126,7 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	return err
 }
 
-// answerExtraction compares an answer of many lines with the model's text.
+// answerExtraction compares an answer of many lines with the text that the model sent.
 func answerExtraction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -160,10 +161,11 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// joinedWords returns a text without its layout, which is the agent CLI's own.
+// joinedWords returns the words of s, separated by single blanks. Each agent CLI has
+// its own layout, so the layout must not count.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// liar makes the model answer with text that looks like the agent CLI's own screen.
+// liar makes the model answer with a text that looks like the agent CLI's own screen.
 func liar(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

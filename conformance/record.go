@@ -18,19 +18,20 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// Moment is a change of a session in the form for programs: one JSON object.
+// Moment is a change of a session, as one JSON object for programs to read.
 type Moment struct {
 	T      float64       `json:"t"` // seconds since the beginning
 	State  coleo.State   `json:"state"`
 	Rule   string        `json:"rule"`
 	Dialog *coleo.Dialog `json:"dialog"`
 	Detail string        `json:"detail,omitempty"`
-	Known  bool          `json:"known"`           // a rule knows the screen; without one nothing may be typed
-	Event  string        `json:"event,omitempty"` // the kind of change, unless it is a change of the reading
+	Known  bool          `json:"known"`           // a rule recognizes the screen; otherwise nothing may be typed
+	Event  string        `json:"event,omitempty"` // the kind of change; "" for a change of the reading
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. after is the time since the beginning.
+// MomentOf returns a change as a Moment. The argument after is the time since the
+// beginning.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -42,33 +43,36 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 	return m
 }
 
-// Suffixes of the files of a recorded session. One holds its terminal as an asciicast.
-// The other holds a line with a Moment for each change, as it was read at the time.
+// Suffixes of the files of a recorded session. One file holds the terminal of the
+// session as an asciicast. The other file holds a line with a Moment for each change,
+// as the session reported the change.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"
 )
 
-// recordedSession is one agent CLI of a trial, from its start to its end.
+// recordedSession is one agent CLI of a trial, from the start to the end of the agent
+// CLI.
 type recordedSession struct {
-	holderDir string // its holder's folder
+	holderDir string // the folder of the session's holder
 	changes   []coleo.Change
 }
 
-// startRecording starts collecting the data for a recording of the session, if the
-// session has a screen.
+// startRecording notes the data that is needed to record the session, if the session
+// has a screen.
 func (t *Trial) startRecording(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
 		t.recordedSessions = append(t.recordedSessions, &recordedSession{holderDir: hold})
 	}
 }
 
-// recordingTail is how long a recording continues after the last check. A replay, whose
-// times are right to 50 ms, must see readings that count only after they have held for a
-// while.
+// recordingTail is how long a recording continues after the last check. Some readings
+// count only after they have held for some time. A replay, whose times are exact to 50
+// ms, must also see these readings.
 const recordingTail = time.Second
 
-// finishRecording continues a recording for recordingTail before the agent CLI is ended.
+// finishRecording lets a recording continue for recordingTail. Afterwards the agent CLI
+// can be ended.
 func (t *Trial) finishRecording() {
 	if len(t.recordedSessions) > 0 {
 		<-time.After(recordingTail)
@@ -80,7 +84,7 @@ func (t *Trial) finishRecording() {
 func (t *Trial) closeSession() error {
 	if n := len(t.recordedSessions); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // yields the past changes, without waiting for new ones
+		cancel() // so Changes yields the past changes and does not wait for new ones
 		for c := range t.Session.Changes(ctx, 0) {
 			t.recordedSessions[n-1].changes = append(t.recordedSessions[n-1].changes, c)
 		}
@@ -88,7 +92,7 @@ func (t *Trial) closeSession() error {
 	return t.Session.Close()
 }
 
-// writeRecordings writes the recordings of the trial's terminals.
+// writeRecordings writes the recordings of all terminals of the trial.
 func (t *Trial) writeRecordings() error {
 	for i, taped := range t.recordedSessions {
 		name := t.name
@@ -111,7 +115,7 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	start, err := journal.WriteCast(&cast, holder.JournalDir(taped.holderDir),
 		journal.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it never ran
+		return nil // the agent CLI never ran
 	}
 	if err != nil {
 		return err
@@ -133,8 +137,9 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 		os.WriteFile(path+changeFile, []byte(lines), 0o600))
 }
 
-// hidden returns the paths of this machine that a recording must not show, longest first.
-// They are the folder of the trials, the agent CLI's folders, and the user's HOME.
+// hidden returns the paths of this machine that a recording must not show. The longest
+// path comes first. They are the folder of the trials, the folders of the agent CLIs,
+// and the user's HOME.
 func (c Config) hidden() []string {
 	all := append([]string{c.Dir, c.Binary}, c.Path...)
 	for _, v := range c.Environ {

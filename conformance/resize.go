@@ -11,7 +11,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// resizeMidstream changes the size of the terminal while an answer streams.
+// resizeMidstream changes the size of the terminal while an answer is streamed.
 func resizeMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -53,7 +53,8 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answersAfter waits for the end of a turn, and then has a prompt answered.
+// answersAfter waits for the end of a turn. Then it sends a prompt and checks the
+// answer.
 func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 	if err != nil {
@@ -67,14 +68,16 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize bounds how long a frozen agent CLI is left with a size that it cannot take.
+	// frozenSize is how long a frozen agent CLI is left with a size to which it cannot
+	// react.
 	frozenSize = time.Second
-	// frozenLook is the time between two looks at the size of its terminal.
+	// frozenLook is the time between two looks at the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond
 )
 
-// resizeFrozen freezes the agent CLI, gives its terminal a smaller size and the former one
-// again, and lets the agent CLI go on. So slow is an agent CLI on a loaded machine.
+// resizeFrozen freezes the agent CLI. It gives the terminal a smaller size and then the
+// former size again, and unfreezes the agent CLI. On a loaded machine, an agent CLI can
+// be as slow as this.
 func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	view, process := term.Screen(), t.Session.Handle().Process
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
@@ -86,14 +89,15 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, frozenSize)
 	defer cancel()
-	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo may wait for the agent CLI
+	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo may be waiting for the agent CLI
 		elapse(limit, frozenLook)
 	}
 	errs = append(errs, signalGroup(process, syscall.SIGCONT))
 	return errors.Join(errs...)
 }
 
-// signalGroup sends a signal to the agent CLI and to the processes of its group.
+// signalGroup sends a signal to the agent CLI and to all processes of its process
+// group.
 func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	if !process.Same(id) {
 		return fmt.Errorf("process %d is not the agent CLI any more", id.PID)
@@ -104,7 +108,7 @@ func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	return nil
 }
 
-// elapse returns after d, or when ctx ends.
+// elapse returns when the duration d has passed, or when ctx ends.
 func elapse(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -7,18 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// Size is the size of a terminal, in cells. The zero value leaves it to the harness.
+// Size is the size of a terminal, in cells. With the zero value, the harness chooses
+// the size.
 type Size struct{ Cols, Rows int }
 
-// The range of useful sizes. Below it no agent CLI draws anything readable, and no
-// terminal program exceeds it.
+// The range of sizes that are useful. On a smaller terminal, no agent CLI draws
+// anything readable. No terminal program has a larger one.
 const (
 	minCols, minRows = 20, 5
 	maxCells         = 1000
 )
 
-// ParseSize reads a size such as "80x24". The error is EInvalid for text that is not a
-// size, and for sizes below 20x5 or above 1000x1000.
+// ParseSize reads a size such as "80x24". The error is EInvalid if text is not a size.
+// It is also EInvalid if the size is below 20x5 or above 1000x1000.
 func ParseSize(text string) (Size, error) {
 	cols, rows, _ := strings.Cut(text, "x")
 	c, badCols := strconv.Atoi(cols)

@@ -1,8 +1,9 @@
-// Package conformance tests harnesses. It runs their real agent CLIs against a scripted
-// model server, and checks that the harness reports what really happened. The evidence is
-// the server's record and the file system, never the screen under test.
+// Package conformance tests harnesses. It runs the real agent CLI of a harness against
+// a scripted model server. It checks that the harness reports what really happened. The
+// evidence is the server's record and the file system. It is never the screen, because
+// the reading of the screen is what is tested.
 //
-// It knows no harness by name and uses only the contract of package coleo.
+// The package knows no harness by name, and uses only the interfaces of package coleo.
 package conformance
 
 import (
@@ -18,13 +19,13 @@ import (
 // Check is one requirement.
 type Check struct {
 	Name     string
-	Doc      string // one line: what is required
-	Required bool   // a harness that fails it is not compatible
+	Doc      string // what is required, in one line
+	Required bool   // a harness that fails this check is not compatible
 	Shared   bool   // runs in the session that earlier shared checks left idle; otherwise in its own
 	Timeout  time.Duration
-	Needs    func(coleo.Capabilities) bool // nil: required of every harness; false: skipped
-	Skip     string                        // reason for a skip
-	NoModel  bool                          // also runs without a model
+	Needs    func(coleo.Capabilities) bool // whether the check applies; if nil, it applies to each harness
+	Skip     string                        // the reason to report if Needs returns false
+	NoModel  bool                          // the check also runs without a model
 	Run      func(ctx context.Context, t *Trial) error
 }
 
@@ -38,25 +39,25 @@ type Result struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Report is the outcome of a suite. Passed includes skipped checks, as in the published
-// report.
+// Report is the outcome of a suite. Passed also counts skipped checks, as in the
+// published report.
 type Report struct {
 	Harness    string   `json:"harness"`
-	AgentCLI   string   `json:"agent_cli,omitempty"` // its version, where one was requested
+	AgentCLI   string   `json:"agent_cli,omitempty"` // the version of the agent CLI, if one was requested
 	Passed     int      `json:"passed"`
 	Total      int      `json:"total"`
 	Compatible bool     `json:"compatible"` // no required check failed
-	Isolated   bool     `json:"isolated"`   // it ran without a network but loopback
+	Isolated   bool     `json:"isolated"`   // the suite ran without a network except loopback
 	Results    []Result `json:"results"`
 }
 
-// Checks returns the suite, in order.
+// Checks returns all checks of the suite, in order.
 func Checks() []Check {
 	return slices.Concat(Published(), beyond())
 }
 
-// Quick returns the checks that show in a short time whether a harness is usable: the
-// published suite and all required checks.
+// Quick returns the checks that show in a short time whether a harness is usable. These
+// are the published suite and all required checks.
 func Quick() []Check {
 	published := len(Published())
 	var out []Check
@@ -68,7 +69,8 @@ func Quick() []Check {
 	return out
 }
 
-// Published returns the checks of the published suite, with its names.
+// Published returns the checks of the published suite. They have the names that they
+// have there.
 func Published() []Check {
 	return []Check{
 		{Name: "spawn_and_idle", Doc: "after the start it is idle", Required: true, NoModel: true, Timeout: time.Minute,
@@ -86,10 +88,10 @@ func Published() []Check {
 	}
 }
 
-// Run runs the checks on a harness, one after another. A harness that fails a check is no
-// error: its failure is in the report. Run returns an error only when the suite itself
-// cannot run. It is ENotInstalled when the agent CLI is missing, and the error of ctx
-// when that ends.
+// Run runs the checks on a harness, one after another. If a harness fails a check, Run
+// returns no error: the failure is in the report. Run returns an error only if the
+// suite itself cannot run. The error is ENotInstalled if the agent CLI is missing. If
+// ctx ends, it is the error of ctx.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	bench := &checkRunner{harness: h, config: c}
@@ -113,19 +115,19 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 	return report, nil
 }
 
-// checkRunner runs checks and keeps the trial that the shared ones use.
+// checkRunner runs checks. It keeps the trial that the shared checks use.
 type checkRunner struct {
 	harness  coleo.Harness
 	config   Config
 	shared   *Trial // nil until a check needs it
-	unshared *Trial // of a running check that is not shared
-	count    int    // number of shared trials
+	unshared *Trial // trial of a running check that is not shared
+	count    int    // number of shared trials so far
 }
 
-// shared is the name of the trial that checks share.
+// shared is the name of the trial that several checks use.
 const shared = "shared"
 
-// skip is an error that says that the check does not apply.
+// skip is an error that means that the check does not apply.
 type skip string
 
 func (s skip) Error() string { return string(s) }
@@ -169,7 +171,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }
 
-// trial returns the trial for a check.
+// trial returns the trial in which a check runs.
 func (b *checkRunner) trial(check Check) (*Trial, error) {
 	t, err := b.shared, error(nil)
 	if !check.Shared {
@@ -186,8 +188,8 @@ func (b *checkRunner) trial(check Check) (*Trial, error) {
 	return t, nil
 }
 
-// nextShared returns the name of the next shared trial. There is a new one after each
-// failure.
+// nextShared returns the name of the next shared trial. There is a new shared trial
+// after each failure.
 func (b *checkRunner) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)
@@ -195,8 +197,8 @@ func (b *checkRunner) nextShared() string {
 	return shared
 }
 
-// done ends the trial of a check that is not shared, and a shared trial in which a check
-// failed.
+// done ends the trial of a check that is not shared. It also ends a shared trial if a
+// check failed in it.
 func (b *checkRunner) done(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {
@@ -210,7 +212,7 @@ func (b *checkRunner) done(check Check, err error) error {
 	return t.close()
 }
 
-// clear ends the shared trial that is left.
+// clear ends the shared trial, if there is still one.
 func (b *checkRunner) clear() error {
 	if b.shared == nil {
 		return nil

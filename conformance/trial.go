@@ -17,17 +17,17 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// Config says where and with what harnesses are tested.
+// Config tells where and with what harnesses are tested.
 type Config struct {
-	Dir      string   // folder for all files of the trials; must exist
-	Path     []string // folders searched first for agent CLIs
-	Binary   string   // path of the agent CLI, instead of a search
-	Environ  []string // the caller's environment, of which only PATH and language are passed on
-	Probe    []string // command of the MCP server, which writes its record to the file named by the last argument
-	Isolated bool     // there is no network but loopback
+	Dir      string   // folder for all files of the trials; it must exist
+	Path     []string // folders that are searched first for agent CLIs
+	Binary   string   // path of the agent CLI; it replaces the search
+	Environ  []string // the caller's environment; only PATH and the language are passed on
+	Probe    []string // command of the MCP server; its last argument names the file for the server's record
+	Isolated bool     // there is no network except loopback
 	Keep     bool     // keep the files in Dir
-	Size     Size     // of each terminal
-	Record   string   // folder for recordings of the sessions, which must exist; "" records nothing
+	Size     Size     // size of each terminal
+	Record   string   // folder for recordings of the sessions; it must exist; "" records nothing
 	Log      func(line string)
 }
 
@@ -37,8 +37,8 @@ func (c Config) log(format string, args ...any) {
 	}
 }
 
-// Trial is the environment of one check: a model server, a work folder, a HOME and, once
-// spawned, a session.
+// Trial is the environment of one check: a model server, a work folder and a HOME. When
+// the agent CLI has been spawned, it also has a session.
 type Trial struct {
 	Harness coleo.Harness
 	Model   *modelserver.Server
@@ -47,11 +47,11 @@ type Trial struct {
 
 	config           Config
 	dir              string
-	name             string // of its recording
+	name             string // name of the trial's recording
 	details          string
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
-	before           int                // requests to the model before this check
+	before           int                // number of requests to the model before this check
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -65,7 +65,7 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 			return nil, fmt.Errorf("make trial folder: %w", err)
 		}
 	}
-	// Some agent CLIs need a repository; all of them work in one.
+	// Some agent CLIs need a repository, and all of them work in one.
 	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
@@ -94,8 +94,8 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	return err
 }
 
-// spawnIdle starts the agent CLI, unless an earlier check has left one, and waits until
-// it takes input.
+// spawnIdle starts the agent CLI, unless an earlier check has left a session. It waits
+// until the agent CLI takes input.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	if t.Session != nil {
 		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
@@ -114,10 +114,10 @@ func (t *Trial) begin(check string) {
 	t.checks = append(t.checks, journal.CastMark{Time: time.Now(), Label: check})
 }
 
-// requests returns the model's requests during this check.
+// requests returns the requests that the model got during this check.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams returns when the model has begun to answer a prompt.
+// streams returns when the model has begun to answer the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
 	begun := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
 	if _, err := t.Model.Wait(ctx, begun); err != nil {
@@ -146,7 +146,7 @@ func (t *Trial) close() error {
 	return err
 }
 
-// because describes why a check failed.
+// because returns the reason why a check failed.
 func because(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
@@ -154,8 +154,8 @@ func because(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is how many of the model's requests a failure reports: those of the
-// turn in question and of the one before it.
+// evidenceRequests is how many of the model's requests are reported with a failure.
+// They cover the failed turn and the turn before.
 const evidenceRequests = 20
 
 // evidence describes the reading, its witnesses, the screen and the last requests to the
@@ -186,7 +186,7 @@ func (t *Trial) evidence() string {
 	return out
 }
 
-// cut bounds a prompt in a report.
+// cut shortens a prompt for a report.
 func cut(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
@@ -194,8 +194,8 @@ func cut(s string) string {
 	return s
 }
 
-// Nonce returns a word that nobody could guess. An answer with the word in it is an
-// answer to the prompt that had it.
+// Nonce returns a word that nobody can guess. If an answer contains the word, it is an
+// answer to the prompt that contained the word.
 func Nonce() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails

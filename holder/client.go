@@ -19,32 +19,32 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// answerTimeout bounds a holder's answer to a request other than stop. The holder makes
-// at most one system call for such a request.
+// answerTimeout is how long a holder may take to answer a request other than stop. For
+// such a request, the holder makes at most one system call.
 const answerTimeout = 10 * time.Second
 
-// Client is a connection to one holder. Requests are carried out one after another. Its
-// methods may be called from several goroutines. They return EUnavailable when the holder
-// has gone and ETimeout when it does not answer.
+// Client is a connection to one holder. The holder carries out its requests one after
+// another. Several goroutines may call its methods at the same time. They return
+// EUnavailable if the holder has ended, and ETimeout if it does not answer.
 type Client struct {
 	dir   string
 	nonce string
 
-	asking sync.Mutex // held while a request waits for its answer; taken before mu
-	ending sync.Mutex // held while a stop waits for its answer; taken before asking
+	asking sync.Mutex // held while a request waits for its answer; locked before mu
+	ending sync.Mutex // held while a stop waits for its answer; locked before asking
 
 	mu     sync.Mutex
-	conn   net.Conn // nil: no connection, because the last request was not answered in time
+	conn   net.Conn // nil if there is no connection, because the last request was not answered in time
 	closed bool
 }
 
-// Dial connects to the holder of a folder. The holder must have been started with nonce,
-// otherwise the error is EUnproven. With an empty nonce only Status is answered, except
-// by a holder that a person runs.
+// Dial connects to the holder of the folder dir. The holder must have been started with
+// nonce. Otherwise the error is EUnproven. With an empty nonce, the holder answers only
+// Status. A holder that a person runs answers all requests.
 //
-// The error is EForbidden for a process that belongs to an arm, and EUnavailable when
-// nothing listens. It is ETimeout when the holder is there and does not answer, because
-// it is stopped or its disk hangs.
+// The error is EForbidden if the calling process belongs to an arm. It is EUnavailable
+// if no holder listens. It is ETimeout if the holder exists and does not answer,
+// because it is stopped or its disk hangs.
 func Dial(dir, nonce string) (*Client, error) {
 	conn, err := connect(dir, nonce)
 	if err != nil {
@@ -75,7 +75,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender refuses an answer that names another process than the one that sent it.
+// checkSender returns an error if the answer names one process and another process sent
+// the answer.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -112,8 +113,8 @@ func unanswered(op string, err error) error {
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
-// ask sends a request over a connection on which every earlier request was answered.
-// Otherwise a late answer could be taken for the next one.
+// ask sends a request. It uses only a connection on which all earlier requests were
+// answered. Otherwise it could take a late answer for the answer to this request.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -124,7 +125,7 @@ func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	return c.askOver(conn, q, timeout)
 }
 
-// askOver is ask over a given connection. The caller holds asking.
+// askOver does the same as ask, over the given connection. The caller must hold asking.
 func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	r, err := ask(conn, q, timeout)
 	if err != nil && r.Error == nil {
@@ -134,8 +135,8 @@ func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (respo
 	return r, err
 }
 
-// connected returns the connection. It makes a new one if there is none. The caller holds
-// asking.
+// connected returns the connection, or makes a new one if there is none. The caller
+// must hold asking.
 func (c *Client) connected() (net.Conn, error) {
 	c.mu.Lock()
 	conn := c.conn
@@ -154,7 +155,8 @@ func (c *Client) connected() (net.Conn, error) {
 	return conn, nil
 }
 
-// setConn sets the connection, unless the client has been closed.
+// setConn sets the connection, unless the client has been closed. It returns false if
+// the client has been closed.
 func (c *Client) setConn(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +166,8 @@ func (c *Client) setConn(conn net.Conn) bool {
 	return !c.closed
 }
 
-// Status returns the holder's status. The error is EUnavailable when the holder has gone,
-// and ETimeout when it does not answer.
+// Status returns the holder's status. The error is EUnavailable if the holder has
+// ended. It is ETimeout if the holder does not answer.
 func (c *Client) Status() (Status, error) {
 	r, err := c.ask(request{Op: askStatus}, answerTimeout)
 	if err != nil {
@@ -174,10 +176,11 @@ func (c *Client) Status() (Status, error) {
 	return *r.Status, nil
 }
 
-// Proves asks the holder, over the existing connection, whether it keeps the process that
-// a handle names. blocked is what keeps the arm from continuing, "" for nothing. The error
-// is EBusy while another request waits for its answer, and EUnavailable without a
-// connection. It is EUnproven when the handle names another start or other processes.
+// Proves asks the holder, over the existing connection, whether it keeps the process
+// that the handle names. The result blocked is the reason why the arm cannot continue,
+// or "" if there is none. The error is EBusy if another request waits for its answer.
+// It is EUnavailable if there is no connection. It is EUnproven if the handle names
+// another start or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")
@@ -196,7 +199,7 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	return r.Status.Blocked, r.Status.proves(h)
 }
 
-// proves refuses a handle that names another start, or other processes.
+// proves returns an error if the handle names another start or other processes.
 func (s *Status) proves(h coleo.Handle) error {
 	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
 		s.Process != h.Process {
@@ -206,13 +209,15 @@ func (s *Status) proves(h coleo.Handle) error {
 	return nil
 }
 
-// Write types bytes. A conditional write that is refused is not an error: see Wrote. When
-// the holder does not answer in time, it will not type the bytes later either, unless it
-// is older than such bounds. A caller may set a shorter bound with TypeWithin.
+// Write types bytes into the program's terminal. If the holder refuses a conditional
+// write, that is not an error: see Wrote. If the holder does not answer in time, it
+// will not type the bytes later either. Only a holder of an old version, which does not
+// know such limits, may still type them. A caller can set a shorter limit with
+// TypeWithin.
 //
-// The error is EExited after the program ended, and ETimeout for a write that comes too
-// late. It is EConflict when the program does not take all bytes in time. It is EUnproven
-// when a needed permit has lapsed.
+// The error is EExited if the program has ended. It is ETimeout if the write came too
+// late. It is EConflict if the program does not take all bytes in time. It is EUnproven
+// if the write needs a permit and the permit has lapsed.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
@@ -222,39 +227,43 @@ func (c *Client) Write(w Write) (Wrote, error) {
 	return *r.Wrote, nil
 }
 
-// Resize sets the size of the terminal, in cells. The error is EInvalid for a size
-// outside 1 to 10000, and EConflict when the terminal cannot be resized.
+// Resize sets the size of the terminal, in cells. The error is EInvalid if cols or rows
+// is outside the range 1 to 10000. It is EConflict if the terminal cannot be resized.
 func (c *Client) Resize(cols, rows int) error {
 	_, err := c.ask(request{Op: askResize, Cols: cols, Rows: rows}, answerTimeout)
 	return err
 }
 
-// Covered reports to the holder that a snapshot of the screen replaces all output before
-// an offset, in bytes. The holder may delete that output as far as the journal exceeds
-// its bound. The error is EInvalid for an offset after the end of the journal. It is
-// EUnsupported from a holder that is older than this request, which keeps all output.
+// Covered tells the holder that a snapshot of the screen replaces all output before an
+// offset, in bytes. The holder may then delete that output if the journal exceeds its
+// limit. The error is EInvalid if the offset is after the end of the journal. It is
+// EUnsupported if the holder's version is older than this request. Such a holder keeps
+// all output.
 func (c *Client) Covered(offset int64) error {
 	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
 	return err
 }
 
-// Pace bounds how much output the holder reads, in bytes per second, until the host
-// agent's stream ends. 0 lifts the bound. The kernel blocks a program that writes more.
-// The error is EInvalid for a negative rate. It is EUnsupported from a holder that is
-// older than this request, which reads without that bound.
+// Pace sets the highest rate at which the holder reads output, in bytes per second. It
+// is valid until the host agent's stream ends. A rate of 0 removes the limit. If a
+// program writes faster, the kernel blocks it. The error is EInvalid if the rate is
+// negative. It is EUnsupported if the holder's version is older than this request. Such
+// a holder reads without a limit.
 func (c *Client) Pace(rate int64) error {
 	_, err := c.ask(request{Op: askPace, Rate: rate}, answerTimeout)
 	return err
 }
 
-// Signal sends a signal to the program. The error is EConflict when it cannot be sent.
+// Signal sends a signal to the program. The error is EConflict if the signal cannot be
+// sent.
 func (c *Client) Signal(s syscall.Signal) error {
 	_, err := c.ask(request{Op: askSignal, Signal: int(s)}, answerTimeout)
 	return err
 }
 
-// Stop ends the arm's whole process tree: with HUP and TERM, then with KILL for what is
-// left after grace. It returns the pids that could not be ended.
+// Stop ends the arm's whole process tree. It sends HUP and TERM. After grace it sends
+// KILL to the processes that are left. It returns the pids of processes that could not
+// be ended.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -262,9 +271,10 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends the process tree of this client's start of the arm. It uses Stop, or a sweep
-// when the holder has already ended. It leaves another start of the arm alone, which may
-// be newer. The error is EInternal when processes are left.
+// End ends the process tree that belongs to this client's start of the arm. It uses
+// Stop. If the holder has already ended, it uses a sweep instead. It does not touch
+// other starts of the arm, because they may be newer. The error is EInternal if
+// processes are left.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
@@ -279,9 +289,9 @@ func (c *Client) End(arm string, grace time.Duration) error {
 	return nil
 }
 
-// Close closes the connection. The holder keeps running. Close waits for the answer to a
-// Stop, because the holder sends it after the program's end and it names the processes
-// that are left. A second call returns nil.
+// Close closes the connection. The holder keeps running. Close waits for the answer to
+// a Stop. This answer comes after the program's end, and names the processes that are
+// left. A second call returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -295,33 +305,35 @@ func (c *Client) Close() error {
 	return conn.Close()
 }
 
-// Chunk is a piece of a stream: output from an offset on, or the program's end.
+// Chunk is a piece of a stream: output that begins at Offset, or the program's end.
 type Chunk struct {
 	Offset int64
 	Data   []byte
 	Exit   *Exit
 }
 
-// streamBuffer is how much of a stream is read at once, in bytes: two frames.
+// streamBuffer is the number of bytes of a stream that are read at once: two frames.
 const streamBuffer = 2 * streamChunk
 
-// Stream is a connection over which output flows.
+// Stream is a connection on which the holder sends output.
 type Stream struct {
 	conn net.Conn
 	from *bufio.Reader
 	stop func() bool
 }
 
-// Stream opens a connection of its own for a viewer, over which the holder sends the
-// output from an offset on. It ends when ctx is cancelled. It returns the errors of Dial.
+// Stream opens an additional connection for a viewer. On this connection the holder
+// sends the output from the given offset. The stream ends when ctx is canceled. It
+// returns the errors of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead is Stream for the host agent. While the host agent reads, the holder takes in at
-// most ahead bytes that the host agent has not read. The kernel blocks a program that
-// writes more. With 0 the bound is the 64 MiB that may be unread when the host agent is
-// gone. A holder older than this bound always uses 64 MiB. It returns the errors of Dial.
+// Lead opens the same kind of stream as Stream, for the host agent. The holder takes at
+// most ahead bytes from the program that the host agent has not read yet. If the
+// program writes more, the kernel blocks it. If ahead is 0, the limit is 64 MiB, the
+// same as without a host agent. A holder of an old version, which does not know ahead,
+// always uses 64 MiB. It returns the errors of Dial.
 func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
 }
@@ -340,8 +352,9 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	})}, nil
 }
 
-// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit,
-// when the holder has gone, and when the stream's context is cancelled.
+// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit.
+// It also returns io.EOF if the holder has ended, or if the stream's context is
+// canceled.
 func (s *Stream) Next() (Chunk, error) {
 	kind, payload, err := readFrame(s.from)
 	if err != nil {
@@ -371,9 +384,9 @@ func (s *Stream) Close() error {
 	return s.conn.Close()
 }
 
-// Permit allows keys until a time on package boottime's clock. It only matters to a
-// launch with NeedsPermit. The error is EInvalid for a permit longer than a minute, and
-// EUnsupported from a holder that is older than this request.
+// Permit allows keys until the given time on package boottime's clock. It only matters
+// for a launch with NeedsPermit. The error is EInvalid if the permit is longer than a
+// minute. It is EUnsupported if the holder's version is older than this request.
 func (c *Client) Permit(until time.Duration) error {
 	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
 	return err

@@ -16,12 +16,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// startTimeout bounds how long a new holder may take until it reports. It only has to
-// open two files and fork, but a loaded machine may take seconds.
+// startTimeout is how long a new holder may take until it reports. It only has to open
+// two files and fork, but on a loaded machine this may take seconds.
 const startTimeout = 20 * time.Second
 
-// Launch is what a holder runs. It is passed on standard input, so that the environment,
-// which may hold keys, is never on disk or in argv.
+// Launch describes what a holder runs. It is passed on standard input. So the
+// environment, which may hold keys, is never on disk or in argv.
 type Launch struct {
 	Arm        string   `json:"arm"`
 	Generation int      `json:"generation"`
@@ -33,27 +33,29 @@ type Launch struct {
 	Cols       int      `json:"cols"`
 	Rows       int      `json:"rows"`
 
-	// Keep bounds the journal, in bytes; 0 means DefaultKeep. Only output that the host
-	// agent has reported as covered is deleted.
+	// Keep is the limit for the journal, in bytes. 0 means DefaultKeep. The holder
+	// deletes only output that the host agent has reported as covered.
 	Keep int64 `json:"keep,omitempty"`
-	// Alone says that no host agent reads this holder's output. The holder then drains
-	// the terminal however much is unread.
+	// Alone is true if no host agent reads this holder's output. The holder then drains
+	// the terminal, however much output is unread.
 	Alone bool `json:"alone,omitempty"`
 
-	// AllowSudo lets the program gain rights, with sudo for example. On some kernels it
-	// can then type into its own terminal: see docs/security.md.
+	// AllowSudo lets the program gain rights, for example with sudo. On some kernels
+	// the program can then type into its own terminal: see docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
-	// NeedsPermit makes the holder refuse keys unless Client.Permit has allowed them.
-	// Answers to the program's own queries need no permit.
+	// NeedsPermit makes the holder refuse keys that Client.Permit has not allowed.
+	// Replies to the program's own queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
-	// Self is the command with which the holder starts its guard. It calls Serve on its
-	// standard input. Start sets it; without it there is no guard.
+	// Self is the command with which the holder starts its guard. The command must call
+	// Serve on its standard input. Start sets this field. If it is empty, there is no
+	// guard.
 	Self []string `json:"self,omitempty"`
 }
 
-// launchDocument is the standard input of Serve: a launch, or an order for a guard.
+// launchDocument is the standard input of Serve. It is a launch for a holder, or an
+// order for a guard.
 type launchDocument struct {
 	Launch
 	Guard *guardOrder `json:"guard,omitempty"`
@@ -62,11 +64,11 @@ type launchDocument struct {
 // mark returns the value of EnvArm for this launch.
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
-// Start runs command as a process of its own that outlives the caller, and returns when
-// the program in the arm runs. command must be `coleo hold --stdin`, or a program that
-// calls Serve in the same way. The error is the one that the holder reports, for example
-// that the program is not there. It is ETimeout when the holder is not ready in time or
-// ctx is cancelled; Start then kills the holder.
+// Start runs command as a separate process that outlives the caller. It returns when
+// the program in the arm runs. The command must be `coleo hold --stdin`, or a program
+// that calls Serve in the same way. The error is the one that the holder reports, for
+// example that the program does not exist. It is ETimeout if the holder is not ready in
+// time or ctx is canceled. Start then kills the holder.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return Status{}, fmt.Errorf("make the holder's folder: %w", err)
@@ -76,8 +78,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		return Status{}, fmt.Errorf("open the holder's log: %w", err)
 	}
 	defer log.Close()
-	// The arm's name in argv is for people who read a list of processes, and for
-	// armAround.
+	// The arm's name in argv is for people who read a list of processes, and for the
+	// function armAround.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
@@ -99,7 +101,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		_ = json.NewEncoder(stdin).Encode(l)
 		stdin.Close()
 		ready <- readReady(bufio.NewReader(stdout))
-		_ = cmd.Wait() // reaps it, whenever it ends
+		_ = cmd.Wait() // collects the holder, whenever it ends
 	}()
 	return awaitReady(ctx, ready, cmd.Process)
 }
@@ -129,17 +131,20 @@ func awaitReady(ctx context.Context, ready <-chan response, p *os.Process) (Stat
 	}
 }
 
-// SocketPath returns the path of the socket on which the holder of a folder listens.
+// SocketPath returns the path of the socket on which the holder of the folder dir
+// listens.
 func SocketPath(dir string) string { return filepath.Join(dir, "hold.sock") }
 
-// JournalDir returns the folder in which the holder of a folder keeps its journal.
+// JournalDir returns the folder in which the holder of the folder dir keeps its
+// journal.
 func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 
-// exitPath returns the file in which a holder records the program's end.
+// exitPath returns the path of the file in which a holder records the program's end.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
-// ReadExit returns how the program of a folder ended, as its holder recorded it on disk.
-// It returns nil when the program has not ended, or when the holder died first.
+// ReadExit reads from the folder dir how the program there ended. The holder recorded
+// this on disk. It returns nil if the program has not ended, or if the holder died
+// first.
 func ReadExit(dir string) (*Exit, error) {
 	raw, err := os.ReadFile(exitPath(dir))
 	if os.IsNotExist(err) {
@@ -155,7 +160,7 @@ func ReadExit(dir string) (*Exit, error) {
 	return &e, nil
 }
 
-// writeExit records the program's end, whole or not at all.
+// writeExit records the program's end, either completely or not at all.
 func writeExit(dir string, e Exit) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -171,9 +176,10 @@ func writeExit(dir string, e Exit) error {
 	return nil
 }
 
-// Terminate tells the holder that id names to end its arm in order, as a machine does
-// when it shuts down. It returns when the holder has ended. It is for callers without the
-// holder's nonce. The error is ETimeout when the holder does not end.
+// Terminate tells the holder that id names to end its arm in an orderly way. A machine
+// that shuts down sends the same signal. Terminate returns when the holder has ended.
+// It is for callers that do not know the holder's nonce. The error is ETimeout if the
+// holder does not end.
 func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
 	deadline := time.Now().Add(termGrace + process.KillTimeout + linger)
@@ -185,6 +191,6 @@ func Terminate(id coleo.Identity) error {
 	return nil
 }
 
-// DefaultKeep is how much of an arm's output is kept when its launch sets no bound, in
-// bytes: some days of a busy agent CLI.
+// DefaultKeep is the number of bytes of an arm's output that are kept if the launch
+// sets no limit. A busy agent CLI writes as much in some days.
 const DefaultKeep = 256 << 20

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// lockTimeout bounds how long a new holder waits for the last holder's guard, which
-	// ends what that holder left. It is guardGrace and process.KillTimeout, with some
-	// margin.
+	// lockTimeout is how long a new holder waits for the guard of the last holder. That
+	// guard ends what the last holder left behind. lockTimeout is the sum of guardGrace
+	// and process.KillTimeout, and a margin.
 	lockTimeout = 12 * time.Second
-	// lockPoll is the interval at which the lock is tried again.
+	// lockPoll is the time between two attempts to take the lock.
 	lockPoll = 2 * time.Millisecond
 )
 
-// lockFolder takes the folder's lock. The holder and its guard both hold it through one
-// open file, so no other holder starts in that folder while either lives. No other
-// process holds the lock, so it is released when both have ended.
+// lockFolder takes the folder's lock. The holder and its guard both hold the lock
+// through one open file. So no other holder starts in the folder while one of the two
+// lives. No other process holds the lock, so the lock is released when both have ended.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "hold.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -46,8 +46,8 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 }
 
-// Occupied reports whether a holder or its guard lives in a folder. It also returns true
-// when that cannot be determined.
+// Occupied reports whether a holder or its guard lives in the folder dir. It also
+// returns true if this cannot be determined.
 func Occupied(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if err != nil {
@@ -57,10 +57,10 @@ func Occupied(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// Settle returns when no guard writes to the journal of a folder any more, or when a live
-// holder does. The guard of a holder that was just killed still journals what the
-// terminal held. The error is ETimeout when the guard has not ended within the 12 s that
-// this may take.
+// Settle returns when no guard writes to the journal of the folder any longer, or when
+// a live holder does. If a holder was just killed, its guard still writes the last
+// output of the terminal to the journal. The error is ETimeout if the guard has not
+// ended after lockTimeout, which is 12 s.
 func Settle(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// guardGrace is the time between HUP and KILL for the tree of an arm whose holder has
-	// died. Agent CLIs save their state within a second.
+	// guardGrace is the time between HUP and KILL for the process tree of an arm whose
+	// holder has died. Agent CLIs save their state within a second.
 	guardGrace = 2 * time.Second
-	// guardFull bounds how long a guard waits for room on a full disk.
+	// guardFull is how long a guard waits for room on a full disk.
 	guardFull = 5 * time.Second
 )
 
 // holderDied is the Reason of an Exit that a guard has written.
 const holderDied = "its holder has died"
 
-// guardArm is the program of a guard. Once the lifeline is broken, it ends the arm's
-// tree, journals what the processes wrote before they ended, and records the end. It
-// holds the folder's lock until it ends itself.
+// guardArm is the main function of a guard. When the lifeline breaks, it ends the arm's
+// process tree. It journals what the processes wrote before they ended, and records the
+// end. It holds the folder's lock until it ends.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
@@ -51,23 +51,24 @@ func guardArm(o guardOrder) error {
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-// endedInOrder waits for the holder's message that the arm has ended, and reports whether
-// it came. Without it, the holder has died.
+// endedInOrder waits for the holder's message that the arm has ended. It reports
+// whether the message came. If the message does not come, the holder has died.
 func endedInOrder(lifeline io.Reader) bool {
 	n, _ := lifeline.Read(make([]byte, 1))
 	return n > 0
 }
 
-// guardWork is the work of a guard whose holder has died.
+// guardWork is what a guard works with after its holder has died.
 type guardWork struct {
 	journal       *journal.Writer
 	intake        *intake
-	terminalEnded bool // the terminal has no more output
+	terminalEnded bool // the terminal has ended and has no more output
 }
 
-// endTree ends the processes that carry the mark of the arm's start or are in its group.
-// It is as polite as a stop. It reads their output meanwhile, because a process that
-// waits for its terminal could not end. It returns the pids that are left.
+// endTree ends the processes that carry the mark of the arm's start or are in its
+// control group. It gives the processes as much time as a stop does. Meanwhile it reads
+// their output, because a process that waits for its terminal could not end. It returns
+// the pids of processes that are left.
 func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
 		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
@@ -91,7 +92,8 @@ func (w *guardWork) journalAvailable() error {
 	}
 }
 
-// journalAll journals all remaining output, and waits for room on a full disk.
+// journalAll journals all remaining output. If the disk is full, it waits for room
+// until the deadline.
 func (w *guardWork) journalAll(deadline time.Time) error {
 	for {
 		err := w.journalAvailable()
@@ -102,7 +104,7 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 	}
 }
 
-// record records the end, unless the holder did so before it died.
+// record records the end of the arm, unless the holder recorded it before it died.
 func (w *guardWork) record(dir string, left []int, lost error) error {
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil

@@ -8,48 +8,50 @@ import (
 	"time"
 )
 
-// A guard is a second process that holds what must not die with the holder. That is the
-// master of the pseudo-terminal, the pipe through which output goes, and the folder's
-// lock. It sleeps until its lifeline breaks, or until a line on it says that the holder
-// has ended in order. When the lifeline breaks, the guard becomes a program that ends the
-// arm's tree and journals the output still on its way: see guarding.go. While it sleeps
-// it is a shell in a read, the smallest process that every system has.
+// A guard is a second process. It holds what must not be lost if the holder dies: the
+// master of the pseudo-terminal, the pipe for output, and the folder's lock. It sleeps
+// until its lifeline breaks. It ends if a line on the lifeline tells it that the arm
+// has ended in order. When the lifeline breaks, the guard becomes a program that ends
+// the arm's process tree and journals the output that is still on its way: see
+// guard.go. While the guard sleeps, it is a shell that waits in a read. That is the
+// smallest process that every system has.
 
 const (
 	shell = "/bin/sh"
-	// guardScript ends when a line comes, and runs its arguments when the lifeline
-	// breaks. Signals that it ignores stay ignored in the program that it runs.
+	// guardScript ends when a line comes. It runs its arguments when the lifeline
+	// breaks. Signals that the shell ignores stay ignored in the program that it runs.
 	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
 )
 
-// The guard's descriptors. Its standard input is its order, in JSON.
+// File descriptors of the guard. The standard input of the guard is its order, in JSON.
 const (
 	guardLifeline = 3
 	guardMaster   = 4
 	guardLock     = 5
-	guardPipe     = 6 // where the system has an intake with a pipe
+	guardPipe     = 6 // on systems whose intake has a pipe
 )
 
-// restartGuard is the time between two attempts to start a guard, when one ends early.
+// restartGuard is the time between two attempts to start a guard, if a guard ends
+// early.
 const restartGuard = time.Second
 
-// guardOrder is what a guard must know.
+// guardOrder is what a guard needs to know.
 type guardOrder struct {
 	Arm string `json:"arm"`
 	Dir string `json:"dir"`
-	// Nonce is that of the start. It is "" from a holder that does not send it; then any
-	// start counts.
+	// Nonce is the nonce of the start. It is "" if the holder's version does not send
+	// it. Then any start counts.
 	Nonce string `json:"nonce,omitempty"`
 }
 
-// guard is the holder's end of its guard.
+// guard is what the holder knows about its guard.
 type guard struct {
 	process  *os.Process
 	lifeline *os.File
 }
 
-// keepGuard starts a guard, and another one whenever it ends, until the arm ends. It
-// returns once the first one has started.
+// keepGuard starts a guard. If the guard ends before the arm, it starts another one. It
+// returns when the first guard has started.
 func (s *server) keepGuard() error {
 	if len(s.launch.Self) == 0 {
 		return nil
@@ -85,7 +87,7 @@ func (s *server) renewGuard() {
 	}
 }
 
-// startGuard starts a guard with copies of the descriptors that it must keep.
+// startGuard starts a guard with copies of the descriptors that the guard must hold.
 func (s *server) startGuard() error {
 	s.guardMu.Lock()
 	defer s.guardMu.Unlock()
@@ -137,8 +139,8 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard runs command as a guard: through the shell, or directly where there is no
-// shell.
+// forkGuard runs command as a guard. It runs the command through the shell, or directly
+// if there is no shell.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")
@@ -150,13 +152,13 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 	return pid, err
 }
 
-// ownEnv returns the environment of holder and guard. It holds nothing of the arm's:
-// otherwise a sweep would take the guard for one of the arm's processes. One thread for
-// Go code is enough for processes that wait and pass data on, and saves a fifth of the
-// memory.
+// ownEnv returns the environment of the holder and of the guard. It has no variable of
+// the arm. Otherwise a sweep would take the guard for one of the arm's processes. These
+// processes only wait and pass data on, so one thread for Go code is enough. It saves a
+// fifth of the memory.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
-// guardInput returns a pipe from which the order can be read.
+// guardInput returns a pipe from which the guard can read its order.
 func guardInput(o guardOrder) (*os.File, error) {
 	raw, err := json.Marshal(launchDocument{Guard: &o})
 	if err != nil {
@@ -167,15 +169,15 @@ func guardInput(o guardOrder) (*os.File, error) {
 		return nil, err
 	}
 	defer w.Close()
-	if _, err := w.Write(raw); err != nil { // far smaller than a pipe
+	if _, err := w.Write(raw); err != nil { // the order is far smaller than a pipe
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// dismissGuard tells the guard that the arm has ended in order, and returns when the
-// guard has gone.
+// dismissGuard tells the guard that the arm has ended in order. It returns when the
+// guard has ended.
 func (s *server) dismissGuard() {
 	s.guardMu.Lock()
 	close(s.guardDismissed)
@@ -189,7 +191,7 @@ func (s *server) dismissGuard() {
 	<-s.guardsGone
 }
 
-// guardPid returns the guard's process id, 0 when there is none.
+// guardPid returns the guard's process id, or 0 if there is no guard.
 func (s *server) guardPid() int {
 	s.guardMu.Lock()
 	defer s.guardMu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"coleo.dev"
 )
 
-// Hold runs any program under a holder in a folder, for a person. The program gets
-// environ and the work folder of this process. self is the command of Launch.Self. Hold
-// returns when the program has ended, with its exit status in the shell's form. The error
-// is EInvalid without a folder or program, and ENotInstalled when the program is not
-// found.
+// Hold runs any program under a holder in the folder dir, for a person. The program
+// gets environ, and the work folder of this process. The argument self is the command
+// for Launch.Self. Hold returns when the program has ended. It returns the exit status
+// in the form that a shell uses. The error is EInvalid if the folder or the program is
+// missing. It is ENotInstalled if the program is not found.
 func Hold(dir string, argv, environ, self []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
 		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program after --")
@@ -55,7 +55,7 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 	return exit.status(), nil
 }
 
-// status returns the exit status in the shell's form.
+// status returns the exit status in the form that a shell uses.
 func (e Exit) status() int {
 	if e.Signal != 0 {
 		return 128 + e.Signal
@@ -63,8 +63,8 @@ func (e Exit) status() int {
 	return max(e.Code, 0)
 }
 
-// randomWord returns 128 random bits in hex, read from the system: package crypto/rand
-// would make a small program too large.
+// randomWord returns 128 random bits in hex. It reads them from the system, because
+// package crypto/rand would make a small program too large.
 func randomWord() (string, error) {
 	f, err := os.Open("/dev/urandom")
 	if err != nil {

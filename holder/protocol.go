@@ -11,13 +11,15 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. It is frozen: later versions add
-// requests, and a holder answers a request that it does not know with an error.
+// protocolVersion is the version of the protocol. The version is frozen. Later versions
+// of Coleo add requests, and a holder answers a request that it does not know with an
+// error.
 const protocolVersion = 1
 
-// A frame is one byte of type, four bytes of length, big-endian, and as many bytes of
-// payload. The payload is JSON. A frameData instead carries eight bytes of journal offset
-// and then raw output.
+// A frame is one byte of type, four bytes of length and the payload. The length is
+// big-endian, and is the size of the payload. The payload is JSON, except in a
+// frameData. The payload of a frameData is eight bytes of journal offset, followed by
+// raw output.
 const (
 	frameRequest  byte = 'q'
 	frameResponse byte = 'r'
@@ -25,8 +27,9 @@ const (
 	frameExit     byte = 'x'
 )
 
-// maxFrame bounds a frame's payload, in bytes. A prompt of 100 kB as base64 fits many
-// times. A larger length does not come from this protocol.
+// maxFrame is the largest size of a frame's payload, in bytes. A prompt of 100 kB,
+// encoded as base64, fits many times. A peer that sends a larger length does not speak
+// this protocol.
 const maxFrame = 8 << 20
 
 // Names of requests.
@@ -39,69 +42,71 @@ const (
 	askSignal = "signal"
 	askStop   = "stop"
 
-	// Added later: a holder may not know them yet.
+	// These were added later, so an old holder may not know them.
 	askCovered = "covered"
 	askPace    = "pace"
 	askPermit  = "permit"
 )
 
-// request is what a client asks. Only the fields of its Op are set.
+// request is a request of a client. Only the fields that belong to Op are set.
 type request struct {
 	Op      string `json:"op"`
-	Version int    `json:"version,omitempty"` // hello
-	Nonce   string `json:"nonce,omitempty"`   // hello
-	From    int64  `json:"from,omitempty"`    // stream, covered
-	Host    bool   `json:"host,omitempty"`    // stream: its position holds back the drain
-	// stream of the host agent: bytes that may be unread; 0: unreadLimit
+	Version int    `json:"version,omitempty"` // for hello
+	Nonce   string `json:"nonce,omitempty"`   // for hello
+	From    int64  `json:"from,omitempty"`    // for stream and covered
+	Host    bool   `json:"host,omitempty"`    // for stream: the drain waits for this reader
+	// for a stream of the host agent: bytes that may be unread; 0: unreadLimit
 	Ahead  int64         `json:"ahead,omitempty"`
 	Write  *Write        `json:"write,omitempty"`
 	Cols   int           `json:"cols,omitempty"`
 	Rows   int           `json:"rows,omitempty"`
 	Signal int           `json:"signal,omitempty"`
-	Rate   int64         `json:"rate,omitempty"`   // pace: bytes per second
-	Grace  time.Duration `json:"grace,omitempty"`  // stop: time between TERM and KILL
-	Permit time.Duration `json:"permit,omitempty"` // permit: its end on package boottime's clock
+	Rate   int64         `json:"rate,omitempty"`   // for pace: bytes per second
+	Grace  time.Duration `json:"grace,omitempty"`  // for stop: time between TERM and KILL
+	Permit time.Duration `json:"permit,omitempty"` // for permit: when it ends, on package boottime's clock
 }
 
-// response answers a request. Either Error is set, or the field of the Op.
+// response is the answer to a request. Either Error is set, or the field that belongs
+// to the Op.
 type response struct {
 	Error  *coleo.Error `json:"error,omitempty"`
 	Status *Status      `json:"status,omitempty"`
 	Wrote  *Wrote       `json:"wrote,omitempty"`
-	Left   []int        `json:"left,omitempty"` // stop: pids of the arm that could not be ended
+	Left   []int        `json:"left,omitempty"` // for stop: pids of the arm's processes that could not be ended
 }
 
 // WriteKind is the reason why bytes are typed.
 type WriteKind string
 
-// The kinds of write.
+// The values of WriteKind.
 const (
-	WriteReply WriteKind = "reply" // the terminal's answer to a query of the program
+	WriteReply WriteKind = "reply" // the terminal's reply to a query of the program
 	WriteKeys  WriteKind = "keys"  // keys of a person, or of Coleo in a person's place
 )
 
-// Write is bytes for the program. ID makes a repeated request harmless.
+// Write is a request to type bytes into the program's terminal. The ID makes it
+// harmless to repeat a request.
 type Write struct {
 	ID         string    `json:"write_id"`
 	Kind       WriteKind `json:"kind"`
-	SeenOffset int64     `json:"seen_offset"`              // end of the output that the writer had seen
-	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse when there is output past SeenOffset
+	SeenOffset int64     `json:"seen_offset"`              // end of the output that the client had seen
+	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // refuse if there is output after SeenOffset
 	Until      int64     `json:"until,omitempty"`          // last time for typing, in Unix milliseconds; 0: any time
-	// UntilBoot is Until on package boottime's clock. It takes precedence; an old holder
-	// does not know it.
+	// UntilBoot is the same limit as Until, on package boottime's clock. It takes
+	// precedence over Until. A holder of an old version does not know it.
 	UntilBoot int64  `json:"until_boot,omitempty"`
 	Data      []byte `json:"data"`
 }
 
-// TypeWithin makes the holder refuse the write after left, or at an earlier time that was
-// set before.
+// TypeWithin makes the holder refuse the write when the duration left has passed. It
+// keeps an earlier limit that was set before.
 func (w *Write) TypeWithin(left time.Duration) {
 	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
 		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
 	}
 }
 
-// late returns by how much a write comes too late, 0 when it is in time.
+// late returns by how much a write comes too late, or 0 if it comes in time.
 func (w *Write) late() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
@@ -115,17 +120,17 @@ func (w *Write) late() time.Duration {
 // Wrote is the outcome of a Write.
 type Wrote struct {
 	Applied   bool  `json:"applied"`
-	Duplicate bool  `json:"duplicate,omitempty"` // the ID was applied before
-	End       int64 `json:"end"`                 // of the journal at the time
+	Duplicate bool  `json:"duplicate,omitempty"` // a write with this ID was applied before
+	End       int64 `json:"end"`                 // end of the journal at that time
 }
 
 // Exit describes how the program ended.
 type Exit struct {
-	Code   int       `json:"code"` // -1 when a signal ended it
+	Code   int       `json:"code"` // -1 if a signal ended the program
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
-	Offset int64     `json:"offset"`           // offset after the last byte that it wrote
-	Reason string    `json:"reason,omitempty"` // set when it is not known how the program ended
+	Offset int64     `json:"offset"`           // offset after the last byte that the program wrote
+	Reason string    `json:"reason,omitempty"` // set if it is not known how the program ended
 }
 
 // String describes the end in words.
@@ -139,7 +144,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// Status is a holder's report on itself.
+// Status is what a holder reports about itself.
 type Status struct {
 	Version    int            `json:"version"`
 	Arm        string         `json:"arm"`
@@ -149,17 +154,18 @@ type Status struct {
 	Process    coleo.Identity `json:"process"`
 	Cols       int            `json:"cols"`
 	Rows       int            `json:"rows"`
-	Start      int64          `json:"start"`    // offset of the oldest byte held
-	End        int64          `json:"end"`      // offset after the newest byte
-	Answered   int64          `json:"answered"` // end of the output whose queries have been answered
+	Start      int64          `json:"start"`    // offset of the oldest byte in the journal
+	End        int64          `json:"end"`      // offset after the newest byte in the journal
+	Answered   int64          `json:"answered"` // end of the output in which all queries have been answered
 	Blocked    string         `json:"blocked,omitempty"`
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
-// dataHead is the length of the head of a frameData: type, length and offset.
+// dataHead is the number of bytes in a frameData before the output: type, length and
+// offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame fills in the head of a frame that holds output from an offset on.
+// dataFrame fills in the head of a frame that holds the output at the offset from.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
@@ -197,7 +203,7 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of the payload after a frame's head.
+// frameLength returns the length of the payload that follows a frame's head.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

@@ -9,18 +9,19 @@ import (
 	"strconv"
 )
 
-// A write is the one request that an arm sees thousands of times. With encoding/json each
-// leaves a kilobyte of garbage, and a heap that was collected never becomes as small as
-// one that was not. So this file parses the exact bytes that this package's client sends.
-// Anything else goes through encoding/json. A fuzz test compares the two.
+// Of all requests, only a write reaches an arm thousands of times. With encoding/json,
+// each write leaves a kilobyte of garbage. After garbage collection, the heap never
+// becomes as small again as a heap that needed none. So this file parses exactly the
+// bytes that this package's client sends. encoding/json parses all other requests. A
+// fuzz test compares the two parsers.
 
-// maxKeptFrame is the largest frame whose buffer is kept for the next one, in bytes.
+// maxKeptFrame is the largest frame, in bytes, whose buffer is kept for the next frame.
 const maxKeptFrame = 4 << 10
 
-// frameReader reads and writes a connection's frames in buffers that are used again.
+// frameReader reads and writes a connection's frames in buffers that it uses again.
 type frameReader struct {
 	conn  io.Writer
-	from  *bufio.Reader // head and payload come in one read
+	from  *bufio.Reader // reads head and payload at once
 	head  [5]byte
 	in    []byte
 	out   []byte
@@ -32,7 +33,7 @@ func newFrameReader(conn io.ReadWriter) *frameReader {
 	return &frameReader{conn: conn, from: bufio.NewReaderSize(conn, maxKeptFrame)}
 }
 
-// next returns the next frame. Its payload is valid until the following call.
+// next returns the next frame. The payload is valid until the following call of next.
 func (f *frameReader) next() (byte, []byte, error) {
 	if _, err := io.ReadFull(f.from, f.head[:]); err != nil {
 		return 0, nil, err
@@ -53,8 +54,8 @@ func (f *frameReader) next() (byte, []byte, error) {
 	return f.head[0], f.in[:n], err
 }
 
-// parseWrite returns the write in a request, or nil when encoding/json must read it. The
-// write is valid until the next frame.
+// parseWrite returns the write in a request, or nil if encoding/json must parse the
+// request. The write is valid until the next frame is read.
 func (f *frameReader) parseWrite(p []byte) *Write {
 	w := &f.write
 	*w = Write{}
@@ -124,8 +125,8 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// cutPlain splits p at end. The part before it must be a string that JSON writes
-// unchanged.
+// cutPlain cuts p at the first end. The part before end must be a string that JSON
+// writes unchanged.
 func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {
@@ -139,7 +140,8 @@ func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	return p[:i], p[i+len(end):], true
 }
 
-// digits splits a whole number of at most 18 digits, without a leading zero, off p.
+// digits cuts a whole number off the beginning of p. The number must have at most 18
+// digits and no leading zero.
 func digits(p []byte) (number, rest []byte, ok bool) {
 	n := 0
 	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
@@ -148,7 +150,8 @@ func digits(p []byte) (number, rest []byte, ok bool) {
 	return p[:n], p[n:], n > 0 && n <= 18 && (n == 1 || p[0] != '0')
 }
 
-// answerWrite sends the outcome of a write, in the bytes that encoding/json would send.
+// answerWrite sends the outcome of a write. It sends the same bytes that encoding/json
+// would produce.
 func (f *frameReader) answerWrite(w *Wrote) error {
 	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)
 	out = append(out, `{"wrote":{"applied":`...)

@@ -24,16 +24,19 @@ import (
 )
 
 const (
-	// unreadLimit is how much output the host agent may leave unread, in bytes. Beyond it
-	// the holder stops draining and the kernel blocks the writer.
+	// unreadLimit is the number of bytes of output that the host agent may leave
+	// unread. When more is unread, the holder stops draining, and the kernel blocks the
+	// writer.
 	unreadLimit = 64 << 20
-	// linger bounds how long a holder waits, after the program has ended, for connected
-	// clients to learn of it and disconnect. Later ones read exit.json.
+	// linger is how long a holder waits after the program has ended. In this time,
+	// connected clients can read the program's end and disconnect. Later clients read
+	// exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites bounds the known ids of writes that are done. A client that is
-	// unsure about a write asks again before it writes anything else.
+	// rememberedWrites is how many ids of writes that are done the holder remembers. A
+	// client that is unsure about a write repeats that write before it writes anything
+	// else.
 	rememberedWrites = 256
-	// termGrace is the time between TERM and KILL when the holder itself is told to end.
+	// termGrace is the time between TERM and KILL if the holder itself is told to end.
 	termGrace = 2 * time.Second
 )
 
@@ -48,45 +51,48 @@ type server struct {
 	holder  coleo.Identity
 	process coleo.Identity
 
-	typing sync.Mutex // one writer at a time; taken before mu
+	typing sync.Mutex // lets one writer type at a time; locked before mu
 
-	// held while output goes from the pseudo-terminal to the journal, and while a write is decided
+	// locked while output goes from the pseudo-terminal to the journal, and while a
+	// write is decided
 	mu              sync.Mutex
 	cols            int
 	rows            int
 	answered        int64
-	hostRead        int64         // how far the host agent has read
-	leadLimit       int64         // how far the drain may be ahead of the host agent; 0: unreadLimit
+	hostRead        int64         // the offset up to which the host agent has read
+	leadLimit       int64         // how far the drain may be ahead of the host agent, in bytes; 0: unreadLimit
 	readFurther     chan struct{} // closed when the host agent has read more; nil: nobody waits
 	doneWrites      map[string]bool
 	doneOrder       []string
 	blocked         string
-	permittedUntil  time.Duration // end of the permit for keys, on package boottime's clock; with NeedsPermit
-	coveredUntil    int64         // end of the output that a snapshot of the host agent replaces
-	lostBytes       int           // bytes that were given up on a full disk
+	permittedUntil  time.Duration // end of the permit on package boottime's clock; for NeedsPermit
+	coveredUntil    int64         // end of the output that a host agent's snapshot replaces
+	lostBytes       int           // number of bytes that were given up because the disk was full
 	exit            *Exit
 	exited          chan struct{}
 	stopping        chan struct{} // closed when somebody ends the arm
 	stopOnce        sync.Once
-	hadClient       bool          // some client has connected
-	connections     int           // open connections
-	connectionEnded chan struct{} // closed and replaced when one ends
+	hadClient       bool          // at least one client has connected
+	connections     int           // number of open connections
+	connectionEnded chan struct{} // closed and replaced when a connection ends
 
-	pace           atomic.Int64 // most bytes per second that are taken in; 0: no bound
+	pace           atomic.Int64 // highest number of bytes per second that are taken in; 0: no limit
 	memory         memory.Releaser
 	guardMu        sync.Mutex
-	guard          *guard        // nil without a guard
+	guard          *guard        // nil if there is no guard
 	guardDismissed chan struct{} // closed when the arm has ended in order
 	guardsGone     chan struct{} // closed when the last guard is gone
 }
 
-// Serve runs a holder in this process until its program has ended. It reads the Launch
-// from in and reports on out, in one line of JSON each. Then it closes out. The process
-// must do nothing else: its children are the arm's.
+// Serve runs a holder in this process. It returns when the holder's program has ended.
+// It reads the Launch from in as JSON. It writes a report to out, as one line of JSON.
+// Then it closes out. The process must do nothing else, because all its children count
+// as the arm's processes.
 //
-// A holder starts its guard with the same command. Then in holds the order for a guard,
-// and Serve runs the guard. An error in starting the program is also reported on out.
-// Later errors say what could not be closed or removed.
+// A holder starts its guard with the same command. In that case, in holds the order for
+// a guard, and Serve runs the guard. If the program cannot be started, the error is
+// also reported on out. Errors after the start tell what could not be closed or
+// removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {
@@ -121,7 +127,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%v", err)
 }
 
-// open starts the program and everything around it, or nothing.
+// open starts the program and everything that it needs. If something fails, open leaves
+// nothing running.
 func open(l Launch) (*server, *socket.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
@@ -159,9 +166,10 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	return s, at, nil
 }
 
-// takeFolder takes the folder. If an earlier holder and its guard both died in it,
-// takeFolder ends what they left of the arm. It removes their files: a socket that nobody
-// answers, and the exit record of another generation.
+// takeFolder makes this process the only holder of the folder. If an earlier holder and
+// its guard both died in the folder, takeFolder ends the processes of the arm that they
+// left. It removes their files: a socket on which nobody answers, and the exit record
+// of another generation.
 func takeFolder(l Launch) (*os.File, error) {
 	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
@@ -188,8 +196,8 @@ func takeFolder(l Launch) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepFolder sweeps when the folder had a holder that recorded no end. It leaves a newer
-// start of the arm alone, which has another folder.
+// sweepFolder sweeps if the folder had a holder that recorded no end. It does not touch
+// a newer start of the arm. Such a start has another folder.
 func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
 		return nil
@@ -200,8 +208,8 @@ func sweepFolder(l Launch) []int {
 	return process.SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
-// start opens journal and terminal and runs the program. The guard starts before the
-// program's first byte.
+// start opens the journal and the terminal, and runs the program. The guard starts
+// before the program can write its first byte.
 func (s *server) start() error {
 	var err error
 	if s.journal, err = journal.Create(JournalDir(s.launch.Dir)); err != nil {
@@ -235,7 +243,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// groupStart returns a word for the control group that no other start of the arm has.
+// groupStart returns a word for the name of the control group. No other start of the
+// arm has the same word.
 func groupStart(l Launch) string {
 	word, err := randomWord()
 	if err != nil {
@@ -244,7 +253,7 @@ func groupStart(l Launch) string {
 	return strconv.Itoa(l.Generation) + "." + word
 }
 
-// close closes what start has opened.
+// close closes everything that start has opened.
 func (s *server) close() error {
 	var err error
 	if s.term != nil {
@@ -259,11 +268,12 @@ func (s *server) close() error {
 	return errors.Join(err, s.tree.Group.End(s.launch.Dir), s.lock.Close())
 }
 
-// run serves until the program has ended and all clients have learned of it.
+// run serves clients. It returns when the program has ended and all clients have
+// disconnected.
 func (s *server) run(at *socket.Listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // terminals and services may go
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE) // the holder outlives terminals and services
 	go s.stopOnTerm(ctx)
 	go s.tree.ReapOrphans(ctx)
 	s.memory.ReleaseSoon()
@@ -279,8 +289,8 @@ func (s *server) run(at *socket.Listener) error {
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitDisconnect returns when no client is connected any more. At least one must have
-// been, unless the holder runs for a person. It also returns after linger.
+// awaitDisconnect returns when no client is connected any longer. It waits for a first
+// client, unless the holder runs for a person. It returns after linger in any case.
 func (s *server) awaitDisconnect() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -299,7 +309,7 @@ func (s *server) awaitDisconnect() {
 	}
 }
 
-// serveConnection serves a connection and counts it as open.
+// serveConnection serves a connection. Meanwhile the connection counts as open.
 func (s *server) serveConnection(conn io.ReadWriteCloser) {
 	s.countConnection(1)
 	defer s.countConnection(-1)
@@ -317,8 +327,8 @@ func (s *server) countConnection(n int) {
 	}
 }
 
-// stopOnTerm ends the arm when this process receives SIGTERM, for example because the
-// machine shuts down. It returns without doing so when ctx ends.
+// stopOnTerm ends the arm when this process receives SIGTERM. A machine that shuts down
+// sends SIGTERM, for example. If ctx ends first, stopOnTerm returns and does nothing.
 func (s *server) stopOnTerm(ctx context.Context) {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)

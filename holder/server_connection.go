@@ -14,22 +14,23 @@ import (
 	"coleo.dev/holder/socket"
 )
 
-// streamChunk is how much output one frame carries at most, in bytes.
+// streamChunk is the largest amount of output in one frame, in bytes.
 const streamChunk = 16 << 10
 
 const (
-	// typeTimeout bounds how long keys wait for a program that does not read.
+	// typeTimeout is how long keys wait for a program that does not read.
 	typeTimeout = 5 * time.Second
-	// pasteTimeout is the same for more bytes than a terminal's buffer holds, such as a
-	// paste. A program may stall over an earlier paste. A paste that is cut off
-	// leaves it waiting for the end of the paste, and it ignores everything else.
+	// pasteTimeout is the same time for more bytes than a terminal's buffer holds, such
+	// as a paste. It is longer, because a program may stall while it handles an earlier
+	// paste. If a paste is cut off, the program waits for the end of the paste and
+	// ignores everything else.
 	pasteTimeout = 30 * time.Second
-	// terminalBuffer is how much a terminal holds for a program that does not read, in
-	// bytes.
+	// terminalBuffer is the number of bytes that a terminal holds for a program that
+	// does not read.
 	terminalBuffer = 4 << 10
 )
 
-// typingTime returns how long the typing of n bytes may take.
+// typingTime returns how long it may take to type n bytes.
 func typingTime(n int) time.Duration {
 	if n > terminalBuffer {
 		return pasteTimeout
@@ -37,7 +38,8 @@ func typingTime(n int) time.Duration {
 	return typeTimeout
 }
 
-// answerRequests serves one connection. The first request must be hello.
+// answerRequests serves the requests of one connection. The first request must be
+// hello.
 func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	if err := socket.Admit(conn); err != nil {
@@ -90,7 +92,7 @@ func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	}
 }
 
-// answerWrite answers a write.
+// answerWrite sends the answer to a write.
 func (s *server) answerWrite(f *frameReader, r response) error {
 	if r.Error != nil {
 		return writeJSON(f.conn, frameResponse, r)
@@ -116,7 +118,8 @@ func (s *server) greet(q request) response {
 	return response{Status: &status}
 }
 
-// statusFor returns the status, without the nonce unless the client has shown it.
+// statusFor returns the status. It leaves the nonce out, unless the client has shown
+// that it knows the nonce.
 func (s *server) statusFor(shown string) Status {
 	status := s.status()
 	if shown != s.launch.Nonce {
@@ -125,8 +128,9 @@ func (s *server) statusFor(shown string) Status {
 	return status
 }
 
-// mayAsk reports whether a client that greeted with q's nonce may make this request.
-// Without the nonce only the status is answered. A person's own holder needs no nonce.
+// mayAsk reports whether the client may make the request q. q.Nonce is the nonce with
+// which the client greeted. Without the right nonce, only the status is answered. The
+// holder of a person answers all requests without a nonce.
 func (s *server) mayAsk(q request) bool {
 	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
@@ -180,12 +184,13 @@ func (s *server) resize(cols, rows int) response {
 	return response{}
 }
 
-// write types bytes once per id. It refuses a conditional write when there is output that
-// the writer has not seen, in the journal or still in the pseudo-terminal.
+// write types bytes, only once for each id. It refuses a conditional write if there is
+// output that the client has not seen, in the journal or still in the pseudo-terminal.
 //
-// Bytes that the program does not take at once are typed without the lock. The program
-// may first have to write its own output, and other clients must be served meanwhile. The
-// rest of an answer to a query is dropped instead: the program does not read.
+// If the program does not take all bytes at once, the rest is typed without the lock.
+// The program may have to write its own output first, and other clients must be served
+// meanwhile. The rest of a reply to a query is not typed but dropped, because the
+// program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
@@ -203,8 +208,8 @@ func (s *server) write(w *Write) response {
 	return r
 }
 
-// beginWrite decides on a write and types as much of it as the program takes at once.
-// left is how long the rest may be typed.
+// beginWrite decides whether a write is typed. It types as many bytes as the program
+// takes at once. The result left is how long typing the rest may take.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +248,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
 
-// typeNow writes as many bytes as there is room for, without waiting.
+// typeNow types as many bytes as there is room for. It does not wait.
 func (s *server) typeNow(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -255,9 +260,9 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 	return max(n, 0), errors.Join(err, failed)
 }
 
-// takeEcho moves output that the keys caused at once, such as their echo, to the journal.
-// Otherwise the draining goroutine would learn of it only after a round through the
-// kernel's poll. takeEcho does not wait for room on a full disk.
+// takeEcho moves the output that the keys caused at once, such as their echo, to the
+// journal. Otherwise the draining goroutine would see this output only after it was
+// woken by the kernel. takeEcho does not wait for room on a full disk.
 func (s *server) takeEcho() {
 	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
@@ -283,8 +288,8 @@ func (s *server) rememberWrite(id string) {
 	}
 }
 
-// stream sends output from an offset on, until the program has ended and all output has
-// been sent, or the client disconnects.
+// stream sends output, beginning at the offset q.From. It returns when the program has
+// ended and all output has been sent, or when the client disconnects.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	disconnected := make(chan struct{})
 	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()
@@ -297,7 +302,7 @@ func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	}
 	grown := s.journal.Watch()
 	defer s.journal.Unwatch(grown)
-	frame := make([]byte, dataHead+streamChunk) // one frame for all output, so that a holder makes no garbage of it
+	frame := make([]byte, dataHead+streamChunk) // one buffer for all frames, so that a holder makes no garbage
 	for {
 		exited := s.hasExited()
 		from := reader.Offset()

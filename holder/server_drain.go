@@ -13,30 +13,31 @@ import (
 )
 
 const (
-	// retryFull is the interval at which a write to a full disk is tried again.
+	// retryFull is the time between two attempts to write to a full disk.
 	retryFull = 250 * time.Millisecond
-	// retryHangup is the interval at which a terminal that every process has closed is
-	// read again while the program still runs.
+	// retryHangup is the time between two attempts to read a terminal that every
+	// process has closed. The attempts go on as long as the program runs.
 	retryHangup = 50 * time.Millisecond
-	// drainAfterExit bounds how long the holder waits, after the program's end, for
-	// output of the processes that it left behind.
+	// drainAfterExit is how long the holder waits, after the program's end, for output
+	// of processes that the program left behind.
 	drainAfterExit = time.Second
-	// pacePause is how long a drain that keeps to a pace rests at once. The echo of typed
-	// keys is late by as much. maxPacePause bounds it for paces that are slower than a
-	// terminal's buffer.
+	// pacePause is how long the drain rests at a time when it must keep a pace. The
+	// echo of typed keys may come later by this time. maxPacePause is the longest rest,
+	// for very slow paces.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
-	// largeStep is how much a program that writes continuously has written by the time
-	// of the next read, in bytes. It is half of what a terminal returns at once.
+	// largeStep is the smallest number of bytes in one read that shows that the program
+	// writes continuously. It is half of what a terminal returns in one read.
 	largeStep = 2 << 10
-	// pollFor is how long the holder polls such a program before it waits for a wake-up
-	// by the kernel. The program writes the next 4 KiB in some 40 us. Wake-ups cost 7 %
-	// of the throughput.
+	// pollFor is how long the holder polls such a program before it waits until the
+	// kernel wakes it. The program writes the next 4 KiB in about 40 us. Wake-ups by
+	// the kernel cost 7 % of the throughput.
 	pollFor = 50 * time.Microsecond
 )
 
-// drainUntilExit moves output from the pseudo-terminal to the journal until the program
-// has ended and its output has been read. Then it records the end.
+// drainUntilExit moves output from the pseudo-terminal to the journal. It does so until
+// the program has ended and all its output has been read. Then it records the program's
+// end.
 func (s *server) drainUntilExit() {
 	type ended struct {
 		code, signal int
@@ -81,7 +82,7 @@ func (s *server) recordExit(e Exit) {
 	close(s.exited)
 }
 
-// drain returns when the terminal is at its end or the read deadline passes.
+// drain returns when the terminal has ended, or when the read deadline has passed.
 func (s *server) drain() {
 	raw, err := s.term.SyscallConn()
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *server) drain() {
 	}
 	var n int
 	var failed error
-	step := func(fd uintptr) bool { // made once, so that a holder makes no garbage of output
+	step := func(fd uintptr) bool { // made only once, so that output makes no garbage in the holder
 		n, failed = s.takeMore(int(fd), n)
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
@@ -101,7 +102,7 @@ func (s *server) drain() {
 			fmt.Fprintln(os.Stderr, trimErr)
 		}
 		if err == nil && failed == syscall.EIO && s.programRuns() {
-			time.Sleep(retryHangup) // every process has closed it; one may open it again
+			time.Sleep(retryHangup) // every process has closed the terminal; one may open it again
 			continue
 		}
 		if err != nil || failed != nil || n == 0 {
@@ -110,8 +111,8 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace rests once the bytes that were taken in are worth a pacePause at the ordered
-// pace. It returns how many of them still count.
+// keepPace rests when unpaced bytes are worth a pacePause at the given pace. It returns
+// the number of bytes that still count.
 func (s *server) keepPace(unpaced int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
@@ -127,8 +128,9 @@ func (s *server) keepPace(unpaced int) int {
 	return 0
 }
 
-// takeMore is takeOnce after a step that moved last bytes. After a large step more output
-// comes at once, and waiting for a wake-up costs more than another read.
+// takeMore does the same as takeOnce, after a step that moved last bytes. After a large
+// step, more output comes at once. It would cost more to wait for a wake-up than to
+// read again.
 func (s *server) takeMore(master, last int) (int, error) {
 	n, err := s.takeOnce(master)
 	for start := time.Now(); err == syscall.EAGAIN && last >= largeStep && time.Since(start) < pollFor; {
@@ -138,8 +140,9 @@ func (s *server) takeMore(master, last int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output to the journal. It does so in one step under the lock. So a
-// conditional write sees each byte in the terminal, in the intake or in the journal.
+// takeOnce moves output from the terminal to the journal. It does so in one step while
+// it holds mu. So a conditional write finds each byte in the terminal, in the intake or
+// in the journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,10 +155,11 @@ func (s *server) takeOnce(master int) (int, error) {
 	return n, err
 }
 
-// journalIntake writes the intake to the journal. If the disk is full, it tries again until
-// there is room, and reads nothing from the terminal meanwhile. So the kernel blocks the
-// program that writes, and no output is lost. If somebody ends the arm meanwhile, the
-// intake is lost. The caller holds mu; journalIntake releases it between two tries.
+// journalIntake writes the bytes in the intake to the journal. If the disk is full, it
+// tries again until there is room. Meanwhile it reads nothing from the terminal. So the
+// kernel blocks the program, and no output is lost. If somebody ends the arm meanwhile,
+// the bytes in the intake are lost. The caller must hold mu. journalIntake releases mu
+// between two attempts.
 func (s *server) journalIntake() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
@@ -167,7 +171,7 @@ func (s *server) journalIntake() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			s.blocked = "no room: " + s.blocked
 		}
-		if s.isStopping() { // whoever ends the arm now gives up its unwritten output
+		if s.isStopping() { // who ends the arm now gives up the unwritten output
 			s.lostBytes = s.intake.held()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lostBytes)
 			return
@@ -178,7 +182,8 @@ func (s *server) journalIntake() {
 	}
 }
 
-// waitForReader returns when the host agent has read far enough for the drain to go on.
+// waitForReader returns when the host agent has read far enough for the drain to
+// continue.
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
@@ -200,8 +205,8 @@ func (s *server) waitForReader() {
 	}
 }
 
-// setLead sets how many bytes may be taken in that the host agent has not read; 0 stands
-// for unreadLimit.
+// setLead sets how many bytes may be taken in that the host agent has not read. 0 means
+// unreadLimit.
 func (s *server) setLead(ahead int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,8 +214,8 @@ func (s *server) setLead(ahead int64) {
 	s.wakeDrain()
 }
 
-// leadBound returns how many bytes may be taken in that the host agent has not read. It is
-// at most unreadLimit. The caller holds mu.
+// leadBound returns how many bytes may be taken in that the host agent has not read. It
+// is at most unreadLimit. The caller must hold mu.
 func (s *server) leadBound() int64 {
 	if s.leadLimit > 0 {
 		return min(s.leadLimit, unreadLimit)
@@ -218,7 +223,7 @@ func (s *server) leadBound() int64 {
 	return unreadLimit
 }
 
-// wakeDrain wakes a drain that waits. The caller holds mu.
+// wakeDrain wakes the drain if it waits. The caller must hold mu.
 func (s *server) wakeDrain() {
 	if s.readFurther != nil {
 		close(s.readFurther)
@@ -235,7 +240,7 @@ func (s *server) isStopping() bool {
 	}
 }
 
-// advance records how far the host agent has read.
+// advance records the offset up to which the host agent has read.
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,8 +255,8 @@ func (s *server) programRuns() bool {
 	return err == nil
 }
 
-// setCovered records the end of the output that the host agent no longer needs, and
-// deletes what is over the bound.
+// setCovered records the end of the output that the host agent no longer needs. It then
+// deletes the output that exceeds the limit.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
@@ -274,7 +279,7 @@ func (s *server) trim() error {
 		keep = DefaultKeep
 	}
 	err := s.journal.Trim(keep, covered)
-	if err != nil { // not again before the next report of the host agent
+	if err != nil { // do not try again before the host agent's next report
 		s.mu.Lock()
 		s.coveredUntil = 0
 		s.mu.Unlock()

@@ -12,29 +12,32 @@ import (
 )
 
 const (
-	// spliceSize is how much is requested from the pseudo-terminal at once, in bytes. It
-	// never returns more, and the kernel reserves pages for all that is requested.
+	// spliceSize is the number of bytes that are requested from the pseudo-terminal at
+	// once. The pseudo-terminal never returns more. The kernel reserves pages for the
+	// whole request.
 	spliceSize = 4096
-	// maxTake bounds one step from the pseudo-terminal to the journal, in bytes. The
-	// pipe has 16 pages.
+	// maxTake is the largest number of bytes in one step from the pseudo-terminal to
+	// the journal. The pipe has 16 pages.
 	maxTake = 16 * spliceSize
 )
 
-// intake moves output from the pseudo-terminal to the journal within the kernel: into a
-// pipe, and from there into the file. No byte is ever in this process alone. The guard
-// holds the pipe too, so its content survives a kill -9.
+// intake moves output from the pseudo-terminal to the journal within the kernel. The
+// output goes into a pipe, and from the pipe into the file. No byte is ever only in
+// this process. The guard holds the pipe too. So the content of the pipe survives a
+// kill -9 of the holder.
 //
-// The kernel may not splice from a pseudo-terminal (before Linux 5.11) or to the
-// journal's file system. Then bytes are read and written. A kill between the two loses
-// what was read: at most 4095 bytes, because a pseudo-terminal returns no more at once.
+// The kernel may be unable to splice from a pseudo-terminal (before Linux 5.11), or to
+// the journal's file system. Then the intake reads bytes and writes them. A kill
+// between the read and the write loses the bytes that were read. These are at most
+// 4095, because a pseudo-terminal returns no more at once.
 type intake struct {
-	read, write   int // the pipe's ends
-	inPipe        int // bytes in the pipe
+	read, write   int // the two ends of the pipe
+	inPipe        int // number of bytes in the pipe
 	withoutSplice bool
-	unwritten     []byte // with withoutSplice: read and not yet written
+	unwritten     []byte // with withoutSplice: bytes that were read and not written yet
 }
 
-// newIntake makes an intake with a pipe that no child inherits.
+// newIntake makes an intake whose pipe no child inherits.
 func newIntake() (*intake, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -43,7 +46,8 @@ func newIntake() (*intake, error) {
 	return &intake{read: ends[0], write: ends[1]}, nil
 }
 
-// inheritIntake makes an intake that begins with the bytes in another intake's pipe.
+// inheritIntake makes an intake that takes over the pipe of another intake, including
+// the bytes in the pipe.
 func inheritIntake(pipe int) (*intake, error) {
 	inside, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
 	if err != nil {
@@ -56,17 +60,17 @@ func inheritIntake(pipe int) (*intake, error) {
 	return &intake{read: pipe, write: write, inPipe: inside}, nil
 }
 
-// keptPipe returns the descriptor that keeps the bytes in the pipe alive in another
-// process.
+// keptPipe returns the descriptor that another process must hold so that the bytes in
+// the pipe are not lost.
 func (in *intake) keptPipe() int { return in.read }
 
-// held returns how many bytes have left the pseudo-terminal and are not yet in the
-// journal.
+// held returns the number of bytes that have left the pseudo-terminal and are not yet
+// in the journal.
 func (in *intake) held() int { return in.inPipe + len(in.unwritten) }
 
-// take moves the available output into the pipe and returns the number of bytes. It
-// returns EAGAIN when there is none, and EIO when the program and all other processes on
-// the terminal are gone.
+// take moves the available output into the pipe. It returns the number of bytes. It
+// returns EAGAIN if there is no output. It returns EIO if the program and all other
+// processes on the terminal have ended.
 func (in *intake) take(master int) (int, error) {
 	if in.withoutSplice {
 		return in.takePlain(master)
@@ -102,7 +106,8 @@ func (in *intake) takePlain(master int) (int, error) {
 	return max(n, 0), err
 }
 
-// flush moves the held bytes into the journal. After an error the rest stays held.
+// flush moves the bytes in the intake to the journal. After an error, the rest stays in
+// the intake.
 func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	for in.inPipe > 0 {
 		n, err := j.Extend(now, func(f *os.File, most int) (int, error) {
@@ -124,7 +129,8 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	return err
 }
 
-// stopSplicing stops splicing, because the journal's file system does not support it.
+// stopSplicing ends the use of splice, because the journal's file system does not
+// support it.
 func (in *intake) stopSplicing() error {
 	in.withoutSplice = true
 	buf := make([]byte, in.inPipe)
@@ -146,5 +152,5 @@ func splice(from, to, most int) (int, error) {
 	return max(int(n), 0), err
 }
 
-// yield lets other threads run first.
+// yield lets other threads run before this one.
 func yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

@@ -11,26 +11,26 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// readSize is how much is read from the pseudo-terminal at once, in bytes. It is more
-// than a pseudo-terminal ever holds.
+// readSize is the number of bytes that are read from the pseudo-terminal at once. It is
+// more than a pseudo-terminal ever holds.
 const readSize = 64 << 10
 
-// intake reads output and then writes it to the journal. A kill -9 between the two loses
-// what was read: at most 64 KiB.
+// intake reads output and then writes it to the journal. A kill -9 between the read and
+// the write loses the bytes that were read, at most 64 KiB.
 type intake struct {
 	buf       []byte
-	unwritten []byte // read and not yet written
+	unwritten []byte // bytes that were read and not written yet
 }
 
 func newIntake() (*intake, error) { return &intake{buf: make([]byte, readSize)}, nil }
 
 func inheritIntake(int) (*intake, error) { return newIntake() }
 
-// keptPipe returns -1: no descriptor keeps the held bytes.
+// keptPipe returns -1, because no descriptor keeps the bytes in the intake.
 func (in *intake) keptPipe() int { return -1 }
 
-// held returns how many bytes have left the pseudo-terminal and are not yet in the
-// journal.
+// held returns the number of bytes that have left the pseudo-terminal and are not yet
+// in the journal.
 func (in *intake) held() int { return len(in.unwritten) }
 
 func (in *intake) take(master int) (int, error) {
@@ -49,5 +49,5 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 
 func (in *intake) close() {}
 
-// yield lets other goroutines run first.
+// yield lets other goroutines run before this one.
 func yield() { runtime.Gosched() }

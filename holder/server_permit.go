@@ -7,15 +7,16 @@ import (
 	"coleo.dev/boottime"
 )
 
-// With NeedsPermit a holder refuses keys unless a permit holds. The host agent extends
-// the permit while serve confirms that this start of the arm is the only one that may be
-// typed into. A holder that is cut off from serve refuses keys once its permit has
-// lapsed. So two starts of one arm are never both typed into.
+// With NeedsPermit, a holder refuses keys unless it has a valid permit. The host agent
+// extends the permit as long as serve confirms one thing: this start of the arm is the
+// only one that may get keys. If a holder is cut off from serve, its permit lapses, and
+// it refuses keys. So keys are never typed into two starts of one arm.
 
-// maxPermit bounds a permit. Serve gives permits for seconds; a longer one is a mistake.
+// maxPermit is the longest permit. The process serve gives permits for seconds. A
+// longer permit is a mistake.
 const maxPermit = time.Minute
 
-// permit extends the permit to a time on package boottime's clock.
+// permit extends the permit to the given time on package boottime's clock.
 func (s *server) permit(until time.Duration) response {
 	if left := boottime.Until(until); left > maxPermit {
 		return refuse(coleo.EInvalid, "a permit for %s is longer than %s", left, maxPermit)
@@ -26,8 +27,8 @@ func (s *server) permit(until time.Duration) response {
 	return response{}
 }
 
-// permitLeft returns for how long keys may still be typed. It returns an error when the
-// permit has lapsed. The caller holds mu.
+// permitLeft returns how much longer keys may be typed. It returns an error if the
+// permit has lapsed. The caller must hold mu.
 func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if !s.launch.NeedsPermit {
 		return maxPermit, nil

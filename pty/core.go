@@ -1,9 +1,11 @@
 // Package pty is the terminal that a program on a pseudo-terminal sees. It draws the
-// screen that the program's output describes, answers the program's queries, and encodes
-// the keys that it can be sent. It also reads recordings of such output.
+// screen that the program's output describes, and answers the program's queries. It
+// also encodes the keys that can be sent to the program. It also reads recordings of a
+// program's output.
 //
-// Package device below it has the pseudo-terminal itself. The package does not interpret a
-// screen, or decide when to type. Package harnesses/terminal does.
+// The pseudo-terminal itself is in package device, below this package. The package does
+// not interpret a screen, and does not decide when to type. Package harnesses/terminal
+// does this.
 package pty
 
 import (
@@ -14,15 +16,15 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Core is the emulator with which Coleo reads screens. It behaves like xterm as
-// implemented by @xterm/headless 6 with its grapheme addon, without drawing. It
-// implements Screen.
+// Core is the emulator that Coleo uses to read screens. It behaves like xterm as
+// implemented by @xterm/headless 6 with its grapheme addon, except that it draws
+// nothing. It implements Screen.
 type Core struct {
 	parser
 
 	cols, rows int
 	main, alt  buffer
-	buf        *buffer // main or &alt
+	buf        *buffer // &main or &alt
 	widths     *width.Table
 	history    history
 
@@ -30,16 +32,16 @@ type Core struct {
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
 	gl       int     // index of the charset in use
 	modes    modeSet
-	tabs     []bool      // by column; nil: the stops of the start
-	joining  width.State // of the character just printed
+	tabs     []bool      // by column; nil: the tab stops that a new terminal has
+	joining  width.State // state of the character that was just printed
 
 	title    string
-	titles   []string // pushed by CSI 22 t
+	titles   []string // titles that CSI 22 t has pushed
 	clusters internTable
 	links    internTable
 
-	clusterLimit int // number of clusters at which unused ones are dropped
-	linkPatience int // number of links to refuse before unused ones are searched again
+	clusterLimit int // number of clusters at which unused clusters are dropped
+	linkPatience int // number of links that are refused before unused links are searched again
 
 	line    []byte // buffer for the text of a row
 	replies []byte
@@ -47,20 +49,20 @@ type Core struct {
 	frames  uint64
 	ended   bool // the last byte ended a frame
 
-	frameCells  int    // cells that the open frame has written
-	wholeFrames uint64 // frames that wrote the whole screen
+	frameCells  int    // number of cells that the open frame has written
+	wholeFrames uint64 // number of frames that wrote the whole screen
 
 	bytesTaken       int // bytes of output since New or Restore
 	allowanceGrownAt int // value of bytesTaken when the allowance last grew
 	resetAt          int // value of bytesTaken after the last RIS
-	allowance        int // cells that expensive sequences may touch
+	allowance        int // number of cells that expensive sequences may still touch
 
 	last lastChanged
 }
 
 var _ Screen = (*Core)(nil)
 
-// lastChanged is the state with which the next Changed compares.
+// lastChanged is the state that the next call of Changed compares with.
 type lastChanged struct {
 	rows        []uint64
 	x, y        int
@@ -70,22 +72,23 @@ type lastChanged struct {
 	valid       bool
 }
 
-// New returns an empty screen of the given size in cells, clamped to 2x1 .. 1000x1000.
+// New returns an empty screen. The size in cells is clamped to the range from 2x1 to
+// 1000x1000.
 func New(cols, rows int) *Core {
 	cols, rows = ClampSize(cols, rows)
 	c := &Core{cols: cols, rows: rows, widths: width.Standard(), allowance: maxAllowance}
 	c.buf = &c.main
 	c.reset()
-	c.resetAt = 0 // this was not a RIS
+	c.resetAt = 0 // this reset was not a RIS
 	return c
 }
 
-// reset is RIS. It resets everything but the title, the frame count, and the replies and
-// notices not fetched yet.
+// reset executes RIS. It resets everything except the title, the frame count, and the
+// replies and notices that have not been fetched yet.
 func (c *Core) reset() {
-	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only ESC came since the last one
+	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only ESC came since the last RIS
 	if c.resetAt = c.bytesTaken + 1; repeated {
-		return // two bytes would take long on a large screen
+		return // a reset takes long on a large screen, and these are only two bytes
 	}
 	c.endFrame()
 	if len(c.main.rows) == 0 {
@@ -101,7 +104,8 @@ func (c *Core) reset() {
 	c.softReset()
 }
 
-// softReset is DECSTR: modes, pen, charsets, margins and the saved cursor.
+// softReset executes DECSTR. It resets modes, pen, charsets, margins and the saved
+// cursor.
 func (c *Core) softReset() {
 	c.endFrame()
 	c.modes = c.modes&(modeAltScreen|mouseEvents|mouseEncoding) | modesAtStart
@@ -113,7 +117,7 @@ func (c *Core) softReset() {
 	c.buf.keyboard = nil
 }
 
-// Write takes a program's output. It takes all of it and returns no error.
+// Write takes a program's output. It takes all of p and never returns an error.
 func (c *Core) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[c.Feed(rest):]
@@ -121,18 +125,19 @@ func (c *Core) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Size returns the size in cells.
+// Size returns the size of the screen in cells.
 func (c *Core) Size() (cols, rows int) {
 	return c.cols, c.rows
 }
 
-// Cursor returns the 0-based position of the cursor; x is cols while a wrap is pending.
+// Cursor returns the 0-based position of the cursor. While a wrap is pending, x is the
+// number of columns.
 func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
-// Row returns the text of row y without trailing blanks, "" if there is no such row.
-// Another call costs next to nothing until the row shows something else.
+// Row returns the text of row y without trailing blanks. It returns "" if there is no
+// such row. Further calls cost almost nothing until the content of the row changes.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
@@ -148,7 +153,7 @@ func (c *Core) Row(y int) string {
 	return r.text
 }
 
-// Cell returns the cell at x, y; blank if there is none.
+// Cell returns the cell at x, y. If there is no such cell, it returns a blank cell.
 func (c *Core) Cell(x, y int) Cell {
 	if y < 0 || y >= c.rows || x < 0 || x >= c.cols {
 		return Cell{Width: 1}
@@ -196,13 +201,14 @@ func (c *Core) View() coleo.Screen {
 	return v
 }
 
-// History returns the last n lines that scrolled off the top, oldest first. 10,000 lines
-// or 8 MiB of text are kept.
+// History returns the last n lines that scrolled off the top. The oldest line comes
+// first. The history keeps 10,000 lines or 8 MiB of text.
 func (c *Core) History(n int) []string {
 	return c.history.last(n)
 }
 
-// Changed returns the differences since the last call; the first call returns everything.
+// Changed returns the differences since the last call. The first call returns
+// everything.
 func (c *Core) Changed() Change {
 	var out Change
 	if len(c.last.rows) != c.rows {
@@ -244,25 +250,27 @@ func (c *Core) endFrame() {
 	}
 }
 
-// wholeFrameSlack is the part of the screen by which a whole frame may differ from it:
-// a program and this package may measure a character differently.
+// wholeFrameSlack defines a tolerance: a whole frame may have up to 1/32 more or fewer
+// cells than the screen. A program and this package may measure a character
+// differently.
 const wholeFrameSlack = 32
 
-// WholeFrames returns how many synchronized updates have written about as many cells as
-// the screen has, since New or Restore. A program that draws only what has changed does
-// so when it takes a new size.
+// WholeFrames returns the number of synchronized updates since New or Restore that have
+// written about as many cells as the screen has. Even a program that otherwise draws
+// only what has changed sends such an update when it takes a new size.
 func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
 
 func abs(n int) int { return max(n, -n) }
 
-// Replies returns the answers to queries since the last call, nil if there are none.
+// Replies returns the replies to queries since the last call, or nil if there are none.
 func (c *Core) Replies() []byte {
 	r := c.replies
 	c.replies = nil
 	return r
 }
 
-// Bounds of the notices that wait to be fetched, and of a notice and a title in bytes.
+// The largest number of notices that wait to be fetched, and the largest sizes of a
+// notice and of a title in bytes.
 const (
 	maxNotices    = 256
 	maxNoticeText = 4096
@@ -276,7 +284,7 @@ func (c *Core) Notices() []Notice {
 	return n
 }
 
-// notice keeps a notice, unless it only repeats the one before it.
+// notice keeps a notice, unless it is equal to the last one.
 func (c *Core) notice(kind NoticeKind, text string) {
 	n := Notice{Kind: kind, Text: clean(text, maxNoticeText)}
 	if k := len(c.notices); k > 0 && c.notices[k-1] == n {
@@ -288,7 +296,7 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean drops control characters and invalid UTF-8, and cuts at limit bytes.
+// clean drops control characters and invalid UTF-8, and cuts s after limit bytes.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -310,8 +318,9 @@ func (c *Core) setTitle(s string) {
 	}
 }
 
-// NarrowEmoji makes a character with U+FE0F, and all that is joined to it, take one cell
-// from now on instead of two. It is for programs that draw the second cell themselves as
-// a blank. A terminal that has already moved on by two cells shows everything after it
-// one cell too far to the right (Codex 0.169.0). Restore does not restore this setting.
+// NarrowEmoji changes the width of a character with U+FE0F, together with all
+// characters that are joined to it. After the call, such a cluster takes one cell
+// instead of two. It is for programs that draw the second cell themselves, as a blank.
+// Otherwise the terminal would move on by two cells, and everything after would be one
+// cell too far to the right (Codex 0.169.0). Restore does not restore this setting.
 func (c *Core) NarrowEmoji() { c.widths = width.NarrowEmoji() }

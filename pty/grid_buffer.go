@@ -1,19 +1,19 @@
 package pty
 
-// A buffer is the normal or the alternate screen.
+// A buffer is the normal screen or the alternate screen.
 type buffer struct {
 	rows        []*row
 	x, y        int // x is the number of columns while a wrap is pending
-	top, bottom int // scroll region, both inclusive
+	top, bottom int // first and last row of the scroll region
 	saved       saved
-	keyboard    []uint8 // kitty keyboard flags; the last ones are in force
+	keyboard    []uint8 // kitty keyboard flags; the last element is in force
 
-	// Rows that a smaller size hides, to come back with a larger one. On the normal
-	// screen the rows above go to the history instead.
+	// Rows that a smaller size hides. They come back when the screen gets larger. On
+	// the normal screen, the rows above go into the history instead.
 	above, below []*row
 
-	moved [2]int // rows [from, to) that the next Changed compares besides those written to
-	turn  []*row // room for the rows that move to the other end in a shift
+	moved [2]int // the next Changed also compares the rows [from, to), even if nothing was written to them
+	turn  []*row // memory for the rows that a shift moves to the other end
 }
 
 // saved is what DECSC saves.
@@ -26,7 +26,7 @@ type saved struct {
 
 func newBuffer(cols, rows int) buffer {
 	b := buffer{rows: make([]*row, rows)}
-	all := make([]row, rows) // one piece of memory
+	all := make([]row, rows) // one allocation for all rows
 	for y := range b.rows {
 		b.rows[y] = &all[y]
 		b.rows[y].cols = cols
@@ -35,7 +35,7 @@ func newBuffer(cols, rows int) buffer {
 	return b
 }
 
-// reset resets b to its first state, except for its rows, which are blanked.
+// reset resets b to its first state. It keeps the rows, but makes them blank.
 func (b *buffer) reset() {
 	for _, r := range b.rows {
 		r.clear(cell{})
@@ -44,7 +44,7 @@ func (b *buffer) reset() {
 		turn: b.turn}
 }
 
-// markChanged marks the rows [y, end) for the next Changed.
+// markChanged makes the next Changed compare the rows [y, end).
 func (b *buffer) markChanged(y, end int) {
 	if b.moved[0] == b.moved[1] {
 		b.moved = [2]int{y, end}
@@ -52,7 +52,7 @@ func (b *buffer) markChanged(y, end int) {
 	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
-// shiftUp moves the rows of top..bottom up by n and blanks the rows below them.
+// shiftUp moves the rows from top to bottom up by n rows. The last n rows become blank.
 func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
@@ -64,7 +64,8 @@ func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
 	b.markChanged(top, bottom+1)
 }
 
-// shiftDown moves the rows of top..bottom down by n and blanks the rows above them.
+// shiftDown moves the rows from top to bottom down by n rows. The first n rows become
+// blank.
 func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	n = min(n, bottom-top+1)
 	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
@@ -76,8 +77,8 @@ func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
 	b.markChanged(top, bottom+1)
 }
 
-// scrollUp moves the scroll region up by n. Rows that leave the top of the normal screen
-// become history.
+// scrollUp moves the rows of the scroll region up by n. Rows that leave the top of the
+// normal screen become history.
 func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
@@ -87,7 +88,7 @@ func (c *Core) scrollUp(n int) {
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
 
-// keepsHistory reports whether rows that scroll off the region become history.
+// keepsHistory reports whether rows that scroll off the scroll region become history.
 func (c *Core) keepsHistory() bool {
 	return c.buf.top == 0 && c.buf == &c.main
 }
@@ -108,7 +109,8 @@ func (c *Core) appendHistory(rows []*row) {
 	}
 }
 
-// index moves the cursor down a row, and scrolls at the bottom of the region.
+// index moves the cursor down one row. At the bottom of the scroll region it scrolls
+// instead.
 func (c *Core) index() {
 	b := c.buf
 	switch {
@@ -119,7 +121,8 @@ func (c *Core) index() {
 	}
 }
 
-// reverseIndex moves the cursor up a row, and scrolls at the top of the region.
+// reverseIndex moves the cursor up one row. At the top of the scroll region it scrolls
+// instead.
 func (c *Core) reverseIndex() {
 	b := c.buf
 	c.endPendingWrap()
@@ -143,12 +146,13 @@ func (c *Core) lineFeed() {
 	c.endPendingWrap()
 }
 
-// endPendingWrap ends a pending wrap: it puts the cursor into the last column.
+// endPendingWrap ends a pending wrap. It moves the cursor to the last column.
 func (c *Core) endPendingWrap() {
 	c.buf.x = min(c.buf.x, c.cols-1)
 }
 
-// moveTo puts the cursor at x, y, counted from the region in origin mode.
+// moveTo moves the cursor to x, y. In origin mode, y is relative to the first row of
+// the scroll region.
 func (c *Core) moveTo(x, y int) {
 	if c.modes&modeOrigin != 0 {
 		c.buf.x = min(max(x, 0), c.cols-1)
@@ -158,13 +162,14 @@ func (c *Core) moveTo(x, y int) {
 	c.putCursor(x, y)
 }
 
-// putCursor puts the cursor at x, y of the screen.
+// putCursor moves the cursor to x, y, relative to the screen.
 func (c *Core) putCursor(x, y int) {
 	c.buf.x = min(max(x, 0), c.cols-1)
 	c.buf.y = min(max(y, 0), c.rows-1)
 }
 
-// moveUp and moveDown stop at the region's edge if they start inside it.
+// moveUp and moveDown stop at the edge of the scroll region if they start inside the
+// region.
 func (c *Core) moveUp(n int) {
 	limit := 0
 	if c.buf.y >= c.buf.top {
@@ -181,8 +186,8 @@ func (c *Core) moveDown(n int) {
 	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
 }
 
-// backspace moves left. With reverse wrap it also moves onto the row that this one
-// continues.
+// backspace moves the cursor one cell left. With reverse wrap, it can also move from
+// the first column to the row above, if this row continues that one.
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {
@@ -198,18 +203,18 @@ func (c *Core) backspace() {
 		b.rows[b.y].wrapped = false
 		b.y--
 		b.x = c.cols - 1
-		if b.rows[b.y].at(b.x).ch == 0 { // left free by a wide character
+		if b.rows[b.y].at(b.x).ch == 0 { // a wide character had no room in this cell
 			b.x--
 		}
 	}
 }
 
-// saveCursor is DECSC.
+// saveCursor executes DECSC.
 func (c *Core) saveCursor() {
 	c.buf.saved = saved{c.buf.x, c.buf.y, c.pen, c.charsets[c.gl], c.modes&modeOrigin != 0}
 }
 
-// restoreCursor is DECRC.
+// restoreCursor executes DECRC.
 func (c *Core) restoreCursor() {
 	s := c.buf.saved
 	c.pen = s.pen
@@ -241,7 +246,7 @@ func (c *Core) showAlt() {
 	c.modes |= modeAltScreen
 }
 
-// showMain switches back to the normal screen and forgets the alternate one.
+// showMain switches back to the normal screen, and clears the alternate one.
 func (c *Core) showMain() {
 	if c.buf == &c.main {
 		return

@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// A cell is 16 bytes: its content and its style.
+// A cell takes 16 bytes. It holds a content and a style.
 type cell struct {
-	ch uint32 // a character, or the index of a cluster, and the bits below; 0: blank
+	ch uint32 // 0: blank; otherwise a character or the index of a cluster, and the flag bits below
 	style
 }
 
 const (
-	cluster  = 1 << 31 // ch is an index into Core.clusters
-	wide     = 1 << 30 // takes this cell and the next
+	cluster  = 1 << 31 // ch holds an index into Core.clusters
+	wide     = 1 << 30 // the character takes this cell and the next one
 	filler   = 1 << 29 // right half of a wide character
 	charMask = 1<<21 - 1
 )
 
-// A style is how a cell looks. A colour is 0 for the default; otherwise it has a kind in
-// the top byte and an index or RGB value below.
+// A style is how a cell looks. For a color, 0 is the default. Any other color has a
+// kind in its highest byte, and an index or an RGB value in the other bytes.
 type style struct {
 	fg, bg uint32
 	attr   uint16
-	link   uint16 // index into Core.links plus 1; 0: none
+	link   uint16 // index into Core.links plus 1; 0: no link
 }
 
 const (
@@ -45,12 +45,13 @@ const (
 	attrProtected // DECSCA
 )
 
-// blankIn returns a blank cell with the background of s, as erasing leaves it.
+// blankIn returns the cell that erasing with style s leaves. The cell is blank and has
+// the background of s.
 func blankIn(s style) cell {
 	return cell{style: style{bg: s.bg}}
 }
 
-// appendRow appends the text of r without trailing blanks.
+// appendRow appends the text of r to dst, without trailing blanks.
 func (c *Core) appendRow(dst []byte, r *row) []byte {
 	start := len(dst)
 	end := len(r.cells)
@@ -103,8 +104,9 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 	return utf8.AppendRune(dst, rune(ch&charMask))
 }
 
-// hash returns a hash of everything that Changed compares: characters, and attributes
-// other than colours. So a row whose colours shimmer stays the same row.
+// hash returns a hash of everything in r that Changed compares: the characters, and all
+// attributes except colors. So if only the colors of a row change, its hash stays the
+// same.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {
@@ -115,12 +117,12 @@ func (c *Core) hash(r *row) uint64 {
 		}
 		if ch == 0 && in.attr == 0 {
 			if blanks++; x >= len(r.cells) {
-				break // all cells after are blank too
+				break // all cells after this one are blank too
 			}
 			continue
 		}
 		h, blanks = mix(h, blanks), 0
-		if ch&cluster != 0 { // its index may have stood for another cluster before
+		if ch&cluster != 0 { // the index may have belonged to another cluster before
 			for _, b := range []byte(c.clusters.at(ch & charMask)) {
 				h = mix(h, uint64(b))
 			}
@@ -146,8 +148,9 @@ func Cells(line string) int {
 	return x
 }
 
-// Cut returns the text in the first cells of a line, without trailing blanks. It leaves
-// out a wide character that would be cut in half.
+// Cut returns the text in the first cells of a line, without trailing blanks. The
+// argument cells is the number of these cells. It leaves out a wide character that
+// would be cut into two halves.
 func Cut(line string, cells int) string {
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))

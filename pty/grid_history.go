@@ -1,15 +1,16 @@
 package pty
 
-// Bounds of the text that scrolled off the top. Lines of agent CLIs are 20 to 120 bytes
-// long, so the byte bound applies only when a program writes very long ones.
+// Limits for the text that has scrolled off the top. Lines of agent CLIs are 20 to 120
+// bytes long. So the limit in bytes matters only if a program writes very long lines.
 const (
 	historyLines = 10_000
 	historyBytes = 8 << 20
-	historyChunk = 32 << 10 // bytes that are forgotten at a time, or
-	chunkLines   = 500      // lines that are forgotten at a time, when they are short
+	historyChunk = 32 << 10 // bytes that are forgotten at once, or
+	chunkLines   = 500      // lines that are forgotten at once, if the lines are short
 )
 
-// history stores lines of text in chunks, so that a line costs only its bytes.
+// history stores lines of text in chunks. In this way a line takes little more memory
+// than its bytes.
 type history struct {
 	chunks []chunk
 	lines  int
@@ -19,16 +20,16 @@ type history struct {
 type chunk struct {
 	text  []byte
 	lines []line
-	count int // number of lines, repeats included
+	count int // number of lines, including repeated ones
 }
 
-// A line is text of a chunk, repeated a number of times.
+// A line is a part of a chunk's text, which occurs a number of times in a row.
 type line struct {
-	end   uint32 // its start is the end of the line before
+	end   uint32 // a line starts where the line before ends
 	times uint32
 }
 
-// push appends `times` copies of the line text.
+// push appends the line text, repeated the given number of times.
 func (h *history) push(text []byte, times int) {
 	for times = min(times, historyLines); times > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
@@ -47,7 +48,8 @@ func (h *history) push(text []byte, times int) {
 	}
 }
 
-// push appends `times` copies of the line text, and returns how many bytes that took.
+// push appends the line text, repeated the given number of times. It returns the number
+// of bytes that the chunk has grown by.
 func (ch *chunk) push(text []byte, times int) int {
 	ch.count += times
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {
@@ -59,7 +61,7 @@ func (ch *chunk) push(text []byte, times int) int {
 	return len(text)
 }
 
-// last returns the last n lines, oldest first.
+// last returns the last n lines. The oldest line comes first.
 func (h *history) last(n int) []string {
 	n = min(n, h.lines, historyLines)
 	if n <= 0 {

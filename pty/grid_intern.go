@@ -1,6 +1,6 @@
 package pty
 
-// An internTable stores each string once, so that a cell can refer to it by number.
+// An internTable stores each string only once. A cell refers to a string by its number.
 type internTable struct {
 	ids  map[string]uint32
 	list []string
@@ -25,7 +25,8 @@ func (t *internTable) id(s string) uint32 {
 	return id
 }
 
-// clusterID returns the number of text, a character with its combining marks.
+// clusterID returns the number of text. The text is one character with its combining
+// marks.
 func (c *Core) clusterID(text string) uint32 {
 	if len(c.clusters.list) >= max(c.clusterLimit, minClusters) {
 		c.collectClusters()
@@ -34,10 +35,10 @@ func (c *Core) clusterID(text string) uint32 {
 	return c.clusters.id(text)
 }
 
-// minClusters is how many clusters are kept before any are collected.
+// minClusters is the number of clusters that are kept before unused ones are collected.
 const minClusters = 4096
 
-// collectClusters drops the clusters that no cell holds any more.
+// collectClusters drops the clusters that no cell uses anymore.
 func (c *Core) collectClusters() {
 	old := c.clusters
 	c.clusters = internTable{}
@@ -48,19 +49,20 @@ func (c *Core) collectClusters() {
 	})
 }
 
-// Bounds of OSC 8 targets: their number, and the bytes of each.
+// Limits for OSC 8 targets: the number of targets, and the size of each in bytes.
 const (
 	maxLinks      = 4096
 	maxLinkTarget = 2048
 )
 
-// linkID returns the style.link of target; 0 when too many links are on the screen.
+// linkID returns the value of style.link for target. It returns 0 if there are too many
+// links on the screen.
 func (c *Core) linkID(target string) uint16 {
 	if target == "" {
 		return 0
 	}
 	if len(c.links.list) >= maxLinks {
-		if c.linkPatience > 0 { // searching all cells for each link would be slow
+		if c.linkPatience > 0 { // it would be slow to search all cells for each link
 			c.linkPatience--
 			return 0
 		}
@@ -88,7 +90,7 @@ func (c *Core) collectLinks() {
 	move(&c.alt.saved.pen)
 }
 
-// eachCell calls f with every stored cell, hidden ones included.
+// eachCell calls f with each stored cell, including hidden cells.
 func (c *Core) eachCell(f func(*cell)) {
 	for _, b := range []*buffer{&c.main, &c.alt} {
 		for _, rows := range [][]*row{b.rows, b.above, b.below} {

@@ -1,9 +1,10 @@
 package pty
 
-// Resize changes the size in cells. It wraps the lines of the normal screen anew, as
-// xterm.js does. Rows that do not fit go into the history and come back from it. The
-// alternate screen is cut. If it grows before the program has erased it, the part that
-// was cut off comes back.
+// Resize changes the size of the screen in cells. It wraps the lines of the normal
+// screen again for the new width, as xterm.js does. Rows of the normal screen that do
+// not fit go into the history. They come back when there is room again. On the
+// alternate screen, the part that does not fit is cut off. If the alternate screen
+// grows again before the program has erased it, this part comes back.
 func (c *Core) Resize(cols, rows int) {
 	cols, rows = ClampSize(cols, rows)
 	if cols == c.cols && rows == c.rows {
@@ -30,7 +31,7 @@ func (c *Core) Resize(cols, rows int) {
 	c.last.rows = nil
 }
 
-// fitRows gives b as many rows as the screen has, and keeps the cursor on it.
+// fitRows gives b as many rows as the screen has, and keeps the cursor on the screen.
 func (c *Core) fitRows(b *buffer) {
 	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
 		b.rows = b.rows[:len(b.rows)-1]
@@ -60,7 +61,8 @@ func (c *Core) fitRows(b *buffer) {
 	b.markChanged(0, c.rows)
 }
 
-// bounded limits the rows that a smaller screen hides to the most a screen can show.
+// bounded limits the number of rows that a smaller screen hides. The limit is the
+// largest number of rows of a screen.
 func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
@@ -78,9 +80,9 @@ func (c *Core) removeTopRow(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// restoreTopRow brings a row back above the top one. On the normal screen it does so only
-// while nothing is below the cursor, as in xterm. Programs that draw there expect new
-// rows at the bottom.
+// restoreTopRow puts a row back above the top row. On the normal screen it does so only
+// if there is no row below the cursor, as in xterm. A program that has drawn rows there
+// expects new rows at the bottom.
 func (c *Core) restoreTopRow(b *buffer) bool {
 	var top *row
 	if b != &c.main {
@@ -108,9 +110,10 @@ func (c *Core) restoreTopRow(b *buffer) bool {
 	return true
 }
 
-// rowOf returns text in a row as wide as the screen; false if it is too long.
+// rowOf returns a row that shows text and is as wide as the screen. The result is false
+// if text is too long.
 func (c *Core) rowOf(text string) (*row, bool) {
-	line := New(c.cols, 1) // has its own clusters, which are copied over below
+	line := New(c.cols, 1) // has its own clusters, which are copied below
 	_, _ = line.Write([]byte(text))
 	if line.history.lines > 0 {
 		return nil, false
@@ -125,7 +128,8 @@ func (c *Core) rowOf(text string) (*row, bool) {
 	return r, true
 }
 
-// resized returns r with cols cells: cut, or extended with the cells that were cut off.
+// resized returns a copy of r with cols cells. If r gets narrower, cells are cut off.
+// If r gets wider, the cells that were cut off come back.
 func (r *row) resized(cols int) *row {
 	all := r.allCells()
 	if r.beforeNarrowing != nil {
@@ -143,13 +147,13 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// mergeHiddenCells writes the visible cells over those from before r was cut.
+// mergeHiddenCells copies the visible cells of r over the cells from before r was cut.
 func (r *row) mergeHiddenCells() {
 	shown := len(r.cells)
 	edge := r.beforeNarrowing[shown-1]
 	copy(r.beforeNarrowing, r.cells)
 	if last := &r.beforeNarrowing[shown-1]; shown < len(r.beforeNarrowing) && r.beforeNarrowing[shown].ch&filler != 0 {
-		if last.ch == 0 { // cut through a wide character, and untouched since
+		if last.ch == 0 { // a wide character was cut here, and nothing was written since
 			*last = edge
 		} else {
 			r.beforeNarrowing[shown] = cell{}
@@ -157,7 +161,7 @@ func (r *row) mergeHiddenCells() {
 	}
 }
 
-// setColumns gives the alternate screen's rows cols cells.
+// setColumns gives each row of the alternate screen cols cells.
 func (b *buffer) setColumns(cols int) {
 	for y := range b.rows {
 		b.rows[y] = b.rows[y].resized(cols)
@@ -165,13 +169,14 @@ func (b *buffer) setColumns(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A span is a line that a program wrote, in one row or in several that wrap.
+// A textLine is a line as a program wrote it. It may take several rows, of which each
+// wraps into the next.
 type textLine struct {
 	cells  []cell
-	cursor int // place of the cursor in it; -1 if it is not there
+	cursor int // position of the cursor in cells; -1 if the cursor is not in this line
 }
 
-// reflow wraps the lines of the normal screen for a width of cols.
+// reflow wraps the lines of the normal screen for a width of cols cells.
 func (c *Core) reflow(cols int) {
 	b := &c.main
 	spans := c.textLines(b)
@@ -187,7 +192,7 @@ func (c *Core) reflow(cols int) {
 			if s.cursor >= at && (s.cursor < at+n || last) {
 				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
 				if b.x == cols && r.cells[cols-1].ch == 0 {
-					b.x-- // a wrap is only pending after text
+					b.x-- // a wrap can only be pending after text
 				}
 				s.cursor = -1
 			}
@@ -216,7 +221,7 @@ func (c *Core) textLines(b *buffer) []textLine {
 		if y+1 < len(b.rows) && b.rows[y+1].wrapped {
 			n = len(r.cells)
 			if r.cells[n-1].ch == 0 && b.rows[y+1].cells[0].ch&wide != 0 {
-				n-- // left free because the wide character did not fit
+				n-- // the last cell is empty because a wide character did not fit
 			}
 		}
 		s.cells = append(s.cells, r.cells[:n]...)
@@ -224,7 +229,8 @@ func (c *Core) textLines(b *buffer) []textLine {
 	return out
 }
 
-// cut returns how many of cells fit into a row without halving a wide character.
+// cut returns how many of the cells fit into a row without cutting a wide character
+// into two halves.
 func cut(cells []cell, cols int) int {
 	n := min(len(cells), cols)
 	if n < len(cells) && cells[n].ch&filler != 0 {

@@ -1,21 +1,22 @@
 package pty
 
-// A row is one line of the grid. Only its first cells are in memory. The cells right of
-// them all equal rest. So erasing a row or a screen costs the same whatever its size.
+// A row is one line of the grid. Only its first cells are in memory. All cells to the
+// right of them are equal to rest. So it costs the same to erase a small or a large row
+// or screen.
 type row struct {
 	cells           []cell // at most cols
-	rest            cell   // a narrow character, or blank
-	beforeNarrowing []cell // on the alternate screen: the cells before it was made narrower
+	rest            cell   // a narrow character, or a blank
+	beforeNarrowing []cell // on the alternate screen: the cells from before the screen was made narrower
 	cols            int
-	wrapped         bool      // continues the row above
-	readBy          rowReader // who has seen its present content; a write sets it to 0
-	text            string    // its text, for readByText
+	wrapped         bool      // this row continues the row above
+	readBy          rowReader // readers that have seen the present content; a write sets it to 0
+	text            string    // the text of the row, for readByText
 }
 
-// A knower is a reader that can skip a row until it is written to.
+// A rowReader is a reader that can skip a row until something is written to the row.
 type rowReader uint8
 
-// The knowers.
+// The readers.
 const (
 	readByChanged rowReader = 1 << iota
 	readByText
@@ -33,7 +34,7 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo returns the first n cells or more, for changes.
+// cellsTo returns at least the first n cells. The caller may change them.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
 	r.allocate(n)
@@ -43,7 +44,8 @@ func (r *row) cellsTo(n int) []cell {
 	return r.cells
 }
 
-// allocate brings at least n cells into memory. The content of new ones is undefined.
+// allocate brings at least n cells into memory. The content of the new cells is
+// undefined.
 func (r *row) allocate(n int) {
 	switch {
 	case n <= len(r.cells):
@@ -56,7 +58,8 @@ func (r *row) allocate(n int) {
 	}
 }
 
-// cellsToOverwrite returns n cells from x, all of which the caller must overwrite.
+// cellsToOverwrite returns n cells, beginning at cell x. The caller must overwrite all
+// of them.
 func (r *row) cellsToOverwrite(x, n int) []cell {
 	if x > len(r.cells) {
 		r.cellsTo(x)
@@ -76,12 +79,12 @@ func (r *row) clear(b cell) {
 	}
 }
 
-// cut sets the cells from x on to b. The cells before x must be in memory.
+// cut sets cell x and all cells after it to b. The cells before x must be in memory.
 func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
 
-// used returns the number of cells up to the last one written to.
+// used returns the number of cells up to the last cell that was written to.
 func (r *row) used() int {
 	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
@@ -94,8 +97,8 @@ func (r *row) used() int {
 	return 0
 }
 
-// fill sets the cells from x to end to b, and also the other half of a wide character
-// that is cut at either side.
+// fill sets the cells from x up to, but not including, end to b. If a wide character is
+// cut at either side, its other half is also set to b.
 func (r *row) fill(x, end int, b cell) {
 	end = min(end, r.cols)
 	if x >= end {
@@ -126,7 +129,7 @@ func (r *row) fill(x, end int, b cell) {
 	}
 }
 
-// fillUnprotected is fill without the cells that DECSCA protects.
+// fillUnprotected does the same as fill, but leaves out cells that DECSCA protects.
 func (r *row) fillUnprotected(x, end int, b cell) {
 	end = min(end, r.cols)
 	inMemory := min(end, len(r.cells))
@@ -143,7 +146,8 @@ func (r *row) fillUnprotected(x, end int, b cell) {
 	}
 }
 
-// split sets both halves of a wide character that x would cut in two to b.
+// split sets both halves of a wide character to b if the character lies across the edge
+// before cell x.
 func (r *row) split(x int, b cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
 		r.cells[x-1] = b
@@ -151,7 +155,8 @@ func (r *row) split(x int, b cell) {
 	}
 }
 
-// insert shifts the cells from x to the right by n and fills the gap with b.
+// insert moves cell x and the cells after it to the right by n cells, and fills the gap
+// with b.
 func (r *row) insert(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -176,7 +181,8 @@ func (r *row) insert(x, n int, b cell) {
 	}
 }
 
-// remove shifts the cells right of x to the left by n and fills the end with b.
+// remove removes n cells at x. It moves the cells after them to the left, and fills the
+// end of the row with b.
 func (r *row) remove(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -206,8 +212,8 @@ func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
-// looksLike reports whether r and other show the same text. It only checks rows without
-// cells in memory, and returns false for others.
+// looksLike reports whether r and other show the same text. It compares only rows that
+// have no cells in memory. For other rows it returns false.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

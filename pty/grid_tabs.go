@@ -1,9 +1,9 @@
 package pty
 
-// tabWidth is the distance between the initial tab stops.
+// tabWidth is the distance between the tab stops of a new terminal.
 const tabWidth = 8
 
-// growTabs sets the tab stops of new columns.
+// growTabs sets the tab stops in columns that are new.
 func (c *Core) growTabs() {
 	for x := len(c.tabs); c.tabs != nil && x < c.cols; x++ {
 		c.tabs = append(c.tabs, x%tabWidth == 0)
@@ -46,7 +46,8 @@ func (c *Core) backTab(n int) {
 	}
 }
 
-// clearTabs is TBC: 0 clears the stop at the cursor, 3 all stops.
+// clearTabs executes TBC. If what is 0 it clears the stop at the cursor, and if what is
+// 3 it clears all stops.
 func (c *Core) clearTabs(what int) {
 	switch what {
 	case 0:

@@ -5,18 +5,20 @@ import (
 	"unicode"
 )
 
-// Markers of a bracketed paste, used when the program has turned mode 2004 on.
+// Markers around a bracketed paste. They are used if the program has switched mode 2004
+// on.
 const (
 	pasteStart = "\x1b[200~"
-	PasteEnd   = "\x1b[201~" // ends a paste of which only the beginning was typed
+	PasteEnd   = "\x1b[201~" // also ends a paste that was typed only in part
 )
 
-// Key returns the bytes that a key sends, by its name in upper case. The names are ENTER,
-// SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT, LEFT, CTRL_C,
-// CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It returns false for any other name.
+// Key returns the bytes that a key sends. The name of the key is in upper case. The
+// names are ENTER, SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN,
+// RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Z. It returns false for any
+// other name.
 //
-// The encodings are xterm's in normal cursor mode. SHIFT_ENTER is the CSI u form, which
-// agent CLIs read as a new line that does not submit.
+// The bytes are those of xterm in normal cursor mode. SHIFT_ENTER has the CSI u form.
+// Agent CLIs read it as a new line that does not submit.
 func Key(name string) ([]byte, bool) {
 	s := keyBytes(name)
 	return []byte(s), s != ""
@@ -62,8 +64,8 @@ func keyBytes(name string) string {
 	return ""
 }
 
-// Paste returns the bytes that type text as a paste. They are without what Plain removes,
-// and between the markers of mode 2004 if bracketed.
+// Paste returns the bytes that type text as a paste. The bytes lack what Plain removes.
+// If bracketed is true, they are between the markers of mode 2004.
 func Paste(text string, bracketed bool) []byte {
 	text = Plain(text)
 	if bracketed {
@@ -72,9 +74,9 @@ func Paste(text string, bracketed bool) []byte {
 	return []byte(text)
 }
 
-// Plain returns a text without what could end a paste early or act as a key. It removes
-// the end marker, and all control characters except new line and tab. Invalid UTF-8
-// becomes U+FFFD.
+// Plain returns text without anything that could end a paste early or act as a key. It
+// removes the end marker of a paste, and all control characters except new line and
+// tab. Invalid UTF-8 becomes U+FFFD.
 func Plain(text string) string {
 	text = strings.ReplaceAll(text, PasteEnd, "")
 	return strings.Map(func(r rune) rune {

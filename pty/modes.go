@@ -27,7 +27,7 @@ const (
 	modeAltScreen
 )
 
-// Only one mode of each of these groups is on at a time.
+// In each of these groups, only one mode can be on at a time.
 const (
 	mouseEvents   = modeMouseX10 | modeMouseClick | modeMouseDrag | modeMouseMotion
 	mouseEncoding = modeMouseSGR | modeMousePixels
@@ -35,9 +35,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable lists the modes by the number of their bit, each with its name and its
-// number. The number is that of CSI ? h and l, or of CSI h and l if ansi; 0: set in
-// another way.
+// modeTable lists the name and the number of each mode, in the order of the mode's
+// bits. If ansi is true, the number belongs to CSI h and l, and otherwise to CSI ? h
+// and l. If the number is 0, the mode is set in another way.
 var modeTable = [...]struct {
 	name   Mode
 	number int
@@ -47,15 +47,15 @@ var modeTable = [...]struct {
 	{"application_cursor", 1, false},  // DECCKM: arrow keys send SS3
 	{"application_keypad", 66, false}, // DECNKM
 	{"insert", 4, true},               // IRM
-	{"newline", 20, true},             // LNM: a line feed returns the carriage too
+	{"newline", 20, true},             // LNM: a line feed also moves the cursor to the first column
 	{"origin", 6, false},              // DECOM
 	{"wrap", 7, false},                // DECAWM
 	{"reverse_wrap", 45, false},
 	{ModeBracketedPaste, 2004, false},
-	{"focus", 1004, false},         // wants focus reports
+	{"focus", 1004, false},         // the program wants focus reports
 	{"synchronized", 2026, false},  // a frame is being drawn
-	{"graphemes", 2027, false},     // asked for clusters, which are always on here
-	{"colour_scheme", 2031, false}, // wants dark/light reports
+	{"graphemes", 2027, false},     // the program asked for clusters, which are always on here
+	{"colour_scheme", 2031, false}, // the program wants dark/light reports
 	{"mouse_x10", 9, false},
 	{"mouse_click", 1000, false},
 	{"mouse_drag", 1002, false},
@@ -82,7 +82,8 @@ func (s modeSet) names() map[string]bool {
 	return out
 }
 
-// modeNumber returns the mode with a number; 0 if it is not known.
+// modeNumber returns the mode that has the given number. It returns 0 if there is no
+// such mode.
 func modeNumber(number int, ansi bool) modeSet {
 	for i, m := range modeTable {
 		if number != 0 && m.number == number && m.ansi == ansi {
@@ -92,7 +93,7 @@ func modeNumber(number int, ansi bool) modeSet {
 	return 0
 }
 
-// Mode reports whether m is set.
+// Mode reports whether m is on.
 func (c *Core) Mode(m Mode) bool {
 	for i := range modeTable {
 		if modeTable[i].name == m {
@@ -102,14 +103,14 @@ func (c *Core) Mode(m Mode) bool {
 	return false
 }
 
-// setModes is SM and RM: CSI h and l.
+// setModes executes SM and RM: CSI h and l.
 func (c *Core) setModes(on bool) {
 	for i := range c.count() {
 		c.modes.set(modeNumber(c.arg(i, 0), true), on)
 	}
 }
 
-// setPrivateModes is DECSET and DECRST: CSI ? h and l.
+// setPrivateModes executes DECSET and DECRST: CSI ? h and l.
 func (c *Core) setPrivateModes(on bool) {
 	for i := range c.count() {
 		c.setPrivateMode(c.arg(i, 0), on)
@@ -118,7 +119,7 @@ func (c *Core) setPrivateModes(on bool) {
 
 func (c *Core) setPrivateMode(number int, on bool) {
 	switch number {
-	case 2: // DECANM: only the return from VT52, which resets the charsets
+	case 2: // DECANM: here only the return from VT52, which resets the charsets
 		if on {
 			c.charsets = [4]byte{'B', 'B', 'B', 'B'}
 		}
@@ -148,8 +149,8 @@ func (c *Core) setPrivateMode(number int, on bool) {
 	}
 }
 
-// setAltMode switches between the screens. Modes 1048 and 1049 also save and restore the
-// cursor.
+// setAltMode switches between the normal and the alternate screen. Modes 1048 and 1049
+// also save and restore the cursor.
 func (c *Core) setAltMode(number int, on bool) {
 	keepCursor := number == 1048 || number == 1049
 	if on && keepCursor {
@@ -168,10 +169,10 @@ func (c *Core) setAltMode(number int, on bool) {
 	}
 }
 
-// maxKeyboard bounds the stack of kitty keyboard flags, as in kitty.
+// maxKeyboard is the largest height of the stack of kitty keyboard flags, as in kitty.
 const maxKeyboard = 8
 
-// keyboardFlags returns the kitty keyboard flags in force.
+// keyboardFlags returns the kitty keyboard flags that are in force.
 func (b *buffer) keyboardFlags() uint8 {
 	if len(b.keyboard) == 0 {
 		return 0
@@ -179,7 +180,7 @@ func (b *buffer) keyboardFlags() uint8 {
 	return b.keyboard[len(b.keyboard)-1]
 }
 
-// pushKeyboard is CSI > flags u.
+// pushKeyboard executes CSI > flags u.
 func (c *Core) pushKeyboard(flags int) {
 	b := c.buf
 	if len(b.keyboard) >= maxKeyboard {
@@ -189,14 +190,15 @@ func (c *Core) pushKeyboard(flags int) {
 	c.updateKeyboardMode()
 }
 
-// popKeyboard is CSI < n u.
+// popKeyboard executes CSI < n u.
 func (c *Core) popKeyboard(n int) {
 	b := c.buf
 	b.keyboard = b.keyboard[:len(b.keyboard)-min(n, len(b.keyboard))]
 	c.updateKeyboardMode()
 }
 
-// setKeyboard is CSI = flags ; how u: 1 sets, 2 adds, 3 removes.
+// setKeyboard executes CSI = flags ; how u. If how is 1 it sets the flags, if 2 it adds
+// flags, and if 3 it removes flags.
 func (c *Core) setKeyboard(flags, how int) {
 	b := c.buf
 	if len(b.keyboard) == 0 {

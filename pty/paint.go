@@ -8,11 +8,12 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Paint returns output that makes a terminal of the same size look and behave like c,
-// whatever the terminal showed before. It covers cells, cursor, title, modes, scroll
-// region, tab stops, and the normal screen behind the alternate one. It leaves out the
-// history and an incomplete sequence: see Between. A blank with more than a background
-// becomes a space in the same style.
+// Paint returns output for a terminal of the same size. The output makes the terminal
+// look and behave like c, whatever the terminal showed before. It sets the cells, the
+// cursor, the title, the modes, the scroll region and the tab stops. It also sets the
+// normal screen behind the alternate one. It leaves out the history. It also leaves out
+// an incomplete sequence: see Between. If a blank cell has more style than a
+// background, it becomes a space with this style.
 func (c *Core) Paint() []byte {
 	p := &painter{c: c}
 	p.out = append(p.out, "\x1bc"...)
@@ -29,11 +30,10 @@ func (c *Core) Paint() []byte {
 	return p.out
 }
 
-// Between reports whether the output so far ends between characters and sequences, and
-// not inside one.
+// Between reports whether the output so far ends outside a character or sequence.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
-// painter writes a screen, and tracks the state of a terminal that reads it.
+// painter writes a screen, and keeps track of the state of the terminal that reads it.
 type painter struct {
 	c       *Core
 	out     []byte
@@ -48,8 +48,8 @@ func (p *painter) escape(format string, args ...any) {
 	p.joining = width.State{}
 }
 
-// nowhere is the unknown position of the cursor after characters that other terminals
-// may draw wider.
+// nowhere means that the position of the cursor is unknown. This is so after a
+// character that other terminals may draw wider.
 const nowhere = -1
 
 func (p *painter) moveTo(x, y int) {
@@ -59,7 +59,7 @@ func (p *painter) moveTo(x, y int) {
 	}
 }
 
-// tabs sets the tab stops, unless they are those of the start.
+// tabs sets the tab stops, unless they are the tab stops of a new terminal.
 func (p *painter) tabs() {
 	if p.c.tabs == nil {
 		return
@@ -73,8 +73,8 @@ func (p *painter) tabs() {
 	}
 }
 
-// buffer paints a screen on an empty one, and sets its region, saved cursor and keyboard
-// flags.
+// buffer paints b on an empty screen. It also sets the scroll region, the saved cursor
+// and the keyboard flags.
 func (p *painter) buffer(b *buffer) {
 	p.x, p.y = -1, -1
 	for y, r := range b.rows {
@@ -91,9 +91,10 @@ func (p *painter) buffer(b *buffer) {
 	p.style(style{})
 }
 
-// row paints a row. If the row continues the one above, and that one has just been
-// filled, the terminal wraps by itself and records the wrap. A wide character has no room
-// in the last column either.
+// row paints a row. If the row continues the row above and that row has just been
+// filled, nothing more is needed: the terminal wraps by itself, and records the wrap.
+// The row above also counts as filled if only its last column is free and the next
+// character is wide.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
@@ -119,7 +120,7 @@ func (p *painter) row(y int, r *row) {
 	}
 }
 
-// cell paints one character and returns the number of its cells.
+// cell paints one character. It returns the number of cells that the character takes.
 func (p *painter) cell(x, y int, in cell) int {
 	p.moveTo(x, y)
 	p.style(in.style)
@@ -130,7 +131,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	text := p.c.appendCell(nil, in.ch)
 	for i, r := range string(text) {
 		after, joined := p.c.widths.Next(p.joining, r)
-		if i == 0 && joined { // it would join what is left of it
+		if i == 0 && joined { // r would join the character to its left
 			p.escape("\x1b[%d;%dH", y+1, x+1)
 			after, _ = p.c.widths.Next(p.joining, r)
 		}
@@ -143,7 +144,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	return cells
 }
 
-// style makes s the style of everything printed from now on.
+// style makes s the style of everything that is printed after it.
 func (p *painter) style(s style) {
 	if s.link != p.pen.link {
 		target := ""
@@ -163,8 +164,8 @@ func (p *painter) style(s style) {
 	}
 }
 
-// attributeCodes returns the SGR parameters of attributes, each with a semicolon before
-// it.
+// attributeCodes returns the SGR parameters for attr. Each parameter has a semicolon
+// before it.
 func attributeCodes(attr uint16) string {
 	codes := [...]struct {
 		attr uint16
@@ -182,7 +183,8 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode returns the SGR parameters of a colour; base is 38 or 48.
+// colourCode returns the SGR parameters for a color. The argument base is 38 for a
+// foreground, and 48 for a background.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:
@@ -196,7 +198,7 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved makes the terminal save the cursor that DECRC restores.
+// saved makes the terminal save the cursor that DECRC would restore in b.
 func (p *painter) saved(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
@@ -216,7 +218,7 @@ func (p *painter) saved(b *buffer) {
 	p.x, p.y = -1, -1
 }
 
-// finish sets the modes that would have disturbed the painting itself.
+// finish sets the modes that would have disturbed the painting.
 func (p *painter) finish() {
 	c := p.c
 	const later = modeInsert | modeOrigin | modeWrap | modeSynchronized | modeKittyKeyboard | modeAltScreen
@@ -255,8 +257,8 @@ func (p *painter) mode(number int, ansi, on bool) {
 	p.escape("\x1b[%s%d%c", prefix, number, final)
 }
 
-// cursor puts the cursor in its place. While a wrap is pending, it prints the last
-// character of the row once more.
+// cursor moves the cursor to its place. If a wrap is pending, it prints the last
+// character of the row again.
 func (p *painter) cursor() {
 	c, b := p.c, p.c.buf
 	top := 0

@@ -2,55 +2,56 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// parseState is the position in an escape sequence. The states are those of Paul
-// Williams' VT500 parser, with the parameters of CSI and DCS read in the same states.
+// parseState is the place within an escape sequence. The states are those of Paul
+// Williams' VT500 parser, with one difference: the parameters of CSI and DCS have the
+// same states.
 type parseState uint8
 
 const (
 	ground parseState = iota
 	escape
 	escapeMore // after an intermediate byte
-	params     // of CSI or DCS
+	params     // in the parameters of CSI or DCS
 	paramsMore // after an intermediate byte
-	paramsSkip // malformed: ignored up to its final byte
+	paramsSkip // malformed; ignored until the final byte
 	oscText
 	dcsText
-	skipText // SOS, PM, APC, and DCS that are not supported
+	skipText // in SOS, PM, APC, or a DCS that is not supported
 )
 
 const (
 	maxParams = 32
-	maxParam  = 65535    // as in real terminals; larger ones count as this
-	maxString = 64 << 10 // bytes of an OSC or DCS; longer ones are ignored completely
-	maxInter  = 2        // intermediate bytes that have a meaning
+	maxParam  = 65535    // as in real terminals; larger parameters count as this
+	maxString = 64 << 10 // bytes of an OSC or DCS; a longer one is ignored completely
+	maxInter  = 2        // intermediate bytes that are kept
 )
 
-// A parser holds the state between two bytes.
+// A parser holds the state between two bytes of output.
 type parser struct {
 	state parseState
 
-	// An incomplete UTF-8 character.
-	need uint8 // bytes missing
-	low  rune  // the smallest value of that length
+	// State of an incomplete UTF-8 character.
+	need uint8 // number of missing bytes
+	low  rune  // the smallest character that needs this many bytes
 	char rune
 
-	// An incomplete CSI or DCS, or the header of the DCS being read.
+	// State of an incomplete CSI or DCS, or the head of the DCS that is being read.
 	dcs    bool
-	prefix byte // one of < = > ?
+	prefix byte // one of < = > ?, or 0
 	inter  [maxInter]byte
-	inters int // if more than maxInter, the sequence is ignored
+	inters int // number of intermediate bytes; if more than maxInter, the sequence is ignored
 	param  [maxParams]int32
-	given  int    // parameters begun
-	subs   uint32 // bit i: param[i] came after a colon; its value is -1 if left out
+	given  int    // number of parameters that have begun
+	subs   uint32 // if bit i is set, param[i] came after a colon; an omitted one is -1
 
-	str     []byte // of an OSC or DCS
+	str     []byte // text of an OSC or DCS
 	tooLong bool
-	lastStr byte // of any string, to find U+009C
-	bell    bool // BEL ended the string
+	lastStr byte // last byte of any string, to find U+009C
+	bell    bool // the string was ended by BEL
 }
 
-// Feed takes a program's output up to the end of a frame and returns the number of bytes
-// taken.
+// Feed takes a program's output, at most up to the end of a frame. It returns the
+// number of bytes that it took.
 func (c *Core) Feed(p []byte) int {
 	for i := 0; i < len(p); {
 		if c.state == ground {
@@ -72,8 +73,9 @@ func (c *Core) Feed(p []byte) int {
 	return len(p)
 }
 
-// printRun prints the printable ASCII and the whole three-byte characters (all of box
-// drawing, most of CJK) at the beginning of p. It returns their length.
+// printRun prints the characters at the beginning of p that are printable ASCII, or
+// that are complete characters of three bytes. The latter include all of box drawing
+// and most of CJK. It returns the number of bytes that it printed.
 func (c *Core) printRun(p []byte) int {
 	if c.need > 0 {
 		return 0
@@ -93,7 +95,7 @@ func (c *Core) printRun(p []byte) int {
 	return n
 }
 
-// step takes one byte.
+// step takes one byte of output.
 func (c *Core) step(b byte) {
 	if b >= 0x80 {
 		c.stepHigh(b)
@@ -115,7 +117,7 @@ func (c *Core) step(b byte) {
 		switch {
 		case b < ' ':
 			c.control(b)
-		case b < 0x7f: // after an incomplete character
+		case b < 0x7f: // only after an incomplete character
 			c.printASCII([]byte{b})
 		}
 	case escape, escapeMore:
@@ -139,10 +141,10 @@ func (c *Core) step(b byte) {
 	}
 }
 
-// stepHigh takes a byte of a UTF-8 character.
+// stepHigh takes one byte of a UTF-8 character of more than one byte.
 func (c *Core) stepHigh(b byte) {
 	if c.state >= oscText {
-		if b == 0x9c && c.lastStr == 0xc2 { // U+009C, and not a part of another character
+		if b == 0x9c && c.lastStr == 0xc2 { // U+009C, not a part of another character
 			c.str = c.str[:max(len(c.str)-1, 0)]
 			c.endString(true)
 			c.state = ground
@@ -168,8 +170,8 @@ func (c *Core) stepHigh(b byte) {
 	}
 }
 
-// character takes a character of more than one byte in UTF-8. It drops overlong forms,
-// surrogates, byte order marks and values beyond Unicode.
+// character takes a character that has more than one byte in UTF-8. It drops overlong
+// forms, surrogates, byte order marks and values beyond Unicode.
 func (c *Core) character(r, low rune) {
 	switch {
 	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
@@ -178,17 +180,18 @@ func (c *Core) character(r, low rune) {
 	case c.state == ground:
 		c.print(r)
 	case c.state != paramsSkip:
-		c.state = ground // no sequence contains it
+		c.state = ground // no sequence contains this character
 	}
 }
 
-// control8 takes a C1 control, which is ESC and a letter in one character.
+// control8 takes a C1 control. It is one character that has the meaning of ESC and a
+// letter.
 func (c *Core) control8(r rune) {
 	c.state, c.inters = escape, 0
 	c.stepEscape(byte(r - 0x40))
 }
 
-// stepEscape takes a byte after ESC.
+// stepEscape takes one byte after ESC.
 func (c *Core) stepEscape(b byte) {
 	switch {
 	case b < ' ':
@@ -219,7 +222,7 @@ func (c *Core) collect(b byte) {
 	c.inters++
 }
 
-// stepParams takes a byte of CSI or DCS up to its final byte.
+// stepParams takes one byte of CSI or DCS, up to the final byte.
 func (c *Core) stepParams(b byte) {
 	switch {
 	case b < ' ':
@@ -262,7 +265,7 @@ func (c *Core) nextParam(sub bool) {
 		c.given, c.param[0] = 1, 0
 	}
 	if c.given >= maxParams {
-		c.given = maxParams + 1 // the rest is ignored
+		c.given = maxParams + 1 // all further parameters are ignored
 		return
 	}
 	c.param[c.given] = 0
@@ -273,7 +276,8 @@ func (c *Core) nextParam(sub bool) {
 	c.given++
 }
 
-// count returns the number of parameters, at least one, without those after colons.
+// count returns the number of parameters, which is at least one. It does not count
+// parameters after colons.
 func (c *Core) count() int {
 	n := 1
 	for i := 1; i < min(c.given, maxParams); i++ {
@@ -284,7 +288,8 @@ func (c *Core) count() int {
 	return n
 }
 
-// arg returns parameter i, counted as in count; def if it is 0 or not there.
+// arg returns parameter i, without counting parameters after colons. It returns def if
+// that parameter is 0 or missing.
 func (c *Core) arg(i, def int) int {
 	at := i
 	if c.subs != 0 {
@@ -304,7 +309,7 @@ func (c *Core) arg(i, def int) int {
 	return int(c.param[at])
 }
 
-// final ends the parameters of CSI or DCS.
+// final takes the final byte of CSI or DCS.
 func (c *Core) final(b byte) {
 	skip := c.state == paramsSkip || c.inters > maxInter
 	c.state = ground
@@ -313,7 +318,7 @@ func (c *Core) final(b byte) {
 		c.startString(skipText)
 	case c.dcs:
 		c.startString(dcsText)
-		c.prefix = b // the DCS read here have no use for parameters and their prefix
+		c.prefix = b // a DCS that is read here has no use for parameters and their prefix
 	case !skip:
 		c.csi(b)
 		c.joining = width.State{}
@@ -337,7 +342,8 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString acts on the OSC or DCS that ends, unless it was aborted.
+// endString executes the OSC or DCS that ends, unless it was aborted. The argument well
+// is false if it was aborted.
 func (c *Core) endString(well bool) {
 	state := c.state
 	if state != oscText && state != dcsText {

@@ -23,7 +23,7 @@ func (c *Core) control(b byte) {
 	}
 }
 
-// escape executes ESC, intermediate bytes and b.
+// escape executes the sequence of ESC, the intermediate bytes and b.
 func (c *Core) escape(b byte) {
 	c.joining = width.State{}
 	switch c.inters {
@@ -67,7 +67,7 @@ func (c *Core) plainEscape(b byte) {
 	}
 }
 
-// designate selects a character set, or fills the screen with E (DECALN).
+// designate selects a character set. With # and 8 it fills the screen with E (DECALN).
 func (c *Core) designate(kind, b byte) {
 	switch set := charset(b); kind {
 	case '(', ')', '*', '+':
@@ -78,7 +78,7 @@ func (c *Core) designate(kind, b byte) {
 		if set != 0 {
 			c.charsets[kind-'-'+1] = set
 		}
-	case '%': // switches UTF-8 on or off; here it is always on
+	case '%': // would switch UTF-8 on or off, but here it is always on
 		c.gl, c.charsets[0] = 0, 'B'
 	case '#':
 		if b == '8' {
@@ -90,8 +90,8 @@ func (c *Core) designate(kind, b byte) {
 	}
 }
 
-// charset returns the set that b designates; 0 if there is none. National sets are shown
-// as ASCII, because no program seen uses them.
+// charset returns the character set that b designates, or 0 if there is none. National
+// character sets are shown as ASCII, because no known program uses them.
 func charset(b byte) byte {
 	switch b {
 	case '0', 'A':
@@ -116,7 +116,7 @@ func (c *Core) csi(b byte) {
 	}
 }
 
-// plainCSI executes CSI with neither a prefix nor an intermediate byte.
+// plainCSI executes a CSI that has neither a prefix nor an intermediate byte.
 func (c *Core) plainCSI(b byte) {
 	n := c.arg(0, 1)
 	switch b {
@@ -169,7 +169,7 @@ func (c *Core) plainCSI(b byte) {
 	}
 }
 
-// edit executes the control sequences that erase or shift cells.
+// edit executes control sequences that erase or shift cells.
 func (c *Core) edit(b byte, n int) {
 	buf, blank := c.buf, blankIn(c.pen)
 	switch b {
@@ -210,7 +210,7 @@ func (c *Core) edit(b byte, n int) {
 	}
 }
 
-// privateCSI executes CSI with one of the prefixes < = > ?
+// privateCSI executes a CSI that has one of the prefixes < = > ?
 func (c *Core) privateCSI(prefix, b byte) {
 	switch prefix {
 	case '?':
@@ -242,7 +242,7 @@ func (c *Core) privateCSI(prefix, b byte) {
 	}
 }
 
-// spacedCSI executes CSI with one intermediate byte.
+// spacedCSI executes a CSI that has one intermediate byte.
 func (c *Core) spacedCSI(inter, b byte) {
 	switch n := c.arg(0, 1); string([]byte{inter, b}) {
 	case " @":
@@ -268,7 +268,7 @@ func (c *Core) spacedCSI(inter, b byte) {
 	}
 }
 
-// shiftColumns inserts or removes n columns at x in the scroll region.
+// shiftColumns inserts or removes n columns at column x of the scroll region.
 func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	b, blank := c.buf, blankIn(c.pen)
 	x = min(x, c.cols-1)
@@ -286,7 +286,8 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay is ED, or DECSED if selective, which leaves protected cells.
+// eraseDisplay executes ED. If selective is true it executes DECSED, which does not
+// erase protected cells.
 func (c *Core) eraseDisplay(what int, selective bool) {
 	b := c.buf
 	switch what {
@@ -318,7 +319,7 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 		switch {
 		case !selective:
 			r.clear(blank)
-		case len(r.cells) == 0 && r.rest == blank: // already blank
+		case len(r.cells) == 0 && r.rest == blank: // the row is already blank
 			r.beforeNarrowing = nil
 		case !c.spendAllowance(len(r.cells) * protectionCost):
 			return
@@ -329,7 +330,8 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine is EL, or DECSEL if selective, which leaves protected cells.
+// eraseLine executes EL. If selective is true it executes DECSEL, which does not erase
+// protected cells.
 func (c *Core) eraseLine(what int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill
@@ -350,7 +352,7 @@ func (c *Core) eraseLine(what int, selective bool) {
 	}
 }
 
-// setRegion is DECSTBM; rows are counted from 1.
+// setRegion executes DECSTBM. The first row has the number 1.
 func (c *Core) setRegion(top, bottom int) {
 	bottom = min(bottom, c.rows)
 	if top >= bottom {
@@ -360,7 +362,7 @@ func (c *Core) setRegion(top, bottom int) {
 	c.moveTo(0, 0)
 }
 
-// verticalMove is VPR. The scroll region stops it only in origin mode.
+// verticalMove executes VPR. The cursor stops at the scroll region only in origin mode.
 func (c *Core) verticalMove(n int) {
 	y := c.buf.y + n
 	if c.modes&modeOrigin != 0 {

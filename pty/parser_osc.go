@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// osc executes an operating system command: a number, and its text after a semicolon.
+// osc executes an operating system command. It consists of a number, a semicolon and a
+// text.
 func (c *Core) osc(data []byte) {
 	number, text, ok := oscNumber(data)
 	if !ok {
@@ -38,7 +39,7 @@ func (c *Core) osc(data []byte) {
 	}
 }
 
-// oscNumber cuts data at its first semicolon.
+// oscNumber cuts data at the first semicolon.
 func oscNumber(data []byte) (number int, text string, ok bool) {
 	head, rest, _ := bytes.Cut(data, []byte{';'})
 	for _, b := range head {
@@ -51,7 +52,7 @@ func oscNumber(data []byte) (number int, text string, ok bool) {
 }
 
 // programStatus handles the Program Status Protocol, revision 0.4. It answers a query
-// with the query itself, and passes anything else on as a notice.
+// with the query itself. It passes on any other text as a notice.
 func (c *Core) programStatus(text string) {
 	if text == "?" {
 		c.reply("\x1b]7501;?\x1b\\")
@@ -60,8 +61,8 @@ func (c *Core) programStatus(text string) {
 	c.notice(NoticeStatus, text)
 }
 
-// conEmu handles OSC 9: progress, or the text of a notification. ConEmu's other numbered
-// commands have no effect here.
+// conEmu handles OSC 9. It reports progress, or holds the text of a notification.
+// ConEmu's other numbered commands have no effect here.
 func (c *Core) conEmu(text string) {
 	command, rest, _ := strings.Cut(text, ";")
 	switch command {
@@ -73,8 +74,8 @@ func (c *Core) conEmu(text string) {
 	}
 }
 
-// kittyNotification handles OSC 99: key=value pairs, then a title or body. It ignores
-// queries, icons, buttons and the closing of notifications.
+// kittyNotification handles OSC 99. The text has key=value pairs, followed by a title
+// or a body. It ignores queries, icons, buttons and the closing of notifications.
 func (c *Core) kittyNotification(text string) {
 	meta, body, _ := strings.Cut(text, ";")
 	for pair := range strings.SplitSeq(meta, ":") {
@@ -92,8 +93,8 @@ func (c *Core) kittyNotification(text string) {
 	}
 }
 
-// hyperlink handles OSC 8. It keeps only web addresses: other targets could start
-// programs on the viewer's machine.
+// hyperlink handles OSC 8. It keeps only web addresses, because other targets could
+// start programs on the viewer's machine.
 func (c *Core) hyperlink(text string) {
 	_, target, ok := strings.Cut(text, ";")
 	if !ok {

@@ -1,6 +1,7 @@
 package pty
 
-// graphics is SGR: it sets the style of the characters printed from now on.
+// graphics executes SGR. It sets the style of the characters that are printed
+// afterwards.
 func (c *Core) graphics() {
 	n := min(c.given, maxParams)
 	if n == 0 {
@@ -16,14 +17,14 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen is SGR 0. It does not end a link. It ends protection, as in xterm.js but
-// unlike DEC's terminals.
+// resetPen executes SGR 0. It does not end a link. It ends protection, as xterm.js
+// does. DEC's terminals do not.
 func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
-// rendition applies parameter i, which has subs subparameters after colons. It returns
-// how many of the parameters after i belong to it.
+// rendition applies parameter i, which is followed by subs subparameters after colons.
+// It returns how many parameters after parameter i belong to it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:
@@ -84,20 +85,20 @@ func (c *Core) attribute(p int32) {
 	}
 }
 
-// extendedColour is SGR 38, 48 and 58 at parameter i, written with colons (38:2::r:g:b,
-// 38:2:r:g:b, 38:5:n) or with semicolons (38;2;r;g;b, 38;5;n).
+// extendedColour executes SGR 38, 48 and 58 at parameter i. Colors are written with
+// colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) or with semicolons (38;2;r;g;b, 38;5;n).
 func (c *Core) extendedColour(i, subs int) int {
-	var v [6]int32 // the kind of colour and its values
+	var v [6]int32 // the kind of color, and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]
 	used := subs
 	if subs > 0 {
 		given = given[:min(subs, len(given))]
 		if len(given) > 4 && given[0] == 2 {
-			copy(given[1:], given[2:]) // a colour space, nearly always left out
+			copy(given[1:], given[2:]) // skip the color space, which is nearly always empty
 		}
 	}
 	var colour uint32
-	most := 0 // number of parameters of this kind
+	most := 0 // number of parameters that a color of this kind has
 	switch v[0] {
 	case 2:
 		colour, most = colourRGB|channel(v[1])<<16|channel(v[2])<<8|channel(v[3]), 4

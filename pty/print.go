@@ -2,13 +2,13 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// maxCluster bounds a character with all its combining marks, in bytes.
+// maxCluster is the largest size of a character with all its combining marks, in bytes.
 const maxCluster = 64
 
-// print puts r at the cursor.
+// print prints r at the cursor.
 func (c *Core) print(r rune) {
 	after, joined := c.widths.Next(c.joining, r)
-	oldCells := 0 // cells that r shares
+	oldCells := 0 // number of cells that r shares with the cluster before
 	if joined {
 		oldCells = int(c.joining.Cells)
 	}
@@ -17,7 +17,7 @@ func (c *Core) print(r rune) {
 	if c.buf.x+cells-oldCells > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if cells == 2 { // there is no room for it, nor for a character that would join it
+			if cells == 2 { // there is no room for r, nor for a character that would join r
 				c.joining = width.State{}
 				return
 			}
@@ -32,8 +32,9 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row. It takes along the last cells of this row that
-// hold the cluster which became too wide.
+// wrap moves the cursor to the next row. If a cluster at the end of this row has become
+// too wide, wrap moves it to the next row. The argument carry is the number of the
+// cluster's cells.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -53,8 +54,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster left of the cursor. grow is how many cells wider the cluster
-// becomes; it may be negative.
+// join adds r to the cluster to the left of the cursor. The argument grow is the number
+// of cells by which the cluster becomes wider. It may be negative.
 func (c *Core) join(r rune, grow int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -83,7 +84,7 @@ func (c *Core) join(r rune, grow int) {
 	}
 }
 
-// putCharacter writes r into the cells at the cursor. There must be room for it.
+// putCharacter writes r into the cells at the cursor. The row must have room for r.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -105,8 +106,8 @@ func (c *Core) putCharacter(r rune, width int) {
 	c.frameCells += width
 }
 
-// printASCII puts printable ASCII at the cursor. It is a fast form of print for most of
-// the output.
+// printASCII prints printable ASCII at the cursor. It does the same as print, but
+// faster, for most of the output.
 func (c *Core) printASCII(p []byte) {
 	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.joining.Kind == width.Prepend {
 		for _, ch := range p {
@@ -140,10 +141,11 @@ func (c *Core) printASCII(p []byte) {
 	}
 }
 
-// lineDrawing are the characters for ` to ~ in charset 0, DEC Special Graphics.
+// lineDrawing holds the characters that charset 0, DEC Special Graphics, has for ` to
+// ~.
 const lineDrawing = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
 
-// translate returns the character for ch in the charset in use.
+// translate returns the character that ch means in the charset in use.
 func (c *Core) translate(ch byte) rune {
 	switch set := c.charsets[c.gl]; {
 	case set == 'A' && ch == '#':

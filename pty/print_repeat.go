@@ -2,7 +2,7 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// repeat is REP: it prints the character just printed n more times.
+// repeat executes REP. It prints the last character n more times.
 func (c *Core) repeat(n int) {
 	b := c.buf
 	width := int(c.joining.Cells)
@@ -12,9 +12,9 @@ func (c *Core) repeat(n int) {
 	}
 	ch := b.rows[b.y].at(at).ch
 	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
-		return // after a resize it is another character
+		return // after a resize, another character may be there
 	}
-	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll the same rows away
+	if most := max(c.cols*c.rows, 1000); n > most { // further repeats would only scroll the same rows away
 		n = most + (n-most)%(c.cols/width)
 	}
 	separate := c.staysSeparate(ch)
@@ -26,7 +26,7 @@ func (c *Core) repeat(n int) {
 	}
 	text := string(c.appendCell(nil, ch))
 	if !separate {
-		n = min(n, maxCluster/len(text)+1) // they join, and no cluster gets longer
+		n = min(n, maxCluster/len(text)+1) // they join into one cluster, whose length is limited
 	}
 	if !c.spendAllowance(n * maxCluster) {
 		return
@@ -38,7 +38,8 @@ func (c *Core) repeat(n int) {
 	}
 }
 
-// staysSeparate reports whether two of ch in a row stay separate.
+// staysSeparate reports whether the character ch stays separate from another ch after
+// it.
 func (c *Core) staysSeparate(ch uint32) bool {
 	if ch&cluster == 0 && ch&charMask < 0x80 {
 		return true
@@ -57,8 +58,8 @@ func (c *Core) staysSeparate(ch uint32) bool {
 	return true
 }
 
-// printCells prints a cell n times, with a filler after it if it is wide. The result is
-// the same as that of printing one after the other.
+// printCells prints a cell n times. If the cell is wide, a filler follows each time.
+// The result is the same as if print printed each cell.
 func (c *Core) printCells(lead cell, width, n int) {
 	b := c.buf
 	for n > 0 {
@@ -77,7 +78,7 @@ func (c *Core) printCells(lead cell, width, n int) {
 	}
 }
 
-// overwriteLast prints a character at the right edge without DECAWM.
+// overwriteLast prints a character at the right edge while DECAWM is off.
 func (c *Core) overwriteLast(lead cell, width int) {
 	b := c.buf
 	b.x = c.cols - 1
@@ -87,7 +88,8 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write puts n of lead at x, with fillers if it is wide.
+// write writes the cell lead n times, beginning at x. If the cell is wide, a filler
+// follows each time.
 func (r *row) write(x int, lead cell, width, n int, insert bool) {
 	pen := cell{style: lead.style}
 	if insert {
@@ -105,21 +107,23 @@ func (r *row) write(x int, lead cell, width, n int, insert bool) {
 	r.readBy = 0
 }
 
-// Sequences that touch every cell of many rows take a thousand times as long as others of
-// their length. They are SL, SR, DECIC, DECDC, DECSED on a full screen, and REP of more
-// than freeRepeats cells. So they have an allowance of cells, which every byte of output
-// adds to. A sequence beyond the allowance is ignored. No program seen comes near it: on
-// 120x40 it is enough for 430 such sequences at once, and then for one every 300 bytes.
+// Some sequences touch each cell of many rows. They take a thousand times as long as
+// other sequences of the same length. They are SL, SR, DECIC, DECDC, DECSED on a full
+// screen, and REP for more than freeRepeats cells. So these sequences have an allowance
+// of cells. Each byte of output adds to the allowance. A sequence that exceeds the
+// allowance is ignored. No known program comes near the limit. On a screen of 120x40,
+// the allowance is enough for 430 such sequences at once. After that it is enough for
+// one sequence every 300 bytes.
 const (
-	maxAllowance     = 2 << 20 // cells: moving them takes some 10 ms
+	maxAllowance     = 2 << 20 // in cells; it takes about 10 ms to move them
 	allowancePerByte = 16
-	freeRepeats      = 128 // cells that one REP may take without an allowance
-	scrollCost       = 32  // cells that a scroll counts as
-	protectionCost   = 8   // cells that one check for protection counts as
+	freeRepeats      = 128 // number of cells that one REP may print without an allowance
+	scrollCost       = 32  // number of cells that a scroll counts as
+	protectionCost   = 8   // number of cells that a check for protection counts as
 )
 
-// spendAllowance reports whether so many cells may be touched, and deducts them from the
-// allowance.
+// spendAllowance deducts cells from the allowance and returns true. If the allowance is
+// too small, it returns false.
 func (c *Core) spendAllowance(cells int) bool {
 	c.growAllowance()
 	if cells > c.allowance {
@@ -129,7 +133,7 @@ func (c *Core) spendAllowance(cells int) bool {
 	return true
 }
 
-// growAllowance adds to the allowance for the bytes since the last call.
+// growAllowance increases the allowance for the bytes that came since the last call.
 func (c *Core) growAllowance() {
 	c.allowance = min(c.allowance+min(c.bytesTaken-c.allowanceGrownAt, maxAllowance)*allowancePerByte, maxAllowance)
 	c.allowanceGrownAt = c.bytesTaken

@@ -15,23 +15,23 @@ import (
 
 // Cast is a recording of a terminal.
 type Cast struct {
-	Cols, Rows int // in cells, at the start
+	Cols, Rows int // in cells, at the start of the recording
 	Events     []CastEvent
 }
 
 // CastEvent is one event of a recording.
 type CastEvent struct {
-	At   time.Duration // time since the start
+	At   time.Duration // time since the start of the recording
 	Kind CastKind
-	Data string // output or input as bytes; "COLSxROWS"; a mark's label
+	Data string // bytes of output or input; COLSxROWS of a resize; label of a mark
 
-	Cols, Rows int // size of a resize, in cells
+	Cols, Rows int // of a resize, in cells
 }
 
-// CastKind is the kind of an event, by asciicast's code.
+// CastKind is the kind of an event. The values are asciicast's codes.
 type CastKind string
 
-// The kinds of event.
+// The values of CastKind.
 const (
 	CastOutput CastKind = "o"
 	CastInput  CastKind = "i"
@@ -39,10 +39,10 @@ const (
 	CastMark   CastKind = "m"
 )
 
-// ReadCast reads a recording. It recognises asciicast 2 and 3 by their first line, and
-// takes anything else as raw output: one event, at the default size. It ignores a byte
-// order mark, CR LF, blank lines, comments (#), and events of kinds without a constant
-// here. Errors name the line.
+// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line. It
+// takes anything else as raw output, which becomes one event at the default size. It
+// ignores a byte order mark, CR LF, blank lines and comments (#). It also ignores
+// events whose kind has no constant here. An error names the line.
 func ReadCast(r io.Reader) (*Cast, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
@@ -80,8 +80,8 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of asciicast 2 (width, height) and 3 (term). Some recorders
-// write whole numbers as 80.0.
+// header is the first line of an asciicast. Version 2 has width and height, and version
+// 3 has term. Some recorders write whole numbers as 80.0.
 type header struct {
 	Version float64   `json:"version"`
 	Width   castCells `json:"width"`
@@ -94,8 +94,8 @@ type castTerm struct {
 	Rows castCells `json:"rows"`
 }
 
-// UnmarshalJSON leaves t empty when term is not an object, as in some recordings of
-// version 2.
+// UnmarshalJSON leaves t empty if term is not an object. It is not an object in some
+// recordings of version 2.
 func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	type plain castTerm
 	var p plain
@@ -105,10 +105,11 @@ func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castCells is a number of cells; 0 if it is not a valid number.
+// castCells is a number of cells. It is 0 if the recording has no valid number.
 type castCells int
 
-// UnmarshalJSON reads a number. It leaves 0 for anything else and never returns an error.
+// UnmarshalJSON reads a number. It sets nothing for any other value, and never returns
+// an error.
 func (n *castCells) UnmarshalJSON(raw []byte) error {
 	var f float64
 	if json.Unmarshal(raw, &f) == nil && f >= 1 && f <= math.MaxInt32 {
@@ -117,7 +118,8 @@ func (n *castCells) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castHeader reports whether line is an object with a version.
+// castHeader reads line as the header of an asciicast. The result is false if line is
+// not an object with a version.
 func castHeader(line []byte) (header, bool) {
 	var h header
 	if json.Unmarshal(line, &h) != nil {
@@ -126,8 +128,8 @@ func castHeader(line []byte) (header, bool) {
 	return h, h.Version > 0
 }
 
-// readEvents reads the lines after the header. Relative times count from the previous
-// event.
+// readEvents reads the lines after the header. If relative is true, the time of an
+// event counts from the event before.
 func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
@@ -155,11 +157,12 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	}
 }
 
-// maxCastSeconds is 24 days. Longer times are mistakes, and far longer ones do not fit
-// into a time.Duration.
+// maxCastSeconds is about 24 days. Longer times are mistakes. Much longer times do not
+// fit into a time.Duration.
 const maxCastSeconds = 1 << 21
 
-// CastTime converts seconds in a recording to a duration, rounded to nanoseconds.
+// CastTime converts a time in seconds in a recording to a duration. It rounds to
+// nanoseconds.
 func CastTime(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
@@ -187,7 +190,7 @@ func castEvent(line []byte) (CastEvent, error) {
 	switch e.Kind {
 	case CastOutput, CastInput, CastResize, CastMark:
 	default:
-		return e, nil // its data does not matter
+		return e, nil // the data of this event does not matter
 	}
 	if err := json.Unmarshal(fields[2], &e.Data); err != nil {
 		return CastEvent{}, fmt.Errorf("data of a %q event is not a string", e.Kind)

@@ -11,16 +11,17 @@ import (
 	"coleo.dev"
 )
 
-// stillHeader matches the line before a rendered screen that holds what its text cannot:
-// cursor, buffer, title and modes. stillFooter matches a line after the screen that holds
-// less.
+// stillHeader matches the line before a rendered screen. This line holds what the text
+// of the screen cannot hold: cursor, buffer, title and modes. stillFooter matches a
+// line after the screen. That line holds less.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
 	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)
 	stillModes  = regexp.MustCompile(` modes=(\{.*?\})`)
 )
 
-// stillModeNames maps the mode names of @xterm/headless to those of this package.
+// stillModeNames maps the mode names of @xterm/headless to the mode names of this
+// package.
 var stillModeNames = map[string]Mode{
 	"applicationCursorKeysMode": "application_cursor",
 	"applicationKeypadMode":     "application_keypad",
@@ -33,9 +34,10 @@ var stillModeNames = map[string]Mode{
 	"wraparoundMode":            "wrap",
 }
 
-// ReadStill reads text that already is a screen: lines without control characters, with
-// or without a header line. It returns false for anything else, such as a recording.
-// Without a header the modes are nil, and the cursor is at -1, -1 because it is unknown.
+// ReadStill reads text that is already a screen: lines without control characters.
+// There may be a header line. It returns false for anything else, such as a recording.
+// Without a header, the modes are nil. The cursor is then at -1, -1, which means that
+// its position is unknown.
 func ReadStill(p []byte) (coleo.Screen, bool) {
 	first, rest, _ := bytes.Cut(p, []byte("\n"))
 	header := stillHeader.FindSubmatch(first)

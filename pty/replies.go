@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// maxReplies bounds the answers that wait to be fetched, in bytes. An answer beyond it is
-// dropped as a whole.
+// maxReplies is the largest total size of replies that wait to be fetched, in bytes. A
+// reply that would exceed it is dropped completely.
 const maxReplies = 64 << 10
 
-// How the terminal identifies itself.
+// The replies with which the terminal identifies itself.
 const (
 	deviceAttributes    = "\x1b[?1;2c"            // a VT100 with advanced video, as in xterm.js
 	secondaryAttributes = "\x1b[>0;276;0c"        // as in xterm.js
 	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
 )
 
-// Colours that OSC 10 to 12 report. Nobody may be looking at the screen, so they only
-// have to mean "dark", which most agent CLIs assume.
+// Colors that OSC 10 to 12 report. There may be no real terminal, so the colors only
+// have to mean "dark". Most agent CLIs assume a dark terminal.
 const (
 	foreground = 0xd4d4d4
 	background = 0x1e1e1e
@@ -35,7 +35,7 @@ func (c *Core) replyf(format string, args ...any) {
 	c.reply(fmt.Sprintf(format, args...))
 }
 
-// query answers DA1, DSR and XTWINOPS: CSI c, n and t.
+// query answers DA1, DSR and XTWINOPS, which are CSI c, n and t.
 func (c *Core) query(b byte) {
 	n := c.arg(0, 0)
 	switch {
@@ -51,8 +51,9 @@ func (c *Core) query(b byte) {
 	}
 }
 
-// reportedCursor returns the cursor as CPR counts it: from 1, and in origin mode from the
-// top of the region.
+// reportedCursor returns the cursor position in the form of CPR. The first row and
+// column have the number 1. In origin mode, rows are counted from the top of the scroll
+// region.
 func (c *Core) reportedCursor() (x, y int) {
 	x, y = min(c.buf.x, c.cols-1)+1, c.buf.y+1
 	if c.modes&modeOrigin != 0 {
@@ -61,11 +62,12 @@ func (c *Core) reportedCursor() (x, y int) {
 	return x, y
 }
 
-// maxTitles bounds the stack of titles, as in xterm.
+// maxTitles is the largest height of the stack of titles, as in xterm.
 const maxTitles = 10
 
-// window is XTWINOPS: sizes, and the stack of titles. It does not answer queries for the
-// title, because the answer would type text of the program's choice.
+// window executes XTWINOPS, for sizes and for the stack of titles. It does not answer
+// queries for the title. The program chooses the title, so the reply would type text of
+// the program's choice.
 func (c *Core) window(n int) {
 	switch n {
 	case 14, 15:
@@ -97,7 +99,7 @@ func (c *Core) privateQuery(b byte) {
 	case n == 6:
 		x, y := c.reportedCursor()
 		c.replyf("\x1b[?%d;%dR", y, x)
-	case n == 996: // dark or light
+	case n == 996: // whether the colors are dark or light
 		c.reply("\x1b[?997;1n")
 	}
 }
@@ -113,7 +115,7 @@ func (c *Core) identify(b byte) {
 	}
 }
 
-// States of a mode in DECRPM.
+// The states of a mode in a DECRPM reply.
 const (
 	modeUnknown = iota
 	modeSet1
@@ -140,7 +142,7 @@ func (c *Core) reportMode(number int, ansi bool) {
 	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
 }
 
-// fixedMode returns the state of modes that cannot be switched here.
+// fixedMode returns the state of a mode that cannot be switched here.
 func fixedMode(number int, ansi, alt bool) int {
 	switch {
 	case ansi && number == 2: // KAM
@@ -168,8 +170,8 @@ func fixedMode(number int, ansi, alt bool) int {
 	return modeUnknown
 }
 
-// reportPalette answers OSC 4: pairs of an index and "?". It ignores attempts to set a
-// colour.
+// reportPalette answers OSC 4, whose text is pairs of an index and "?". It ignores
+// requests to set a color.
 func (c *Core) reportPalette(text string) {
 	for {
 		index, rest, ok := strings.Cut(text, ";")
@@ -184,7 +186,8 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10 to 12. Each further field is for the next number.
+// reportColours answers OSC 10 to 12. The argument number is the number of the first
+// field in text. Each further field belongs to the next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {
@@ -201,8 +204,8 @@ func (c *Core) reportColours(number int, text string) {
 	}
 }
 
-// terminator returns BEL or ST, whichever ended the query. An answer to an OSC ends in the
-// same way, as in xterm.
+// terminator returns BEL if BEL ended the query, and ST otherwise. The reply to an OSC
+// ends in the same way as the query, as in xterm.
 func (c *Core) terminator() string {
 	if c.bell {
 		return "\a"
@@ -215,13 +218,13 @@ func rgb(colour int) string {
 	return fmt.Sprintf("rgb:%02x%02x/%02x%02x/%02x%02x", r, r, g, g, b, b)
 }
 
-// paletteColour returns colour n of xterm's 256.
+// paletteColour returns color n of xterm's 256 colors.
 func paletteColour(n int) int {
 	basic := [16]int{
 		0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
 		0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
 	}
-	step := func(i int) int { // of the 6x6x6 cube
+	step := func(i int) int { // a step of the 6x6x6 color cube
 		if i == 0 {
 			return 0
 		}

@@ -6,81 +6,87 @@ import (
 	"coleo.dev"
 )
 
-// Screen is the emulated terminal screen of a program's output. Every emulator of this
-// package implements it.
+// Screen is the screen that an emulator draws from a program's output. Each emulator of
+// this package implements Screen.
 //
-// No method fails, blocks or panics, whatever bytes were written, and memory is bounded.
-// The content of a Screen depends on the bytes alone, not on how they were cut into
-// writes. Only one goroutine at a time may use a Screen.
+// No method fails, blocks or panics, whatever bytes were written. The memory of a
+// Screen is limited. The content of a Screen depends only on the bytes. It does not
+// depend on how the bytes were divided into writes. Only one goroutine at a time may
+// use a Screen.
 type Screen interface {
-	// Write takes a program's output. It takes all of it and returns no error.
+	// Write takes a program's output. It takes all of the output and never returns an
+	// error.
 	io.Writer
-	// Feed is Write up to and including the byte that ends a synchronized update, or all
-	// of p if none ends in it. It returns the number of bytes taken. A caller can so look
-	// at every frame that the program meant to show.
+	// Feed takes a program's output up to and including the byte that ends a
+	// synchronized update. If no update ends in p, Feed takes all of p. It returns the
+	// number of bytes that it took. So a caller can look at each frame that the program
+	// meant to show.
 	Feed(p []byte) int
-	// Resize changes the size in cells, clamped to 2x1 .. 1000x1000. No text is lost.
-	// Text that does not fit goes into the history, or comes back when the screen grows
-	// again.
+	// Resize changes the size in cells. The size is clamped to the range from 2x1 to
+	// 1000x1000. No text is lost. Text that does not fit goes into the history, or
+	// comes back when the screen gets larger again.
 	Resize(cols, rows int)
 
 	// Size returns the size in cells.
 	Size() (cols, rows int)
 	// View returns a copy of the whole screen.
 	View() coleo.Screen
-	// Row returns the text of row y without trailing blanks and without fillers after
-	// wide characters; "" if there is no such row.
+	// Row returns the text of row y without trailing blanks, and without the fillers
+	// after wide characters. It returns "" if there is no such row.
 	Row(y int) string
-	// Cursor returns the 0-based position of the cursor; x is cols while a wrap is
-	// pending.
+	// Cursor returns the 0-based position of the cursor. While a wrap is pending, x is
+	// the number of columns.
 	Cursor() (x, y int)
-	// Mode reports whether m is set.
+	// Mode reports whether m is on.
 	Mode(m Mode) bool
-	// History returns the last n lines that scrolled off the top, oldest first.
+	// History returns the last n lines that scrolled off the top. The oldest line comes
+	// first.
 	History(n int) []string
 
 	// Changed returns the differences since the last call.
 	Changed() Change
 	// Frame returns the state of synchronized updates (DEC 2026).
 	Frame() Frame
-	// Replies returns the terminal's answers to the queries in the output since the last
-	// call, in order; nil if there are none.
+	// Replies returns the terminal's replies to the queries in the output since the
+	// last call, in order. It returns nil if there are none.
 	Replies() []byte
-	// Notices returns the program's notices beside the screen since the last call, in
-	// order. At most 256 are kept; then the oldest are dropped.
+	// Notices returns what the program has sent to its terminal beside the screen since
+	// the last call, in order. At most 256 notices are kept. If there are more, the
+	// oldest are dropped.
 	Notices() []Notice
 }
 
 // Change is the difference between two moments of a screen.
 type Change struct {
-	Rows   []int // rows whose text or attributes other than colour differ, ascending
-	Cursor bool  // position or visibility
+	Rows   []int // rows whose text or attributes differ, in ascending order; colors do not count
+	Cursor bool  // position or visibility of the cursor
 	Title  bool
 	Modes  bool
 }
 
-// Any reports whether anything differs.
+// Any reports whether there is any difference.
 func (c Change) Any() bool {
 	return len(c.Rows) > 0 || c.Cursor || c.Title || c.Modes
 }
 
-// Frame is the state of synchronized updates: whether the screen is half drawn.
+// Frame is the state of synchronized updates. It tells whether the screen is half
+// drawn.
 type Frame struct {
 	Open  bool   // a synchronized update has begun and not ended
 	Count uint64 // number of updates that have ended
 }
 
-// Notice is a message of the program to its terminal beside the screen. It is one witness
-// among several, and anything that prints can forge it.
+// Notice is a message from the program to its terminal that the screen does not show.
+// It is only one of several witnesses. Anything that can print can forge it.
 type Notice struct {
 	Kind NoticeKind
-	Text string // without control characters, at most 4096 bytes
+	Text string // at most 4096 bytes, without control characters
 }
 
 // NoticeKind is the kind of a Notice.
 type NoticeKind string
 
-// The kinds of notice.
+// The values of NoticeKind.
 const (
 	NoticeStatus       NoticeKind = "status"       // OSC 7501: its payload, "state=working:app=…"
 	NoticeSession      NoticeKind = "session"      // OSC 26: its payload, "Status=running;…"
@@ -91,31 +97,32 @@ const (
 	NoticeBell         NoticeKind = "bell"         // BEL: no text
 )
 
-// Mode is a switch that the program sets in its terminal. Its text is the key in
-// coleo.Screen.Modes. modeTable lists all of them.
+// Mode is the name of a switch that the program sets in its terminal. It is also the
+// key in coleo.Screen.Modes. modeTable lists all modes.
 type Mode string
 
-// ModeBracketedPaste marks pasted text for the program.
+// ModeBracketedPaste is the mode in which pasted text has markers around it.
 const ModeBracketedPaste Mode = "bracketed_paste"
 
-// Colour is a palette entry or an RGB value; 0 is the terminal's default. Colours that
-// look different have different values.
+// Colour is a palette entry or an RGB value; 0 is the terminal's default. Two colors
+// that look different have different values.
 type Colour uint32
 
-// Cell is one character cell, with attributes that a View leaves out.
+// Cell is one character cell. It has attributes that a View leaves out.
 type Cell struct {
-	Text    string // the character with its combining marks; "" if blank or the right half of a wide one
+	Text    string // the character with its combining marks; "" if blank or a right half
 	Width   int    // 1 or 2; 0 for the right half of a wide character
 	Bold    bool
-	Faint   bool // placeholders in composers usually are
+	Faint   bool // usual for placeholders in composers
 	Inverse bool
 	Hidden  bool
 	Fg, Bg  Colour
-	Link    string // OSC 8 target, http or https; "" if none
+	Link    string // OSC 8 target, http or https; "" if there is none
 }
 
-// RGB returns a colour's red, green and blue parts. Palette colours are xterm's defaults.
-// It returns false for the terminal's default colour, which is not known here.
+// RGB returns the red, green and blue parts of a color. Palette colors have the default
+// values of xterm. It returns false for the terminal's default color, because that
+// color is not known here.
 func (c Colour) RGB() (parts [3]uint8, ok bool) {
 	value := int(c & 0xffffff)
 	switch c &^ 0xffffff {

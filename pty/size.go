@@ -1,7 +1,8 @@
 package pty
 
 // DefaultCols and DefaultRows are the size in cells at which agent CLIs were recorded.
-// Both the emulator and the kernel's 16-bit fields accept sizes within the bounds.
+// The limits are such that the emulator and the kernel's 16-bit fields both accept
+// every size within them.
 const (
 	DefaultCols = 120
 	DefaultRows = 40
@@ -11,15 +12,15 @@ const (
 	maxSize = 1000
 )
 
-// CellWidth and CellHeight are the size of one cell in pixels, which is reported to
-// programs that ask (TIOCGWINSZ, CSI 14 t, CSI 16 t). Nothing is drawn in pixels here.
+// CellWidth and CellHeight are the size of one cell in pixels. Programs that ask for
+// this size get it (TIOCGWINSZ, CSI 14 t, CSI 16 t). Nothing is really drawn in pixels.
 const (
 	CellWidth  = 10
 	CellHeight = 20
 )
 
-// ClampSize returns the size that a screen gets instead of one outside the bounds, 2x1 to
-// 1000x1000.
+// ClampSize returns the size that is nearest to cols by rows and within the limits,
+// which are 2x1 and 1000x1000.
 func ClampSize(cols, rows int) (int, int) {
 	return min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
 }

@@ -15,43 +15,45 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// coreVersion is the version of a Core's state and of how a Core reads output. Every
-// change of either raises it, so that no screen is a mixture of two emulators.
+// coreVersion is the version of two things: the state of a Core, and the way in which a
+// Core reads output. Each change to one of them must raise the version. Otherwise a
+// screen could be a mixture of two emulators.
 const coreVersion = 2
 
-// A snapshot is snapshotMagic, coreVersion as two bytes, the IEEE CRC-32 of the rest as
-// four, and the deflated state as tape writes it. Both numbers are big-endian.
+// A snapshot begins with snapshotMagic and two bytes with coreVersion. Four bytes with
+// the IEEE CRC-32 of the rest follow. The rest is the deflated state in the form of a
+// tape. Both numbers are big-endian.
 const (
 	snapshotMagic  = "coleo screen\n"
 	snapshotHeader = len(snapshotMagic) + 2 + 4
 )
 
-// errSnapshotVersion is the error of Restore for a snapshot of another coreVersion.
+// errSnapshotVersion is the error of Restore for a snapshot with another coreVersion.
 var errSnapshotVersion = errors.New("the snapshot is of another emulator version")
 
-// errSnapshot is the error for data that no Core wrote.
+// errSnapshot is the error for data that no Core has written.
 var errSnapshot = errors.New("the snapshot is damaged")
 
-// Snapshot returns the complete state, including an incomplete sequence and replies and
-// notices not fetched yet. It leaves out only the state with which Changed compares. It
-// is for Restore of the same coreVersion.
+// Snapshot returns the complete state. It includes an incomplete sequence, and the
+// replies and notices that have not been fetched yet. It leaves out only the state that
+// Changed compares with. Only a Restore with the same coreVersion can read it.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
 
-// body returns the state of c as tape writes it.
+// body returns the state of c in the form of a tape.
 func (c *Core) body() []byte {
 	t := &tape{}
 	c.walk(t)
 	return t.out
 }
 
-// sealSnapshot deflates body and puts the header before it.
+// sealSnapshot deflates body, and puts the header before the result.
 func sealSnapshot(body []byte) []byte {
 	var out bytes.Buffer
 	out.Write(make([]byte, snapshotHeader))
 	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err == nil { // always nil: the level is a constant
+	if err == nil { // always nil, because the level is a constant
 		_, _ = w.Write(body)
 		_ = w.Close()
 	}
@@ -62,10 +64,11 @@ func sealSnapshot(body []byte) []byte {
 	return data
 }
 
-// Restore returns the screen that Snapshot was called on. Output written to it has the
-// same effect as there. Its first Changed returns everything. The error wraps
-// errSnapshotVersion for a snapshot of another coreVersion. There is another error for
-// data that is cut, damaged or no snapshot. Memory stays within that of a screen.
+// Restore returns a screen with the state of the screen on which Snapshot was called.
+// Further output has the same effect on both screens. The first call of Changed returns
+// everything. The error wraps errSnapshotVersion if the snapshot has another
+// coreVersion. There is another error if data is incomplete, damaged or not a snapshot.
+// The memory of the result is limited like that of any screen.
 func Restore(data []byte) (*Core, error) {
 	if len(data) < snapshotHeader || string(data[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, errors.New("restore screen: no snapshot")
@@ -81,7 +84,7 @@ func Restore(data []byte) (*Core, error) {
 	t := &tape{in: bufio.NewReader(flate.NewReader(bytes.NewReader(body)))}
 	c.walk(t)
 	if _, err := t.in.ReadByte(); t.err == nil && !errors.Is(err, io.EOF) {
-		t.err = errSnapshot // there is more, or the end is missing
+		t.err = errSnapshot // there is more data, or the end is missing
 	}
 	if t.err != nil {
 		return nil, fmt.Errorf("restore screen: %w", t.err)
@@ -89,7 +92,7 @@ func Restore(data []byte) (*Core, error) {
 	return c, nil
 }
 
-// walk passes all fields of c to t, which writes or reads them.
+// walk passes all fields of c to t. The tape t writes them or reads them.
 func (c *Core) walk(t *tape) {
 	number(t, &c.cols, minCols, maxSize)
 	number(t, &c.rows, minRows, maxSize)
@@ -130,7 +133,7 @@ func (c *Core) walk(t *tape) {
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
-	if p.need == 0 { // they are of the last character, if that was read byte by byte
+	if p.need == 0 { // these belong to the last character, if it was read byte by byte
 		p.low, p.char = 0, 0
 	}
 	number(t, &p.low, 0, 0x10000)
@@ -152,7 +155,7 @@ func (p *parser) walk(t *tape) {
 	t.flag(&p.bell)
 }
 
-// walk passes a screen of c to t.
+// walk passes the buffer b of c to t.
 func (b *buffer) walk(t *tape, c *Core) {
 	number(t, &b.x, 0, int64(c.cols))
 	number(t, &b.y, 0, int64(c.rows)-1)
@@ -180,7 +183,7 @@ func walkRow(t *tape, p **row) {
 	(*p).walk(t)
 }
 
-// walk leaves out cells at the end that equal the rest.
+// walk passes the row to t. It leaves out cells at the end that are equal to rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
 	t.flag(&r.wrapped)
@@ -199,7 +202,7 @@ func (r *row) walk(t *tape) {
 		(r.beforeNarrowing == nil || len(r.beforeNarrowing) > r.cols))
 }
 
-// sound reports whether each wide character has both its halves.
+// sound reports whether each wide character has both halves.
 func (r *row) sound() bool {
 	after := false
 	for i := range r.cells {
@@ -218,11 +221,12 @@ func (s *style) walk(t *tape) {
 	number(t, &s.link, 0, maxLinks)
 }
 
-// maxLine bounds a line of the history, in bytes: a row of clusters.
+// maxLine is the largest size of a line of the history in bytes: a row full of
+// clusters.
 const maxLine = maxSize * (maxCluster + utf8.UTFMax)
 
-// mostChunks is above the number of chunks within the bounds of the history: all chunks
-// but the last are full.
+// mostChunks is more than the largest number of chunks in a history. All chunks except
+// the last are full.
 const mostChunks = historyLines/chunkLines + historyBytes/historyChunk + 8
 
 func (h *history) walk(t *tape) {

@@ -9,15 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// A tape writes the values it is passed, or reads them back in the same order. The values
-// read are within the given bounds, or zero once err is set.
+// A tape writes the values that are passed to it, or reads the values back in the same
+// order. Values that were read are within the given limits. After an error they are
+// zero.
 type tape struct {
 	out []byte
-	in  *bufio.Reader // nil: writing
-	err error         // error of reading
+	in  *bufio.Reader // nil if the tape writes
+	err error         // the first error while reading
 }
 
-// check sets err while reading, unless ok.
+// check sets err if the tape reads and ok is false.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
@@ -45,7 +46,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes or reads p, which must be from low to high.
+// number writes or reads p. The value must be at least low and at most high.
 func number[T integer](t *tape, p *T, low, high int64) {
 	v := t.uvarint(uint64(int64(*p) - low))
 	if t.in == nil {
@@ -65,20 +66,21 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes or reads p's length, at most most, and each element.
+// list writes or reads the length of p, and calls each for each element. The length
+// must not exceed the limit most.
 func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
 	for i := 0; i < n && t.err == nil; i++ {
 		if t.in != nil {
 			var zero T
-			*p = append(*p, zero) // grows no faster than the input
+			*p = append(*p, zero) // so the list grows no faster than the input
 		}
 		each(&(*p)[i])
 	}
 }
 
-// bytes writes or reads p, which is at most most bytes long.
+// bytes writes or reads p, whose length in bytes must not exceed the limit most.
 func (t *tape) bytes(p *[]byte, most int) {
 	n := len(*p)
 	number(t, &n, 0, int64(most))
@@ -107,7 +109,7 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes or reads an internTable, which has no string twice.
+// texts writes or reads an internTable. No string may occur in it twice.
 func texts(t *tape, p *internTable, most, length int) {
 	strings := p.list
 	list(t, &strings, most, func(s *string) {
@@ -120,8 +122,9 @@ func texts(t *tape, p *internTable, most, length int) {
 	})
 }
 
-// cells writes or reads a row's cells: their number, then runs of one style. Each run is
-// its length, its style and its characters.
+// cells writes or reads the cells of a row. It writes the number of cells first, and
+// then runs of cells with the same style. Each run consists of its length, its style
+// and its characters.
 func (t *tape) cells(p *[]cell) {
 	n := len(*p)
 	number(t, &n, 0, maxSize)
@@ -144,8 +147,8 @@ func (t *tape) cells(p *[]cell) {
 	}
 }
 
-// char writes or reads the content of a cell. Its flags go last because small numbers are
-// short.
+// char writes or reads the content of a cell. The flag bits are written as the lowest
+// bits, because small numbers take fewer bytes.
 func (t *tape) char(ch *uint32) {
 	const flags = 3
 	v := bits.RotateLeft32(*ch, flags)

@@ -2,21 +2,22 @@ package pty
 
 import "unicode/utf8"
 
-// Stripper removes escape sequences, control characters other than line feed and tab, and
-// invalid UTF-8 from a program's output. Words that a program placed by moving the cursor
-// run together; a Screen shows them in their places.
+// Stripper extracts the text from a program's output. It removes escape sequences,
+// invalid UTF-8, and all control characters except line feed and tab. If a program
+// placed words by moving the cursor, the words run together. A Screen shows such words
+// in their places.
 //
-// The output may come in pieces. The joined results do not depend on where the pieces were
-// cut. The zero value is ready to use. Only one goroutine at a time may use it. It keeps a
-// few bytes.
+// The output may be passed in pieces. The joined results do not depend on where the
+// output was divided. The zero value is ready to use. Only one goroutine at a time may
+// use it. It keeps only a few bytes.
 type Stripper struct {
 	state parseState
-	held  [utf8.UTFMax]byte // an incomplete character
+	held  [utf8.UTFMax]byte // bytes of an incomplete character
 	n     int               // number of bytes in held
 	last  byte              // last byte of a string, to find U+009C
 }
 
-// Strip returns the text of the next piece.
+// Strip returns the text in the next piece of output.
 func (s *Stripper) Strip(p []byte) []byte {
 	out := make([]byte, 0, len(p))
 	for i := 0; i < len(p); {
@@ -33,13 +34,13 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step takes one byte and appends the text that it completes to out.
+// step takes one byte, and appends the text that this byte completes to out.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {
-	case b == 0x1b: // also ends a string
+	case b == 0x1b: // ESC also ends a string
 		s.state, s.n = escape, 0
 		return out
-	case b == 0x18 || b == 0x1a: // CAN and SUB
+	case b == 0x18 || b == 0x1a: // CAN and SUB abort a sequence
 		s.state, s.n = ground, 0
 		return out
 	case s.state == oscText || s.state == skipText:
@@ -50,7 +51,7 @@ func (s *Stripper) step(out []byte, b byte) []byte {
 	}
 	s.n = 0
 	switch {
-	case b == '\n' || b == '\t': // also inside a sequence
+	case b == '\n' || b == '\t': // valid even inside a sequence
 		return append(out, b)
 	case b < ' ' || b == 0x7f:
 	case s.state == ground:
@@ -61,7 +62,7 @@ func (s *Stripper) step(out []byte, b byte) []byte {
 	return out
 }
 
-// text takes a byte of a string.
+// text takes one byte of a string.
 func (s *Stripper) text(b byte) {
 	if b == 0x07 && s.state == oscText || b == 0x9c && s.last == 0xc2 {
 		s.state = ground
@@ -69,7 +70,7 @@ func (s *Stripper) text(b byte) {
 	s.last = b
 }
 
-// sequence takes a printable byte after ESC or CSI.
+// sequence takes one printable byte after ESC or CSI.
 func (s *Stripper) sequence(b byte) {
 	switch {
 	case s.state == params:
@@ -93,14 +94,14 @@ func (s *Stripper) introduce(b byte) {
 		s.state = params
 	case ']':
 		s.state = oscText
-	case 'P', 'X', '^', '_': // DCS with its parameters, SOS, PM, APC
+	case 'P', 'X', '^', '_': // DCS (with its parameters), SOS, PM and APC
 		s.state = skipText
 	default:
 		s.state = ground
 	}
 }
 
-// high takes a byte of a character that is not ASCII.
+// high takes one byte of a character that is not ASCII.
 func (s *Stripper) high(out []byte, b byte) []byte {
 	s.held[s.n] = b
 	s.n++
@@ -111,15 +112,15 @@ func (s *Stripper) high(out []byte, b byte) []byte {
 	heldBytes := s.n
 	s.n = 0
 	switch {
-	case r == utf8.RuneError && n < heldBytes: // incomplete: b may begin another character
+	case r == utf8.RuneError && n < heldBytes: // the held bytes are incomplete; b may begin another character
 		return s.high(out, b)
 	case r == utf8.RuneError && n == 1 || r == 0xfeff:
-	case r < 0xa0: // a C1 control is ESC and a letter in one
+	case r < 0xa0: // a C1 control means ESC and a letter
 		s.introduce(byte(r - 0x40))
 	case s.state == ground:
 		return utf8.AppendRune(out, r)
 	default:
-		s.state = ground // no sequence contains it
+		s.state = ground // no sequence contains this character
 	}
 	return out
 }

@@ -1,17 +1,17 @@
-// Package fakeagent is a fake agent CLI: a small terminal program that looks and types
-// like one and obeys commands. It shows faults that a real agent CLI cannot be made to
-// show on demand. It crashes, draws a screen that no rule knows, loses keys, leaves
-// children behind, ignores signals, or falls silent. It proves nothing about real agent
-// CLIs, which are tested against package modelserver.
+// Package fakeagent is a fake agent CLI. It is a small terminal program that looks and
+// types like an agent CLI, and obeys commands. It shows faults that no real agent CLI
+// shows on demand. It crashes, draws a screen that no rule recognizes, loses keys,
+// leaves children behind, ignores signals, or stops answering. It proves nothing about
+// real agent CLIs. These are tested against package modelserver.
 //
-// With a [Model] the fake asks a model server what to do, as a real agent CLI does. The
-// checks of package conformance run on it in seconds, and must fail when something in it
-// is broken.
+// With a [Model] the fake asks a model server what to do, as a real agent CLI does. In
+// this form, the checks of package conformance run on the fake in seconds. They must
+// fail when something in the fake is broken.
 //
-// The fake records every byte that it reads, and every state that it is really in. When a
-// test claims that nothing reached the agent CLI, this record is the truth.
+// The fake records each byte that it reads, and each state that it is really in. If a
+// test claims that nothing reached the agent CLI, this record is the proof.
 //
-// The screen is a transcript, and under it a composer between two rules:
+// The screen is a transcript with a composer below. The composer is between two rules:
 //
 //	● Hello.
 //	────────────────────────
@@ -19,8 +19,8 @@
 //	────────────────────────
 //	  ? for help
 //
-// The last line reads "esc to interrupt" while the fake works. A dialog takes the
-// composer's place:
+// While the fake works, the last line is "esc to interrupt". A dialog takes the place
+// of the composer:
 //
 //	────────────────────────
 //	  Permission required
@@ -31,35 +31,36 @@
 //	    3. No
 //	  Esc to cancel
 //
-// A digit chooses an option, as do the arrows and Enter; Esc is No. Other text typed at a
-// dialog is lost, except for digits and Enter in it, as with real agent CLIs.
+// A digit chooses an option. The arrows and Enter also choose an option, and Esc
+// chooses No. Other text that is typed into a dialog is lost, as with real agent CLIs.
+// But digits and Enter in such a text take effect.
 //
 // # Words
 //
-// Each line of a prompt is a command. Any other line is echoed. With a model only the
-// start has commands.
+// Each line of a prompt that begins with one of these words is a command. Any other
+// line is echoed. If the fake has a model, only the script's start can have commands.
 //
 //	say TEXT             answers at once
 //	slow TEXT [for 2s]   answers word by word
 //	pause 2s             works without output
 //	hold 2s              prints "holding", works, and ignores interrupts
 //	dialog TEXT          asks for permission
-//	exit N               ends with that code
+//	exit N               ends with the exit code N
 //	crash                is killed by a signal and leaves the terminal as it is
-//	garbage [2s]         draws a screen that no rule knows; until the next input by default
-//	silent               draws nothing and answers nothing from now on
+//	garbage [2s]         draws a screen that no rule recognizes; by default until the next input
+//	silent               permanently draws nothing and answers nothing
 //	spin 1s              uses the CPU without output
 //	flood N              writes N MiB of text
-//	child                leaves a child in a session of its own
-//	child stubborn       the same, and the child ignores SIGHUP and SIGTERM
-//	ignore hup|term      ignores that signal from now on
-//	lose 500ms           loses all input for that long
+//	child                leaves a child in its own session
+//	child stubborn       the same, but the child ignores SIGHUP and SIGTERM
+//	ignore hup|term      ignores this signal permanently
+//	lose 500ms           loses all input for this time
 //	deaf N               ignores the next N submits
-//	break N              takes the next N submits for new lines
+//	break N              turns the next N submits into new lines
 //	paste off|on         turns bracketed paste off or on
-//	status STATE         sends that OSC 7501 status, true or not
-//	hasty                acts before its request for permission is answered
-//	narrow               knows no character beyond ASCII
+//	status STATE         sends this OSC 7501 status, whether it is true or not
+//	hasty                acts before its question for permission is answered
+//	narrow               replaces characters that are not ASCII
 //	careless             drops prompts that come in the middle of a turn
 //	anonymous            runs commands without the mark of its arm in their environment
 //	brittle              ends when its terminal changes size

@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Config is the configuration of one fake.
+// Config is the configuration of a fake.
 type Config struct {
 	Script Script
-	Record string // file that gets an Entry as a line of JSON each; none if empty
-	Model  *Model // answers prompts instead of obeying their words; may be nil
+	Record string // file to which each Entry is written as a line of JSON; "" for no record
+	Model  *Model // answers prompts, so that the fake does not obey their words; may be nil
 }
 
-// program is one running fake. Its turn runs beside the loop that reads keys.
+// program is one running fake. A turn runs in its own goroutine, beside the loop that
+// reads keys.
 type program struct {
 	in  *os.File
 	out io.Writer
@@ -28,39 +29,41 @@ type program struct {
 	rec *recorder
 
 	turns sync.WaitGroup
-	quit  chan int // exit code; holds one
+	quit  chan int // exit code; has room for one
 
 	mu              sync.Mutex
 	state           string   // "", "idle", "busy", "dialog"
-	dark            bool     // nothing is drawn
-	frozen          bool     // nothing is answered, permanently
-	foreign         bool     // the screen is garbage until the next input
-	transcript      []string // whole lines
+	dark            bool     // the fake draws nothing
+	frozen          bool     // the fake permanently answers nothing
+	foreign         bool     // the screen shows garbage until the next input
+	transcript      []string // complete lines
 	composer        string
-	pending         string   // input that is not complete yet
-	queue           []string // prompts that came while busy
+	pending         string   // input that is still incomplete
+	queue           []string // prompts that came while the fake was busy
 	dialog          *dialog
-	interrupt       context.CancelFunc // of the turn; nil without one
+	interrupt       context.CancelFunc // interrupts the turn; nil if there is no turn
 	holding         bool               // the turn ignores interrupts
 	lastCtrlC       time.Time
 	loseUntil       time.Time
 	submitsToIgnore int
 	submitsToBreak  int
 	ignored         map[string]bool
-	faults          map[string]bool // its faults from now on, by their words
-	trying          string          // the attempt, while a request is repeated
+	faults          map[string]bool // the permanent faults that are on, by their words
+	trying          string          // names the attempt while a request is repeated
 
-	// With a model. These belong to the turn, except at the start.
+	// The following fields are used with a model. They belong to the turn, except at
+	// the start.
 	talk   []message
-	always map[string]bool // what the user has allowed for ever
-	mcp    *mcpClient      // nil without a server
+	always map[string]bool // actions that the user has allowed permanently
+	mcp    *mcpClient      // nil if there is no server
 }
 
-// Run plays an agent CLI on a terminal until a command, a signal, two Ctrl-C, the end of
-// the terminal or ctx ends it. It returns the exit code with which the process should
-// end. in must be a terminal; Run puts it into raw mode and restores it at the end. When
-// ctx ended Run, a read of in may still be pending. The error says that the script, the
-// record, the MCP server or the terminal cannot be used.
+// Run plays an agent CLI on a terminal. It ends when a command, a signal, two Ctrl-C,
+// the end of the terminal or the end of ctx ends the fake. It returns the exit code
+// that the process should have. The file in must be a terminal. Run puts it into raw
+// mode, and restores its mode at the end. If ctx has ended Run, a read of in may still
+// be waiting. Run returns an error if it cannot use the script, the record, the MCP
+// server or the terminal.
 func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, err error) {
 	if err := c.Script.check(); err != nil {
 		return 1, fmt.Errorf("script: %w", err)
@@ -92,8 +95,7 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	return code, nil
 }
 
-// connect reads the kept conversation and starts the MCP server, where the model has
-// them.
+// connect reads the kept conversation and starts the MCP server, if the model has them.
 func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
@@ -106,7 +108,8 @@ func (p *program) connect() (err error) {
 	return err
 }
 
-// run reads keys and signals until the program ends, and returns its exit code.
+// run reads keys and signals until the program ends. It returns the program's exit
+// code.
 func (p *program) run(ctx context.Context) int {
 	ctx, cancel := context.WithCancel(ctx)
 	p.write("\x1b[?2004h")
@@ -115,8 +118,8 @@ func (p *program) run(ctx context.Context) int {
 	defer cancel()
 	signals := make(chan os.Signal, 4) // one of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
-	// The signals stay caught to the very end. Otherwise a second SIGHUP while the fake
-	// ends would kill it and replace its exit code.
+	// The signals are caught until the program has ended. Otherwise a second SIGHUP
+	// could kill the fake while it ends. Then its exit code would be lost.
 	input, stop := p.read()
 	defer stop()
 
@@ -140,15 +143,15 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background. stop ends the reading if the file supports
-// deadlines; otherwise the next byte ends it.
+// read reads the terminal in the background. The function stop ends the reading at once
+// if the file supports deadlines. Otherwise the reading ends after the next byte.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(chunks)
 		for {
-			b := make([]byte, 64<<10) // a terminal returns less at once
+			b := make([]byte, 64<<10) // a terminal never returns as much at once
 			n, err := p.in.Read(b)
 			if n > 0 {
 				p.rec.add(Bytes, "", b[:n])
@@ -172,7 +175,8 @@ func (p *program) read() (input <-chan []byte, stop func()) {
 	}
 }
 
-// exitedBySignal plus the signal's number is the exit code that shells report.
+// exitedBySignal is added to the number of a signal to get the exit code that shells
+// report.
 const exitedBySignal = 128
 
 func (p *program) signalled(s os.Signal) {
@@ -194,7 +198,7 @@ func (p *program) signalled(s os.Signal) {
 	}
 }
 
-// hungUp ends the fake, unless it ignores SIGHUP.
+// hungUp ends the fake when its terminal is gone, unless the fake ignores SIGHUP.
 func (p *program) hungUp() {
 	p.rec.add(HungUp, "", nil)
 	p.mu.Lock()
@@ -204,7 +208,7 @@ func (p *program) hungUp() {
 	}
 }
 
-// end makes the loop end; the first code counts.
+// end makes the loop end. If end is called several times, the first code counts.
 func (p *program) end(code int) {
 	select {
 	case p.quit <- code:

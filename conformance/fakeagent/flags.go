@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// Harness is the TOML description of a fake with a Model. Its command is "fakeagent", and
-// its arguments are those of ParseFlags.
+// Harness is the TOML description for a fake with a Model. Its command is "fakeagent".
+// Its arguments are those that ParseFlags takes.
 //
 //go:embed harness.toml
 var Harness []byte
 
-// ParseFlags parses a command line without the program's name. The error names the wrong
-// flag or command.
+// ParseFlags parses the arguments of a command line. The program's name is not among
+// them. The error names the wrong flag or command.
 func ParseFlags(args []string) (Config, error) {
 	var m Model
 	c := Config{Model: &m}

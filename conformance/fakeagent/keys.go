@@ -11,7 +11,7 @@ const (
 	pasteEnds   = "\x1b[201~"
 )
 
-// keys processes the bytes of one read. A lone ESC is the Esc key. A sequence or paste
+// keys handles the bytes of one read. A lone ESC is the Esc key. A sequence or paste
 // that is split between two reads is joined.
 func (p *program) keys(ctx context.Context, b []byte) {
 	p.mu.Lock()
@@ -33,8 +33,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key processes the key or paste at the beginning of s and returns its length, or 0 when
-// it is not complete yet.
+// key handles the key or paste at the beginning of s. It returns the length of the key
+// or paste, or 0 if it is still incomplete.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
@@ -65,7 +65,7 @@ func (p *program) key(ctx context.Context, s string) int {
 	default:
 		n := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\x7f' })
 		if n == 0 {
-			return 1 // a control without a meaning here
+			return 1 // a control character that has no meaning here
 		}
 		if n < 0 {
 			n = len(s)
@@ -76,7 +76,8 @@ func (p *program) key(ctx context.Context, s string) int {
 	return 1
 }
 
-// escape processes an escape sequence. Arrows move in a dialog; all others do nothing.
+// escape handles an escape sequence. Arrows move the mark in a dialog. All other
+// sequences have no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -95,7 +96,8 @@ func (p *program) escape(s string) int {
 	return 0
 }
 
-// typed adds text to the composer. In a dialog its first digit chooses an option.
+// typed adds text to the composer. If a dialog is open, the first digit in the text
+// chooses an option instead.
 func (p *program) typed(text string) {
 	if p.dialog == nil {
 		p.composer += text
@@ -125,7 +127,8 @@ func (p *program) esc() {
 	p.stopTurn()
 }
 
-// ctrlC interrupts a turn or clears the composer. The second one in a row ends the fake.
+// ctrlC interrupts a turn or clears the composer. A second Ctrl-C in a row ends the
+// fake.
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:
@@ -140,8 +143,8 @@ func (p *program) ctrlC() {
 	p.lastCtrlC = time.Now()
 }
 
-// againWithin is how soon a second Ctrl-C must follow to end the fake. Real agent CLIs
-// take 1 to 2 s.
+// againWithin is how long after a first Ctrl-C a second one ends the fake. In real
+// agent CLIs this time is 1 to 2 s.
 const againWithin = 2 * time.Second
 
 func (p *program) stopTurn() {
@@ -151,7 +154,7 @@ func (p *program) stopTurn() {
 	}
 }
 
-// choose closes the dialog; -1 chooses nothing.
+// choose closes the dialog with option n. -1 chooses no option.
 func (p *program) choose(n int) {
 	text := ""
 	if n >= 0 {

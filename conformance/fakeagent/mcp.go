@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// mcpClient is a connection to one MCP server on its standard input and output. It makes
-// one call at a time.
+// mcpClient is a connection to an MCP server. It uses the server's standard input and
+// output. It makes one call at a time.
 type mcpClient struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -25,7 +25,7 @@ type mcpTool struct {
 	} `json:"inputSchema"`
 }
 
-// mcpVersion is the protocol version that is requested.
+// mcpVersion is the protocol version that the client requests.
 const mcpVersion = "2025-06-18"
 
 // startMCP starts a server and requests its tools.
@@ -76,8 +76,8 @@ func (c *mcpClient) send(v any) error {
 	return nil
 }
 
-// call makes a request and decodes its result. It ignores other messages of the server
-// meanwhile.
+// call makes a request and decodes its result. It ignores other messages that the
+// server sends before the result.
 func (c *mcpClient) call(method string, params, result any) error {
 	c.calls++
 	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.calls, "method": method, "params": params}); err != nil {
@@ -103,7 +103,7 @@ func (c *mcpClient) call(method string, params, result any) error {
 	return fmt.Errorf("MCP %s: the server has gone", method)
 }
 
-// use calls a tool and returns the result or the error as text.
+// use calls a tool. It returns the result or the error as text.
 func (c *mcpClient) use(name, args string) string {
 	var result json.RawMessage
 	if err := c.call("tools/call", map[string]any{"name": name, "arguments": json.RawMessage(args)},
@@ -117,5 +117,5 @@ func (c *mcpClient) use(name, args string) string {
 func (c *mcpClient) close() {
 	c.in.Close()
 	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // it was killed
+	_ = c.cmd.Wait() // an error is expected, because the server was killed
 }

@@ -14,26 +14,28 @@ import (
 	"time"
 )
 
-// Model makes a fake ask a model server what to do, in the dialect of Chat Completions,
-// instead of obeying the words of its prompts. The fake is then a small agent CLI. Its
-// tools write a file, run a command, ask the user and call the tools of one MCP server.
-// "/compact" shortens the conversation, and "!" runs a command of the user's.
+// Model makes a fake ask a model server what to do. The fake then does not obey the
+// words of its prompts. The requests have the form of Chat Completions. The fake is
+// then a small agent CLI. It has tools to write a file, to run a command, to ask the
+// user, and to call the tools of one MCP server. The prompt "/compact" shortens the
+// conversation. "!" at the beginning of a prompt runs the rest as a command of the
+// user.
 type Model struct {
-	URL     string   // of the server, without /v1
+	URL     string   // of the model server, without /v1
 	Name    string   // of the model
-	Workdir string   // where files are written and commands run
-	Keep    string   // file that keeps the conversation; none if empty
+	Workdir string   // folder in which files are written and commands run
+	Keep    string   // file in which the conversation is kept; "" for none
 	Resume  bool     // continue the conversation in Keep
-	Ask     bool     // ask before anything is written or run
-	MCP     []string // command line of an MCP server; none if empty
+	Ask     bool     // ask before a file is written or a command run
+	MCP     []string // command line of an MCP server; empty for none
 }
 
 const systemText = "You are played by a script. Use the tools."
 
-// summaryText asks for a summary, in words that a model server recognises.
+// summaryText asks for a summary, in words that a model server recognizes.
 const summaryText = "You are the context summarization of an agent CLI."
 
-// resume reads the kept conversation.
+// resume reads the conversation that was kept.
 func (m *Model) resume() ([]message, error) {
 	if !m.Resume || m.Keep == "" {
 		return nil, nil
@@ -66,7 +68,7 @@ func (m *Model) keep(talk []message) error {
 	return nil
 }
 
-// asked runs the turn of a prompt, with a model behind the fake.
+// asked runs the turn of a prompt with the help of the model.
 func (p *program) asked(ctx context.Context, prompt string) {
 	var err error
 	switch {
@@ -87,7 +89,8 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	}
 }
 
-// converse asks the model, and uses the tools that it calls, until a reply has no calls.
+// converse asks the model, and uses the tools that the model calls. It ends when a
+// reply has no calls.
 func (p *program) converse(ctx context.Context, prompt string) error {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
@@ -110,8 +113,8 @@ func (p *program) converse(ctx context.Context, prompt string) error {
 	}
 }
 
-// reply sends the whole conversation to the model and returns its reply. It repeats a
-// request that may succeed later.
+// reply sends the whole conversation to the model, and returns the model's reply. If a
+// request can succeed later, reply repeats it.
 func (p *program) reply(ctx context.Context) (message, error) {
 	talk := append([]message{{Role: "system", Content: systemText}}, p.talk...)
 	for n := 1; ; n++ {
@@ -129,7 +132,7 @@ func (p *program) reply(ctx context.Context) (message, error) {
 	}
 }
 
-// streamed returns a function that shows the text of a reply while it grows.
+// streamed returns a function that shows the growing text of a reply.
 func (p *program) streamed() func(string) {
 	begun := -1
 	return func(text string) {
@@ -155,14 +158,15 @@ func (p *program) compact(ctx context.Context) error {
 	return p.cfg.Model.keep(p.talk)
 }
 
-// shellGrace is how long the processes that a command left behind may hold its output.
+// shellGrace is how long processes that a command left behind may keep its output open.
 const shellGrace = 100 * time.Millisecond
 
-// armMark begins the variable that marks the processes of an arm.
+// armMark is the beginning of the environment variable that marks the processes of an
+// arm.
 const armMark = "COLEO_ARM="
 
-// shell runs a command line, in a session of its own as real agent CLIs do, and returns
-// its output.
+// shell runs a command line and returns its output. The command has its own session, as
+// in real agent CLIs.
 func (p *program) shell(ctx context.Context, command string) string {
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// makeRaw turns off all processing of input and output by the terminal.
+// makeRaw switches off everything that the terminal itself does with input and output.
 func makeRaw(f *os.File) (restore func(), err error) {
 	var old syscall.Termios
 	if err := ioctl(f, getTermios, unsafe.Pointer(&old)); err != nil {
@@ -23,11 +23,11 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	if err := ioctl(f, setTermios, unsafe.Pointer(&raw)); err != nil {
 		return nil, err
 	}
-	// The terminal may be gone.
+	// The error is ignored, because the terminal may be gone.
 	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 
-// The size that is used where a terminal reports none.
+// The size that is used if a terminal reports none.
 const (
 	defaultCols = 80
 	defaultRows = 24
@@ -42,7 +42,7 @@ func size(f *os.File) (cols, rows int) {
 	return int(ws.col), int(ws.row)
 }
 
-// ioctl keeps the file's mode, which Fd would change.
+// ioctl does not change the mode of the file, as Fd would.
 func ioctl(f *os.File, request uintptr, arg unsafe.Pointer) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

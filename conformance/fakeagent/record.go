@@ -14,16 +14,16 @@ import (
 // Kind is the kind of an Entry.
 type Kind string
 
-// The kinds of entries.
+// The values of Kind.
 const (
 	Started   Kind = "started"   // Text is the process id
-	Bytes     Kind = "bytes"     // Bytes were read, with or without an effect
+	Bytes     Kind = "bytes"     // Bytes were read; they may have had no effect
 	Prompted  Kind = "prompted"  // Text was submitted
-	Chosen    Kind = "chosen"    // Text, an option of a dialog, was chosen
-	Stopped   Kind = "stopped"   // the turn was interrupted by a key
-	InState   Kind = "state"     // Text is the state from now on: "idle", "busy" or "dialog"
-	Signalled Kind = "signalled" // Text names the signal, ignored or not
-	HasChild  Kind = "child"     // Text is the process id of a child left behind
+	Chosen    Kind = "chosen"    // Text is the option of a dialog that was chosen
+	Stopped   Kind = "stopped"   // a key interrupted the turn
+	InState   Kind = "state"     // Text is the new state: "idle", "busy" or "dialog"
+	Signalled Kind = "signalled" // Text names the signal, which may be ignored
+	HasChild  Kind = "child"     // Text is the process id of a child that is left behind
 	HungUp    Kind = "hung up"   // the terminal is gone
 	Ended     Kind = "ended"     // Text is the exit code
 )
@@ -36,7 +36,7 @@ type Entry struct {
 	Bytes []byte    `json:"bytes,omitempty"` // base64 in the file
 }
 
-// recorder appends entries to a file. It is safe for concurrent use.
+// recorder appends entries to a record. It is safe for concurrent use.
 type recorder struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -55,9 +55,9 @@ func (r *recorder) add(k Kind, text string, bytes []byte) {
 	}
 }
 
-// ReadRecord reads the record of a fake that may still be running. A file that does not
-// exist yet has no entries. ReadRecord leaves out a last line that is not complete yet.
-// The error names the file and the line that cannot be read.
+// ReadRecord reads the record of a fake. The fake may still be running. If the file
+// does not exist yet, there are no entries. ReadRecord leaves out a last line that is
+// still incomplete. The error names the file and the line that cannot be read.
 func ReadRecord(path string) ([]Entry, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// dialog is an open question. Its answer is sent on the channel answer.
+// dialog is an open question. The answer is sent on the channel answer.
 type dialog struct {
 	head    string
 	subject string
 	title   string
 	options []string
 	at      int // index of the marked option
-	esc     int // the choice of Esc
+	esc     int // index of the option that Esc chooses; -1 for none
 	answer  chan int
 }
 
@@ -26,28 +26,28 @@ func permission(subject string) *dialog {
 	}
 }
 
-// options are those of every permission dialog, in their order.
+// options are the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// forEver is the index of the option that allows the same action without a question from
-// now on. refused is the index of the option that Esc chooses.
+// forEver is the index of the option that allows the same action permanently. refused
+// is the index of the option that Esc chooses.
 const (
 	forEver = 1
 	refused = len(options) - 1
 )
 
 // write sends bytes to the terminal. It ignores errors, because the read loop notices
-// when a terminal is gone.
+// when the terminal is gone.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
-// redraw is draw for callers that do not hold mu.
+// redraw does the same as draw, for callers that do not hold mu.
 func (p *program) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.draw()
 }
 
-// draw draws the whole screen, as one synchronized update. The caller holds mu.
+// draw draws the whole screen, as one synchronized update. The caller must hold mu.
 func (p *program) draw() {
 	if p.dark || p.foreign || p.state == "" {
 		return
@@ -80,8 +80,8 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines returns the composer with its rules and the footer, and the column of the
-// cursor. The cursor is on the composer's last line.
+// composerLines returns the lines of the composer with its rules and its footer. It
+// also returns the column of the cursor. The cursor is on the composer's last line.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
 	text := wrap(p.composer, cols-3)
@@ -124,17 +124,17 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped returns the last lines of the transcript, at least as many as the screen has
-// rows. It does not process the lines above.
+// wrapped returns the last lines of the transcript. It returns at least as many as the
+// screen has rows, if there are so many. It does not look at the lines above these.
 func (p *program) wrapped(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
 		from--
-		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a cell takes at most 4 bytes
+		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a character takes at most 4 bytes per cell
 	}
 	var lines []string
 	for _, line := range p.transcript[from:] {
-		for most := 4 * cols * rows; len(line) > most; { // only its end is visible
+		for most := 4 * cols * rows; len(line) > most; { // only the end of the line is visible
 			line = strings.ToValidUTF8(line[len(line)-most:], "")
 		}
 		lines = append(lines, wrap(line, cols-1)...)
@@ -142,7 +142,7 @@ func (p *program) wrapped(cols, rows int) []string {
 	return lines
 }
 
-// wrap breaks a text into lines of at most cols cells, at least one line.
+// wrap breaks text into lines of at most cols cells. It returns at least one line.
 func wrap(text string, cols int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -163,7 +163,8 @@ func wrap(text string, cols int) []string {
 	return lines
 }
 
-// width returns how many cells a text takes; East Asian wide characters take two.
+// width returns the number of cells that s takes. East Asian wide characters take two
+// cells.
 func width(s string) int {
 	n := 0
 	for _, r := range s {

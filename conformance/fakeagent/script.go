@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// Script says what the fake does besides obeying the words of its prompts.
+// Script tells what the fake does, in addition to obeying the words of its prompts.
 type Script struct {
 	// Start are commands that run before the composer is first drawn. The screen stays
 	// blank until they are done or open a dialog.
 	Start []string `json:"start,omitempty"`
-	// Rules answer prompts. The first matching rule is used.
+	// Rules tell how prompts are answered. The first matching rule is used.
 	Rules []Rule `json:"rules,omitempty"`
-	// Status makes the fake announce every state by OSC 7501.
+	// Status makes the fake announce each state by OSC 7501.
 	Status bool `json:"status,omitempty"`
-	// Title makes the fake show every state in the window title.
+	// Title makes the fake show each state in the window title.
 	Title bool `json:"title,omitempty"`
 }
 
-// Rule replaces a prompt by commands.
+// Rule replaces a prompt by other commands.
 type Rule struct {
-	Contains string   `json:"contains"` // in the prompt; "" matches every one
+	Contains string   `json:"contains"` // text that the prompt must contain; "" matches every prompt
 	Do       []string `json:"do"`
 }
 
-// LoadScript reads a script from a JSON file. Its errors name the file and the entry.
+// LoadScript reads a script from a JSON file. An error names the file and the entry.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -46,8 +46,8 @@ func LoadScript(path string) (Script, error) {
 	return s, nil
 }
 
-// check refuses unknown commands. In a prompt they are echoed, but in a script they are
-// an error.
+// check returns an error if the script has an unknown command. In a prompt an unknown
+// command is echoed, but in a script it is an error.
 func (s Script) check() error {
 	known := (&program{}).words()
 	for i, line := range s.Start {
@@ -68,7 +68,7 @@ func (s Script) check() error {
 	return nil
 }
 
-// commands returns the commands that a prompt stands for.
+// commands returns the commands for a prompt.
 func (s Script) commands(prompt string) []string {
 	for _, r := range s.Rules {
 		if strings.Contains(prompt, r.Contains) {

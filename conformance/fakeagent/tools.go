@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The tools that the model is offered.
+// The tools that the fake offers to the model.
 const (
 	toolWrite = "write"
 	toolRun   = "shell"
 	toolAsk   = "question"
-	toolMCP   = "mcp__" // prefix of the tool's own name
+	toolMCP   = "mcp__" // prefix before the tool's own name
 )
 
-// arguments has the arguments of all the tools.
+// arguments has a field for each argument of any tool.
 type arguments struct {
 	Path      string `json:"path"`
 	Content   string `json:"content"`
@@ -50,7 +50,7 @@ func (p *program) tools() []any {
 	return list
 }
 
-// use runs a call and returns the result for the model.
+// use runs a tool call. It returns the result for the model.
 func (p *program) use(ctx context.Context, c call) string {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
@@ -69,7 +69,7 @@ func (p *program) use(ctx context.Context, c call) string {
 	return "error: no tool is called " + c.Function.Name
 }
 
-// permitted performs an action, after the user's permission where it is needed.
+// permitted performs an action. If permission is needed, it asks the user first.
 func (p *program) permitted(ctx context.Context, what string, do func() string) string {
 	result := ""
 	if p.has(hasty) {
@@ -100,7 +100,7 @@ func (p *program) writeFile(a arguments) string {
 	return "written"
 }
 
-// pick asks the user the model's question.
+// pick asks the user a question of the model.
 func (p *program) pick(ctx context.Context, a arguments) string {
 	q := a.Questions[0]
 	d := &dialog{head: "Question", title: q.Question, esc: -1, answer: make(chan int, 1)}

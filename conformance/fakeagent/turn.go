@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// begin runs do in a turn of its own. The caller holds mu.
+// begin runs do in a new turn. The caller must hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
@@ -19,7 +19,7 @@ func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	})
 }
 
-// answer begins a turn with a prompt. The caller holds mu.
+// answer begins a turn for a prompt. The caller must hold mu.
 func (p *program) answer(ctx context.Context, prompt string) {
 	p.add("❯ " + prompt)
 	if p.cfg.Model != nil {
@@ -29,7 +29,7 @@ func (p *program) answer(ctx context.Context, prompt string) {
 	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
 }
 
-// turn runs the commands line by line until one is interrupted.
+// turn runs commands one by one. It stops when a command is interrupted.
 func (p *program) turn(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {
@@ -45,7 +45,8 @@ func (p *program) turn(ctx context.Context, commands []string) {
 	}
 }
 
-// next continues with the oldest prompt in the queue, or becomes idle.
+// next continues with the oldest prompt in the queue. If the queue is empty, the fake
+// becomes idle.
 func (p *program) next(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +60,7 @@ func (p *program) next(ctx context.Context) {
 	p.answer(ctx, prompt)
 }
 
-// submit takes the text in the composer. The caller holds mu.
+// submit submits the text in the composer. The caller must hold mu.
 func (p *program) submit(ctx context.Context) {
 	prompt := p.composer
 	if strings.TrimSpace(prompt) == "" {
@@ -85,7 +86,8 @@ func (p *program) submit(ctx context.Context) {
 	p.answer(ctx, prompt)
 }
 
-// setState records a state, announces it and draws it. The caller holds mu.
+// setState sets the state, records and announces it, and draws the screen. The caller
+// must hold mu.
 func (p *program) setState(state string) {
 	if p.state != state {
 		p.state = state
@@ -100,15 +102,15 @@ func (p *program) setState(state string) {
 	p.draw()
 }
 
-// status returns an OSC 7501 announcement.
+// status returns the OSC 7501 sequence for a state.
 func status(state string) string {
 	return "\x1b]7501;state=" + state + ":app=fake\x1b\\"
 }
 
-// print is add for callers that do not hold mu.
+// print does the same as add, for callers that do not hold mu.
 func (p *program) print(text string) { p.set(func() { p.add(text) }) }
 
-// add adds lines to the transcript and draws. The caller holds mu.
+// add adds lines to the transcript, and draws the screen. The caller must hold mu.
 func (p *program) add(text string) {
 	p.transcript = append(p.transcript, strings.Split(text, "\n")...)
 	if extra := len(p.transcript) - keptLines; extra > 0 {
@@ -117,5 +119,6 @@ func (p *program) add(text string) {
 	p.draw()
 }
 
-// keptLines bounds the transcript: more than the tallest screen shows.
+// keptLines is the number of lines that the transcript keeps. The tallest screen shows
+// fewer.
 const keptLines = 1000

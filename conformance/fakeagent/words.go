@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// act runs a command; its error is that of ctx.
+// act runs a command. Its error is the error of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -30,7 +30,7 @@ func (p *program) words() map[string]act {
 	return words
 }
 
-// Faults that last from the word on.
+// Faults that are permanent once they are switched on.
 const (
 	hasty     = "hasty"
 	narrow    = "narrow"
@@ -89,7 +89,7 @@ func (p *program) ask(ctx context.Context, subject string) error {
 	return err
 }
 
-// put shows a dialog and returns the choice.
+// put shows a dialog, and returns the index of the chosen option.
 func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	p.set(func() {
 		p.dialog = d
@@ -114,8 +114,8 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake like a signal from outside: without a message, and without
-// restoring the terminal.
+// crash ends the fake in the same way as a signal from outside. There is no message,
+// and the terminal's mode is not restored.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *program) crash(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// garbage draws a screen without composer, footer or dialog.
+// garbage draws a screen that has no composer, no footer and no dialog.
 func (p *program) garbage(ctx context.Context, rest string) error {
 	p.set(func() {
 		p.foreign = true
@@ -170,8 +170,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLives is how long a child that was left behind lives by itself.
-const childLives = "600" // in s; a test that forgets the child costs the machine a sleep of ten minutes
+// childLives is the lifetime of a child that was left behind.
+const childLives = "600" // in s; if a test forgets the child, a sleep of ten minutes is left on the machine
 
 func (p *program) child(_ context.Context, rest string) error {
 	shell := "exec sleep " + childLives
@@ -185,7 +185,7 @@ func (p *program) child(_ context.Context, rest string) error {
 		return nil
 	}
 	pid := strconv.Itoa(c.Process.Pid)
-	_ = c.Process.Release() // nobody waits for it: that is the fault
+	_ = c.Process.Release() // nobody waits for the child: this is the fault
 	p.rec.add(HasChild, pid, nil)
 	p.print("● child " + pid)
 	return nil
@@ -233,7 +233,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set changes the program under its lock.
+// set changes the program while it holds mu.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

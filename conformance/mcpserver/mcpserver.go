@@ -1,8 +1,8 @@
-// Package mcpserver is a small MCP server for tests, which agent CLIs start. It has one
-// tool, ping, and records every request. That record proves that an MCP connection works,
+// Package mcpserver is a small MCP server for tests. Agent CLIs start it. It has one
+// tool, ping, and records each request. The record proves that an MCP connection works,
 // whatever the agent CLI reports.
 //
-// The server speaks only on standard input and output, and offers nothing but the tool.
+// The server uses only standard input and output. It offers nothing except the tool.
 package mcpserver
 
 import (
@@ -20,25 +20,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the one tool. It takes {"text": string} and returns "pong: " and
-// that text.
+// Tool is the name of the only tool. The tool takes {"text": string} and returns "pong:
+// " followed by that text.
 const Tool = "ping"
 
-// Request is one line of the record: a request or notification that was received.
+// Request is one line of the record. It is a request or a notification that the server
+// received.
 type Request struct {
 	At     time.Time       `json:"at"`
 	Method string          `json:"method"`           // "initialize", "tools/list", "tools/call", ...
-	Params json.RawMessage `json:"params,omitempty"` // as sent
+	Params json.RawMessage `json:"params,omitempty"` // as the client sent them
 }
 
 type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client on in and out until in ends, which is no error, or ctx is
-// cancelled. It appends every request to recordFile, as a line of JSON, before it
-// answers. Without a recordFile there is no record. The caller must write nothing else to
-// out.
+// Run serves one client on in and out. It returns when in ends, which is not an error,
+// or when ctx is canceled. Before it answers a request, it appends the request to
+// recordFile as a line of JSON. If recordFile is empty, there is no record. Nobody else
+// may write to out.
 func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (err error) {
 	log := io.Discard
 	if recordFile != "" {
@@ -62,12 +63,12 @@ func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
 }
 
-// noClose leaves the caller's writer open.
+// noClose does not close the caller's writer.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-// recorder records all requests that its connection reads, also those with unknown
+// recorder records all requests that its connection reads, including those with unknown
 // methods.
 type recorder struct {
 	mcp.Transport
@@ -109,12 +110,12 @@ func (r *recorded) write(q Request) error {
 	return nil
 }
 
-// longestLine bounds a line of the record, in bytes. The SDK accepts no requests longer
-// than 16 MiB, and a line holds little more than its request.
+// longestLine is the largest size of a line of the record, in bytes. The SDK accepts no
+// request of more than 16 MiB. A line is only a little longer than its request.
 const longestLine = 17 << 20
 
-// ReadRecord reads a record file. A file that does not exist yet is an empty record. The
-// error names the file and the line that cannot be read.
+// ReadRecord reads a record file. If the file does not exist yet, the record is empty.
+// The error names the file and the line that cannot be read.
 func ReadRecord(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

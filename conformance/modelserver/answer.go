@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// maxBody bounds a request, in bytes. The longest conversations of present agent CLIs,
-// with pictures, stay below 32 MiB.
+// maxBody is the largest size of a request, in bytes. With present agent CLIs, even the
+// longest conversations with pictures stay below 32 MiB.
 const maxBody = 64 << 20
 
-// answer serves one HTTP request.
+// answer answers one HTTP request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		return
@@ -45,8 +45,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.fixed(q, r.URL.Path, body, o)
 }
 
-// fromHere reports whether a request's Host is a loopback name, or came over a unix
-// socket. Otherwise a page in a browser could reach the server under a name of its own.
+// fromHere reports whether the Host of a request is a loopback name, or the request
+// came over a unix socket. Without this check, a page in a browser could reach the
+// server by a name that the page's owner controls.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -115,13 +116,13 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	s.finish(n, o, p.play(steps))
 }
 
-// httpPath returns a request's address without its query.
+// httpPath returns the address of a request without its query.
 func httpPath(uri string) string {
 	path, _, _ := strings.Cut(uri, "?")
 	return path
 }
 
-// failures returns how often a prompt was answered with a failure or a cut.
+// failures returns how many times the prompt was answered with a failure or a cut.
 func (s *Server) failures(prompt string) int {
 	return s.rec.count(func(q Request) bool {
 		if q.Prompt != prompt || q.Side != "" || len(q.Reply) == 0 {
@@ -132,8 +133,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish records how a request ended. An error that comes neither from the server nor
-// from the script means that the client disconnected.
+// finish records how a request ended. If an error comes neither from the server nor
+// from the script, the client has disconnected.
 func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

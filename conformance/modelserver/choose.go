@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// chooser picks replies by a script that may be replaced at any time.
+// chooser chooses replies by a script. The script can be replaced at any time.
 type chooser struct {
 	mu     sync.Mutex
 	script Script
-	used   []int // number of uses of each rule
+	used   []int // how many times each rule was used
 }
 
 func (c *chooser) set(s Script) {
@@ -21,7 +21,7 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps for t and what chose them.
+// choose returns the steps of the reply to t. It also returns what chose these steps.
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
@@ -49,7 +49,7 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand fills in the ${names} of a rule's reply.
+// expand replaces the ${names} in a rule's reply by their values.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -70,7 +70,8 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces the names that it knows and leaves every other ${…} unchanged.
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in text. A number for which the
+// pattern has no match is replaced by nothing. Any other ${…} stays unchanged.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

@@ -2,27 +2,28 @@ package modelserver
 
 import "regexp"
 
-// A dialect is one model API: it decodes requests and encodes replies. Each dialect has
-// its own file; dialects lists them.
+// A dialect is one model API. It decodes requests and encodes replies. Each dialect has
+// its own file. The function dialects lists all dialects.
 type dialect interface {
 	name() string
-	// serves reports whether a request for a reply arrives at this path.
+	// serves reports whether this dialect handles requests for a reply at this path.
 	serves(path string) bool
-	// fixed answers other small requests (model lists, token counts), or returns nil.
+	// fixed returns the answer to another small request, such as a model list or a
+	// token count. It returns nil for any other request.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
-	// addressed adds the data in a request's path to the decoded request.
+	// addressed adds the data in the path of a request to the decoded request.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that writes a reply as it comes.
+	// stream returns an encoder that writes a reply piece by piece.
 	stream(o *httpWriter, t Turn) encoder
-	// whole returns a reply as one JSON document.
+	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u usage) any
 	failure(f Failure) any
 }
 
 func dialects() []dialect { return []dialect{anthropic{}, chat{}, responses{}, gemini{}} }
 
-// An encoder writes one reply. Errors stay in its out.
+// An encoder writes one reply. Errors are kept in the encoder's httpWriter.
 type encoder interface {
 	text(s string)
 	thinking(s string)
@@ -63,7 +64,7 @@ var (
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
-// folderIn returns the working folder that a text names, or "".
+// folderIn returns the working folder that is named in text, or "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
 		return m[1] + m[2] + m[3]
@@ -71,16 +72,16 @@ func folderIn(text string) string {
 	return ""
 }
 
-// turnReader collects a Turn from messages in their order.
+// turnReader makes a Turn from messages, which it reads in order.
 type turnReader struct {
 	turn       Turn
 	newMessage bool // the next user text begins a new message
 }
 
-// beginMessage begins the next message.
+// beginMessage marks the beginning of the next message.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
-// user reads a text with the role of the user.
+// user reads a text that has the role of the user.
 func (r *turnReader) user(text string) {
 	if addedText.MatchString(text) {
 		r.turn.added += text + "\n"

@@ -1,17 +1,18 @@
 package modelserver
 
-// thinkingSignature takes the place of the real API's signature of thinking blocks.
+// thinkingSignature stands for the signature that the real API gives to thinking
+// blocks.
 const thinkingSignature = "c2NyaXB0ZWQ="
 
-// anthropicStream writes a message as events: content blocks one after the other, each
-// opened, filled by deltas and closed.
+// anthropicStream writes a message as events. Content blocks come one after the other.
+// Each block is opened, filled by deltas and closed.
 type anthropicStream struct {
 	out     *httpWriter
 	turn    Turn
 	begun   bool
 	index   int
 	open    string // the type of the open block, or ""
-	stopped string // why the message ended
+	stopped string // the reason why the message ended
 }
 
 func (anthropic) stream(o *httpWriter, t Turn) encoder {
@@ -32,7 +33,7 @@ func (s *anthropicStream) begin() {
 	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, u)})
 }
 
-// block opens a block of a type, unless one is open already.
+// block opens a block of the given kind, unless such a block is already open.
 func (s *anthropicStream) block(kind string, start fields) {
 	s.begin()
 	if s.open == kind {

@@ -17,7 +17,8 @@ func (chat) name() string { return chatDialect }
 
 func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 
-// modelListed is the one model in the list of models. Requests may name any model.
+// modelListed is the only model in the list of models. But a request may name any
+// model.
 const modelListed = "mock-model"
 
 func (chat) fixed(method, path string, _ []byte) any {
@@ -53,7 +54,8 @@ type chatMessage struct {
 	Content chatContent `json:"content"`
 }
 
-// chatContent are the texts of a message; in JSON a string, null, or a list of parts.
+// chatContent holds the texts of a message. In JSON it is a string, null, or a list of
+// parts.
 type chatContent []string
 
 func (c *chatContent) UnmarshalJSON(data []byte) error {
@@ -116,12 +118,13 @@ func (m chatMessage) read(r *turnReader) {
 	}
 }
 
-// repeatedAtLeast is the smallest length, in bytes, of a repeat that is cut off. It is
-// longer than a user would quote, and shorter than any agent CLI's reminder.
+// repeatedAtLeast is the smallest length, in bytes, of a repeated text that is cut off.
+// It is more than a user would quote, and less than the length of any agent CLI's
+// reminder.
 const repeatedAtLeast = 200
 
-// withoutRepeat cuts off an end of the prompt that repeats a part of the system text.
-// Some agent CLIs add their rules to each prompt, after an empty line.
+// withoutRepeat cuts off the end of the prompt if the end repeats a part of the system
+// text. Some agent CLIs add their rules to each prompt after an empty line.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

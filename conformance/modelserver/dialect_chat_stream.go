@@ -1,6 +1,6 @@
 package modelserver
 
-// chatStream writes a completion as chunks, each an unnamed event.
+// chatStream writes a completion as chunks. Each chunk is an unnamed event.
 type chatStream struct {
 	out     *httpWriter
 	turn    Turn

@@ -27,7 +27,7 @@ func (gemini) fixed(method, path string, body []byte) any {
 	return nil
 }
 
-// addressed adds the data that this dialect has only in the address.
+// addressed adds the data that only the address has in this dialect.
 func (gemini) addressed(t Turn, path string) Turn {
 	if m := geminiPath.FindStringSubmatch(path); m != nil {
 		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
@@ -65,7 +65,7 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-// UnmarshalJSON reads a content with its parts, or a bare text.
+// UnmarshalJSON reads a content that has parts, or a string.
 func (c *geminiContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		c.Parts = []geminiPart{{}}
@@ -137,7 +137,8 @@ func geminiUsage(u usage) fields {
 	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
 }
 
-// geminiChunk returns a document, or a piece of a stream. finish is "" except at the end.
+// geminiChunk returns a whole document, or a piece of a stream. The argument finish is
+// "" except in the last piece.
 func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finish != "" {
@@ -146,8 +147,8 @@ func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
 	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
 }
 
-// geminiCall returns a call as a part. Arguments are an object in this dialect. Arguments
-// that are not JSON are sent as one argument.
+// geminiCall returns a call as a part. In this dialect the arguments are an object. If
+// the arguments are not JSON, they are sent as one argument.
 func geminiCall(c toolCall) fields {
 	args := json.RawMessage(c.args)
 	if !json.Valid(args) {
@@ -172,7 +173,7 @@ func (gemini) whole(t Turn, c collected, u usage) any {
 	return doc
 }
 
-// geminiStream writes a reply as unnamed events, each a document of its own.
+// geminiStream writes a reply as unnamed events. Each event is a separate document.
 type geminiStream struct {
 	out   *httpWriter
 	turn  Turn

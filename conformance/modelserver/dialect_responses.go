@@ -14,7 +14,8 @@ func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
-// fixed leaves the list of models to the chat dialect, which shares the host.
+// fixed always returns nil: the chat dialect, which has the same host, answers the
+// request for the list of models.
 func (responses) fixed(string, string, []byte) any { return nil }
 
 func (responses) addressed(t Turn, _ string) Turn { return t }
@@ -28,8 +29,8 @@ type responsesRequest struct {
 	Tools           []responsesTool `json:"tools"`
 }
 
-// responsesTool is a function, a tool that takes plain text ("custom"), or a named group
-// of functions ("namespace"). MCP tools come as such groups.
+// responsesTool is a function, a tool that takes plain text ("custom"), or a named
+// group of functions ("namespace"). MCP tools are in such groups.
 type responsesTool struct {
 	Type       string          `json:"type"`
 	Name       string          `json:"name"`
@@ -37,8 +38,8 @@ type responsesTool struct {
 	Tools      []responsesTool `json:"tools"`
 }
 
-// responsesInput are the items of a conversation; in JSON a list, or a string for one
-// message of the user.
+// responsesInput holds the items of a conversation. In JSON it is a list, or a string
+// that is a single message of the user.
 type responsesInput []responsesItem
 
 type responsesItem struct {
@@ -103,7 +104,8 @@ func (item responsesItem) read(r *turnReader) {
 	}
 }
 
-// plainText returns a JSON string as its text, and anything else as JSON.
+// plainText returns the text of a JSON string. For any other JSON value, it returns the
+// JSON.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -1,13 +1,13 @@
 package modelserver
 
 // responsesStream writes a response as named events. Items come one after the other. An
-// item stays open while words of its kind come.
+// item stays open as long as words of the same kind come.
 type responsesStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
 	begun bool
-	index int      // of the open item, or of the next one
+	index int      // index of the open item, or of the next one
 	items []fields // finished items
 
 	open   string // kind of the open item: "message", "reasoning", or ""
@@ -33,7 +33,7 @@ func (s *responsesStream) response(status string) fields {
 		"output": append([]fields{}, s.items...)}
 }
 
-// within opens an item of a kind, unless one is open.
+// within opens an item of the given kind, unless such an item is already open.
 func (s *responsesStream) within(kind string, item fields) {
 	if s.open == kind {
 		return

@@ -11,9 +11,9 @@ import (
 type httpWriter struct {
 	w           http.ResponseWriter
 	now         func() time.Time
-	status      int // 0 until something was sent
+	status      int // 0 until something has been sent
 	first, last time.Time
-	onFirstByte func() // called once, after the first byte was written; may be nil
+	onFirstByte func() // called once, when the first byte has been written; may be nil
 	err         error
 }
 
@@ -47,7 +47,7 @@ func (o *httpWriter) flush() {
 	}
 }
 
-// json sends one document; v always comes from this package.
+// json sends v as a document. The value v always comes from this package.
 func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return
@@ -57,7 +57,8 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail answers with a failure: the status and the Retry-After header of f, and v as JSON.
+// fail answers with a failure. It sends the status and the Retry-After header of f, and
+// v as JSON.
 func (o *httpWriter) fail(f Failure, v any) {
 	if f.RetryAfter > 0 {
 		o.w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
@@ -65,7 +66,7 @@ func (o *httpWriter) fail(f Failure, v any) {
 	o.json(f.Status, v)
 }
 
-// event sends one server-sent event; name may be "".
+// event sends a server-sent event. The name may be "".
 func (o *httpWriter) event(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -87,7 +88,7 @@ func (o *httpWriter) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
-// cut closes the connection in the middle of the reply.
+// cut closes the connection in the middle of a reply.
 func (o *httpWriter) cut() {
 	o.flush()
 	conn, _, err := http.NewResponseController(o.w).Hijack()

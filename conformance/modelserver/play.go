@@ -14,14 +14,15 @@ type player struct {
 	enc     encoder
 	out     *httpWriter
 	release func() <-chan struct{}
-	used    func(usage) // called with the usage once the whole reply was sent
-	stalled func(bool)  // called when the reply begins or ends a stall
-	output  int         // bytes of text, thoughts and calls
+	used    func(usage) // called with the usage when the whole reply has been sent
+	stalled func(bool)  // called with true when a stall begins, and with false when it ends
+	output  int         // number of bytes of text, thoughts and calls
 }
 
 var errCut = errors.New("connection cut by the script")
 
-// play returns an error if the reply was not sent as the script has it.
+// play runs all steps. It returns an error if the reply was not sent as the script
+// specifies.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -42,7 +43,7 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step runs one step; done means that nothing may follow it.
+// step runs one step. The result done is true if nothing may follow this step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -72,7 +73,8 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends a text word by word, pace ms apart.
+// words sends text word by word. The argument pace is the time between two words, in
+// ms.
 func (p *player) words(text string, pace int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {
@@ -104,7 +106,8 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// The channel must be taken first: whoever reads of the stall may release it at once.
+	// The channel must be taken before the stall is recorded: a reader of the record
+	// may release the stall at once.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

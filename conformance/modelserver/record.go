@@ -11,39 +11,39 @@ import (
 	"time"
 )
 
-// Request is one HTTP request and what became of it.
+// Request is one HTTP request, and what became of the request.
 type Request struct {
-	N         int       `json:"n"` // 1 for the first
+	N         int       `json:"n"` // number of the request; the first request has 1
 	At        time.Time `json:"at"`
 	Method    string    `json:"method"`
-	Path      string    `json:"path"`           // with its query
-	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme, or ""; never the credential
+	Path      string    `json:"path"`           // including the query
+	Auth      string    `json:"auth,omitempty"` // "bearer", "x-api-key", another scheme or ""; not the credential
 	UserAgent string    `json:"user_agent,omitempty"`
 
-	Turn // empty except for requests for a reply
+	Turn // empty, unless this is a request for a reply
 
-	// Rule is what chose the reply: "rule 2 (name)", "side", "words", or "" where nothing
-	// had to be chosen.
+	// Rule tells what chose the reply: "rule 2 (name)", "side" or "words". It is "" if
+	// nothing had to be chosen.
 	Rule    string    `json:"rule,omitempty"`
-	Reply   []Step    `json:"reply,omitempty"`         // as chosen, with names filled in
-	Status  int       `json:"status,omitempty"`        // HTTP status sent; 0 while none was
-	Stalled bool      `json:"stalled,omitempty"`       // waits for a release
+	Reply   []Step    `json:"reply,omitempty"`         // the chosen steps, with their names replaced
+	Status  int       `json:"status,omitempty"`        // HTTP status that was sent; 0 before that
+	Stalled bool      `json:"stalled,omitempty"`       // the reply waits for a release
 	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was sent
 	Error   string    `json:"error,omitempty"`         // why the reply differs from the script
-	Input   int       `json:"input_tokens,omitempty"`  // from the reply's usage; 0 when it was not sent completely
-	Output  int       `json:"output_tokens,omitempty"` // likewise
+	Input   int       `json:"input_tokens,omitempty"`  // from the reply's usage; 0 if not sent completely
+	Output  int       `json:"output_tokens,omitempty"` // the same for the output
 	Done    bool      `json:"done"`
-	First   time.Time `json:"first,omitzero"` // first byte of the reply
-	Last    time.Time `json:"last,omitzero"`  // last byte of the reply
+	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
+	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply
 }
 
 // record is the list of requests. It is safe for concurrent use.
 type record struct {
 	mu      sync.Mutex
 	list    []Request
-	minKept int           // least number of requests kept; 0: all
-	dropped int           // number of requests dropped from the beginning
-	changed chan struct{} // closed and replaced at every change
+	minKept int           // smallest number of requests to keep; 0: keep all
+	dropped int           // number of requests that were dropped from the beginning
+	changed chan struct{} // closed and replaced at each change
 	log     io.Writer     // may be nil
 	logErr  error
 }
@@ -52,7 +52,7 @@ func newRecord(log io.Writer) *record {
 	return &record{changed: make(chan struct{}), log: log}
 }
 
-// add appends a request and returns its number.
+// add appends a request, and returns the request's number.
 func (r *record) add(q Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *record) add(q Request) int {
 	return q.N
 }
 
-// update changes request n, if it is still kept.
+// update changes request n, if the record still has this request.
 func (r *record) update(n int, change func(*Request)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +77,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.announce(*q)
 }
 
-// announce wakes waiting callers and writes a line. A request has a line when it arrives,
-// when its reply begins or ends a stall, and when it is done.
+// announce wakes callers that wait, and writes a line to the log. A request gets a line
+// when it arrives, when its reply begins or ends a stall, and when it is done.
 func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -110,7 +110,7 @@ func (r *record) count(matches func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request that matches.
+// wait returns the first request for which matches returns true.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

@@ -7,33 +7,35 @@ import (
 	"time"
 )
 
-// The built-in scenario obeys the first line of a prompt that begins with a verb it
-// knows. The word after "then say" anywhere in the prompt is the closing text, by which
-// a test can tell the ends of turns apart.
+// The built-in scenario obeys the first line of a prompt that begins with a known verb.
+// If "then say" stands anywhere in the prompt, the word after it is the closing text.
+// With this text, a test can distinguish the ends of turns.
 //
-//	say TEXT                        answers TEXT, exactly
+//	say TEXT                        answers exactly TEXT
 //	write FILE with TEXT            writes TEXT and a newline, with the agent CLI's own tool or edit format
-//	run COMMAND                     runs it, with the agent CLI's own tool
-//	count to N [every 50ms]         streams 1 to N; 200ms apart by default
+//	run COMMAND                     runs COMMAND with the agent CLI's own tool
+//	count to N [every 50ms]         streams 1 to N, by default 200ms apart
 //	think TEXT [for 2s]             thinks TEXT, then answers
 //	ask QUESTION [with A or B]      uses the agent CLI's question tool; several
 //	                                questions are joined by "and ask"
 //	mcp TOOL TEXT                   calls the MCP tool whose name ends in TOOL
-//	pause 2s                        sends nothing for so long, then answers
-//	fail CODE [after 5s] [N times]  answers with that HTTP status, Retry-After: 5; N times for this prompt, then answers
-//	stall                           stops in mid-stream until released or the client disconnects
-//	cut [N times]                   closes the connection in mid-stream; N times for this prompt, then answers
+//	pause 2s                        sends nothing for this time, then answers
+//	fail CODE [after 5s] [N times]  answers with this HTTP status and with Retry-After: 5;
+//	                                after N times for this prompt, answers normally
+//	stall                           stops in the middle of the stream until released, or until the client disconnects
+//	cut [N times]                   closes the connection in the middle of the stream;
+//	                                after N times for this prompt, answers normally
 //	garble                          calls a tool with arguments that are not JSON
 //	show markdown|dialog            answers with marked-up text, or with text that looks like an agent CLI's own screen
 //
-// Every other prompt is echoed: "ECHO: " and the prompt.
+// Any other prompt is echoed: "ECHO: " and the prompt.
 type scenario struct {
 	turn        Turn
-	failed      func(prompt string) int // how often this prompt was answered with a failure or a cut
+	failed      func(prompt string) int // how many times this prompt was answered with a failure or a cut
 	closingText string                  // the word after "then say", or ""
 }
 
-// verbs maps each verb to its method. The order does not matter.
+// verbs maps each verb to its method. The order is irrelevant.
 func (s scenario) verbs() map[string]func(rest string) []Step {
 	return map[string]func(string) []Step{
 		"say": s.say, "write": s.write, "run": s.run, "count": s.count, "think": s.think,
@@ -44,7 +46,7 @@ func (s scenario) verbs() map[string]func(rest string) []Step {
 
 var thenSay = regexp.MustCompile(`(?i)[,;]?\s*(?:and )?then say (\S+)\s*`)
 
-// obey chooses the reply to a turn that no rule matches.
+// obey returns the reply to a turn for which no rule matches.
 func obey(t Turn, failed func(string) int) Reply {
 	s := scenario{turn: t, failed: failed}
 	if m := thenSay.FindStringSubmatch(unquoted(t.Prompt)); m != nil {
@@ -63,8 +65,8 @@ func obey(t Turn, failed func(string) int) Reply {
 	return textReply("ECHO: " + t.Prompt)
 }
 
-// unquoted returns the prompt without the quotes that an agent CLI may put around a
-// prompt from its command line.
+// unquoted returns the prompt without quotes around it. An agent CLI may put them
+// around a prompt from its command line.
 func unquoted(prompt string) string {
 	if n := len(prompt); n > 1 && prompt[0] == '"' && prompt[n-1] == '"' {
 		return prompt[1 : n-1]
@@ -72,7 +74,8 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// endWith returns the closing text, or otherwise where the prompt has none.
+// endWith returns the closing text. If the prompt has none, it returns the text
+// otherwise.
 func (s scenario) endWith(otherwise string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
@@ -80,7 +83,8 @@ func (s scenario) endWith(otherwise string) Step {
 	return Step{Text: otherwise}
 }
 
-// headOfResult bounds how much of a tool's result a closing text repeats, in bytes.
+// headOfResult is the largest part of a tool's result that a closing text repeats, in
+// bytes.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {
@@ -141,7 +145,7 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call returns a tool call with a text before it.
+// call returns a tool call, with a text before it if before is not empty.
 func (s scenario) call(c Call, before string) []Step {
 	if before == "" {
 		return []Step{{Tool: &c}}
@@ -149,11 +153,11 @@ func (s scenario) call(c Call, before string) []Step {
 	return []Step{{Text: before}, {Tool: &c}}
 }
 
-// Defaults of the slow verbs.
+// Default values of the slow verbs.
 const (
-	countEvery = 200 * time.Millisecond // slow enough for a person to see, 5 tokens a second
+	countEvery = 200 * time.Millisecond // slow enough for a person to see: 5 tokens a second
 	countTo    = 300                    // a minute of output
-	thinkFor   = 2 * time.Second        // longer than any agent CLI's delay before it shows a busy marker
+	thinkFor   = 2 * time.Second        // longer than any agent CLI waits before it shows a busy marker
 )
 
 func (s scenario) count(rest string) []Step {

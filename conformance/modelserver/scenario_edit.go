@@ -2,8 +2,8 @@ package modelserver
 
 import "strings"
 
-// The formats in which agent CLIs without tools take edits from the model's text. The
-// system text explains the format that the agent CLI wants.
+// Some agent CLIs have no tools, and take edits from the model's text. These are the
+// formats of such edits. The system text explains which format the agent CLI wants.
 const (
 	editWhole   = "whole"
 	editDiff    = "diff"
@@ -25,7 +25,7 @@ func editFormat(t Turn) string {
 	return ""
 }
 
-// editText returns a new file with that content, in an edit format.
+// editText returns a new file with the given content, in the given edit format.
 func editText(format, path, content string) string {
 	switch format {
 	case editDiff:

@@ -15,7 +15,7 @@ func (s scenario) pause(rest string) []Step {
 	return []Step{{Pause: max(int(d.Milliseconds()), 1)}, s.endWith("The pause is over.")}
 }
 
-// fail reads "CODE [after DURATION] [N times]".
+// fail handles "fail CODE [after DURATION] [N times]".
 func (s scenario) fail(rest string) []Step {
 	f, times := Failure{Status: 500}, 0
 	words := strings.Fields(rest)
@@ -43,7 +43,7 @@ func (s scenario) stall(string) []Step {
 	return []Step{{Text: "This stream stops here"}, {Stall: true}, {Text: " and goes on.\n\n"}, s.endWith("Released.")}
 }
 
-// cut reads "[N times]".
+// cut handles "cut [N times]".
 func (s scenario) cut(rest string) []Step {
 	words := strings.Fields(rest)
 	if len(words) == 2 && strings.HasPrefix(words[1], "time") {
@@ -62,7 +62,8 @@ func (s scenario) garble(string) []Step {
 	return []Step{{Tool: &Call{Name: "no_such_tool", Raw: `{"command": "tr`}}}
 }
 
-// show answers with texts that are difficult for readers of screens.
+// show answers with texts that are difficult to distinguish from a screen's own
+// elements.
 func (s scenario) show(what string) []Step {
 	text := "# Heading\n\nSome **bold** words and a list:\n\n- one\n- two\n\n```python\nif x > 3:\n    " +
 		"print('hi')\n```\n\n" +
@@ -77,7 +78,7 @@ func (s scenario) show(what string) []Step {
 	return []Step{{Text: text}}
 }
 
-// cutLast is strings.Cut at the last sep.
+// cutLast does the same as strings.Cut, but cuts at the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

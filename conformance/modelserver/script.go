@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Script is a list of rules. The first matching rule answers a request. Without a
-// matching rule the side answers and the built-in scenario do.
+// Script is a list of rules. The first matching rule answers a request. If no rule
+// matches, the answers for side requests and the built-in scenario are used.
 type Script struct {
 	Rules []Rule `json:"rules"`
 }
@@ -20,24 +20,24 @@ type Script struct {
 type Rule struct {
 	Name  string `json:"name,omitempty"`
 	When  When   `json:"when"`
-	Times int    `json:"times,omitempty"` // how often it may answer; 0: no bound
+	Times int    `json:"times,omitempty"` // how many times the rule may answer; 0: no limit
 	Reply []Step `json:"reply"`
 }
 
-// When is the condition for a rule to answer a request. Fields that are not set do not
-// matter, except Side: a rule without it answers main requests only.
+// When is the condition under which a rule answers a request. A field that is not set
+// has no effect. Side is an exception: a rule without Side answers only main requests.
 type When struct {
-	Contains   string      `json:"contains,omitempty"`    // in the prompt
-	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) found in the prompt
+	Contains   string      `json:"contains,omitempty"`    // text in the prompt
+	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that must match in the prompt
 	ToolResult *bool       `json:"tool_result,omitempty"` // whether a tool's result came after the prompt
 	Dialect    string      `json:"dialect,omitempty"`
-	Side       SideRequest `json:"side,omitempty"` // "any" for main and side requests alike
+	Side       SideRequest `json:"side,omitempty"` // "any" for main requests and side requests
 }
 
-// SideAny in a When matches main and side requests alike.
+// SideAny in a When matches main requests and side requests.
 const SideAny SideRequest = "any"
 
-// LoadScript reads a script from a JSON file. The error names the file and the entry.
+// LoadScript reads a script from a JSON file. An error names the file and the entry.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -104,8 +104,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match reports whether a request meets the condition, and returns the matches of the
-// pattern; groups may be empty.
+// match reports whether a request meets the condition. It also returns the matches of
+// the pattern, which may be empty.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||
@@ -118,7 +118,7 @@ func (w When) match(t Turn) (groups []string, ok bool) {
 	}
 	re, err := regexp.Compile(w.Matches)
 	if err != nil {
-		return nil, false // check has refused it
+		return nil, false // check has already refused such a pattern
 	}
 	groups = re.FindStringSubmatch(t.Prompt)
 	return groups, groups != nil

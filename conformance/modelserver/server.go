@@ -1,15 +1,15 @@
-// Package modelserver answers agent CLIs in place of a model. It follows a script and
-// records every request. The record is the truth for Coleo's tests: a prompt was
-// delivered if it is in the record byte for byte, and not otherwise.
+// Package modelserver answers agent CLIs in the place of a model. It follows a script,
+// and records each request. Coleo's tests rely on this record: a prompt was delivered
+// if, and only if, it is in the record byte for byte.
 //
-// A dialect decodes a request into a [Turn]. The script chooses a [Reply]; without a
-// matching rule a built-in scenario does, which obeys the words of the prompt. The
-// dialect encodes that reply as a stream or as one JSON document. Each dialect has its
-// own file. The dialects are the Anthropic Messages API, version 2023-06-01, the OpenAI
-// Chat Completions and Responses APIs, and the Gemini API.
+// A dialect decodes a request into a [Turn]. The script chooses a [Reply]. If no rule
+// matches, a built-in scenario chooses it, which obeys the words of the prompt. The
+// dialect encodes the reply as a stream or as one JSON document. Each dialect has its
+// own file. There are four dialects: the Anthropic Messages API (version 2023-06-01),
+// the OpenAI Chat Completions API, the OpenAI Responses API, and the Gemini API.
 //
-// The server listens only on loopback addresses and path sockets. It neither checks nor
-// keeps credentials. The record shows only that some were sent.
+// The server listens only on loopback addresses and on unix sockets. It neither checks
+// nor keeps credentials. The record shows only which kind of credential was sent.
 package modelserver
 
 import (
@@ -26,11 +26,11 @@ import (
 
 // Config is the configuration of a Server.
 type Config struct {
-	Addr    string // TCP, "127.0.0.1:0" if empty; must be a loopback address
-	Control string // path of a unix socket, mode 0600, that serves the same requests; none if empty
-	Log     string // file that gets a JSON line per change of the record; none if empty
-	Script  Script // may be empty: then the built-in scenario answers
-	Keep    int    // least number of requests in the record, which keeps up to twice as many; 0: all
+	Addr    string // TCP address; "" means "127.0.0.1:0"; must be a loopback address
+	Control string // path of a unix socket, mode 0600, for the same requests; "" for none
+	Log     string // file for a JSON line per change of the record; "" for none
+	Script  Script // may be empty; then the built-in scenario answers
+	Keep    int    // smallest number of requests to keep in the record; it keeps up to twice as many; 0: all
 }
 
 // Server is a running model server.
@@ -40,7 +40,7 @@ type Server struct {
 	chooser chooser
 	log     *os.File // may be nil
 	https   []*http.Server
-	ctx     context.Context // cancelled by Close
+	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
 	serving sync.WaitGroup // the accept loops and the requests
 
@@ -49,8 +49,9 @@ type Server struct {
 	release chan struct{} // closed and replaced by Release
 }
 
-// Start listens and returns. Requests are served in the background until Close. The error
-// is about the script, the address, the control socket or the record.
+// Start begins to listen, and returns. Requests are served in the background until
+// Close. It returns an error if the script, the address, the control socket or the
+// record cannot be used.
 func Start(c Config) (*Server, error) {
 	if err := c.Script.check(); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -80,7 +81,7 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens the TCP listener and then that of the control socket.
+// listen opens the TCP listener, and then the listener of the control socket.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -110,12 +111,12 @@ func (c Config) listen() ([]net.Listener, error) {
 func closeAll(ls []net.Listener) {
 	for _, l := range ls {
 		if l != nil {
-			_ = l.Close() // nothing was accepted
+			_ = l.Close() // no connection has been accepted yet
 		}
 	}
 }
 
-// loopback refuses every address but loopback ones.
+// loopback returns an error if addr is not a loopback address.
 func loopback(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -132,7 +133,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// headerTimeout bounds how long a client may take for its request's header.
+// headerTimeout is how long a client may take to send the header of a request.
 const headerTimeout = 10 * time.Second
 
 func (s *Server) serve(l net.Listener) {
@@ -141,22 +142,23 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL returns the address of the server: "http://127.0.0.1:PORT". For the chat dialect
-// the base is URL + "/v1".
+// URL returns the address of the server, "http://127.0.0.1:PORT". The base address of
+// the chat dialect is URL + "/v1".
 func (s *Server) URL() string { return s.url }
 
 // Record returns a copy of the requests so far, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request, past or future, that matches. It calls matches
-// again whenever a request arrives, stalls, continues or is done. The error is that of
-// ctx, or says that the server was closed.
+// Wait returns the first request for which matches returns true. The request may have
+// arrived already, or arrive later. Wait calls matches again each time a request
+// arrives, stalls, continues or is done. It returns an error if ctx ends or the server
+// is closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
 
-// SetScript replaces the script. Replies that have begun do not change. The error says
-// what is wrong with the script.
+// SetScript replaces the script. Replies that have already begun do not change. The
+// error tells what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -165,7 +167,7 @@ func (s *Server) SetScript(script Script) error {
 	return nil
 }
 
-// Release continues every stalled reply, and returns their number.
+// Release continues all stalled replies, and returns their number.
 func (s *Server) Release() int {
 	n := s.rec.count(func(q Request) bool { return q.Stalled })
 	s.mu.Lock()
@@ -181,7 +183,8 @@ func (s *Server) released() <-chan struct{} {
 	return s.release
 }
 
-// enter counts a request, and reports whether the server is still open.
+// enter counts a request as being served, if the server is still open. It reports
+// whether it is open.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +194,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close closes all connections and waits for their handlers. It returns the first error
-// in writing the record.
+// Close closes all connections, and waits until their handlers have returned. It
+// returns the errors of closing, and the first error of writing the record.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

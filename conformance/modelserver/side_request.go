@@ -2,30 +2,30 @@ package modelserver
 
 import "strings"
 
-// SideRequest is the kind of a request that an agent CLI makes for itself, not for the
-// user's prompt.
+// SideRequest is the kind of a request that an agent CLI makes for itself, and not for
+// the user's prompt.
 type SideRequest string
 
-// The kinds of side requests.
+// The values of SideRequest.
 const (
 	SideTitle   SideRequest = "title"   // a name for the conversation
-	SideSummary SideRequest = "summary" // a shorter form of the conversation: compaction
+	SideSummary SideRequest = "summary" // a shorter form of the conversation, for compaction
 	SideCommit  SideRequest = "commit"  // a commit message for a diff
-	SideProbe   SideRequest = "probe"   // one token, to see whether the endpoint answers
-	SideForm    SideRequest = "form"    // an answer in a given JSON form: a classifier
-	SideOther   SideRequest = "other"   // none of these, and without the tools that a main request has
+	SideProbe   SideRequest = "probe"   // one token, to find out whether the endpoint answers
+	SideForm    SideRequest = "form"    // an answer in a given JSON form, for a classifier
+	SideOther   SideRequest = "other"   // any other request without the tools that a main request has
 )
 
-// A sign identifies a side request by words in its system text, or at the beginning of
-// its user text.
+// A sideMark identifies a side request by words. These words are in its system text, or
+// at the beginning of its user text.
 type sideMark struct {
 	kind     SideRequest
 	inSystem bool
 	words    string // lower case
 }
 
-// markHead is how far into the user's text a sign may begin, in bytes. A text that quotes
-// a sign further on is the user's own.
+// markHead is how far from the beginning of the user's text the words of a sideMark may
+// stand, in bytes. If the words come later, the text is the user's own and quotes them.
 const markHead = 200
 
 func sideMarks() []sideMark {
@@ -53,7 +53,7 @@ func sideMarks() []sideMark {
 	}
 }
 
-// sideRequestOf returns the kind of side request, or "" for a main request.
+// sideRequestOf returns the kind of a side request, or "" for a main request.
 func sideRequestOf(t Turn) SideRequest {
 	if t.maxTokens == 1 {
 		return SideProbe
@@ -72,7 +72,7 @@ func sideRequestOf(t Turn) SideRequest {
 	return ""
 }
 
-// replyToSideRequest answers a side request that no rule matches.
+// replyToSideRequest returns the reply to a side request for which no rule matches.
 func replyToSideRequest(t Turn) Reply {
 	switch t.Side {
 	case SideTitle:

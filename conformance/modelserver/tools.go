@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// schema is the part of a JSON schema that a tool's arguments are built from.
+// schema is the part of a JSON schema that is needed to make a tool's arguments.
 type schema struct {
-	Type       any               `json:"type"` // a string, or a list of them
+	Type       any               `json:"type"` // a string, or a list of strings
 	Properties map[string]schema `json:"properties"`
 	Required   []string          `json:"required"`
 	Items      *schema           `json:"items"`
@@ -30,8 +30,8 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// The names that agent CLIs give to their tools and arguments, by purpose and in lower
-// case. They come from the tool lists of ten agent CLIs in November 2026.
+// The names that agent CLIs give to their tools and arguments, by purpose. They are in
+// lower case. They come from the tool lists of ten agent CLIs in November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
@@ -44,7 +44,7 @@ var (
 	commandArgs = []string{"command", "cmd", "commands"}
 )
 
-// resolve turns a Call of a script into one that the agent CLI understands.
+// resolve turns a Call in a script into a call that the agent CLI understands.
 func resolve(c Call, t Turn) (toolCall, error) {
 	out := toolCall{id: newID("call_"), name: c.Name}
 	args := c.Args
@@ -74,22 +74,22 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand returns a command that writes a file, for agent CLIs that offer no tool for
-// it.
+// asCommand turns a write into a command that writes the file. It is for agent CLIs
+// that have no tool for writing.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
 	return Call{Does: Run, Args: map[string]any{"command": command}}
 }
 
-// patch returns a new file in the form that all tools with plain text arguments accept.
+// patch returns a new file in a form that all tools with plain text arguments accept.
 func patch(c Call) string {
 	lines := strings.TrimSuffix(str(c.Args["content"]), "\n")
 	return "*** Begin Patch\n*** Add File: " + str(c.Args["path"]) + "\n+" + strings.ReplaceAll(lines, "\n", "\n+") +
 		"\n*** End Patch\n"
 }
 
-// find returns the tool for a purpose.
+// find returns the tool that the agent CLI offers for a purpose.
 func find(c Call, t Turn) (Tool, error) {
 	names := map[Purpose][]string{Write: writeTools, Run: runTools, Ask: askTools}[c.Does]
 	if c.Does == MCP {
@@ -105,8 +105,8 @@ func find(c Call, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("none of the %d tools offered serves to %s", len(t.Tools), c.Does)
 }
 
-// findMCP returns an MCP tool by the end of its name. Some agent CLIs do not list such
-// tools but mention them, as mcp__server__tool, and accept calls of them.
+// findMCP returns the MCP tool whose name ends with name. Some agent CLIs do not list
+// such tools. They mention a tool as mcp__server__tool, and accept calls of it.
 func findMCP(name string, t Turn) (Tool, error) {
 	for _, tool := range t.Tools {
 		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) || strings.HasSuffix(tool.Name, "-"+name) {
@@ -123,8 +123,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }
 
-// arguments fills in the tool's own arguments, and a value of the right type for every
-// other one that it requires.
+// arguments fills in the arguments of a tool. Each other argument that the tool
+// requires gets a value of the right type.
 func arguments(c Call, tool Tool, t Turn) map[string]any {
 	props := tool.schema.Properties
 	args := map[string]any{}
@@ -155,8 +155,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the first of names, in lower case, that the tool has, or the first
-// name when the tool has none of them.
+// argument returns the first of names that the tool has as an argument. The names are
+// in lower case. If the tool has none of them, argument returns the first name.
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -168,7 +168,8 @@ func argument(props map[string]schema, names []string) string {
 	return names[0]
 }
 
-// textArgument returns "text", or else the first argument that takes a string.
+// textArgument returns "text" if there is such an argument. Otherwise it returns the
+// first argument that takes a string.
 func textArgument(props map[string]schema) string {
 	if _, ok := props["text"]; ok || len(props) == 0 {
 		return "text"
@@ -183,8 +184,9 @@ func textArgument(props map[string]schema) string {
 	return append(names, "text")[0]
 }
 
-// question returns the arguments of a question tool. Most take a list of questions, each
-// with labelled options. Some take one question, with plain words.
+// question returns the arguments for a question tool. Most such tools take a list of
+// questions, and each question has options with labels. Some take one question, and its
+// options are strings.
 func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
@@ -203,7 +205,7 @@ func question(c Call, s schema) map[string]any {
 	return map[string]any{"questions": questions}
 }
 
-// listed returns one question of a list, as the schema wants it.
+// listed returns one question for a list, in the form that the schema wants.
 func listed(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)
@@ -227,7 +229,7 @@ func (s schema) is(kind string) bool {
 	return s.Type == kind
 }
 
-// sample returns some value that the schema allows.
+// sample returns a value that the schema allows.
 func (s schema) sample() any {
 	switch {
 	case len(s.Enum) > 0:
@@ -262,8 +264,8 @@ func str(v any) string {
 	return s
 }
 
-// newID returns an id that no other reply uses, not even after a restart: agent CLIs keep
-// ids in their conversations and resume them.
+// newID returns an id that no other reply has, not even after a restart. Agent CLIs
+// keep ids in their conversations, and resume these conversations.
 func newID(prefix string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -7,15 +7,16 @@ import (
 	"runtime"
 )
 
-// RunAgain runs the command line of this process again and returns its exit code. The new
-// process has a network namespace of its own and one more variable in its environment.
-// Test binaries use it so that the programs they start have no network. RunAgain returns
-// 1 when the process cannot start or a signal ends it.
+// RunAgain runs the command line of this process once more in a new process. It returns
+// the exit code of the new process. The new process has its own network namespace, and
+// one additional variable in its environment. Test binaries call it so that the
+// programs that they start have no network. RunAgain returns 1 if the process cannot be
+// started or a signal ends it.
 func RunAgain(environ []string, variable string) int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(environ, variable)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	runtime.LockOSThread() // the child ends with this thread
+	runtime.LockOSThread() // the child would end with this thread
 	Isolate(cmd)
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
@@ -25,5 +26,5 @@ func RunAgain(environ []string, variable string) int {
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
-	return 1 // ended by a signal
+	return 1 // a signal ended the process
 }

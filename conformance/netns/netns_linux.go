@@ -1,7 +1,7 @@
-// Package netns runs programs without a network except loopback.
+// Package netns runs programs that have no network except loopback.
 //
-// Real agent CLIs are tested that way. They cannot send anything outside, and no key of
-// the user's is within reach.
+// Real agent CLIs are tested in this way. They cannot send anything to the outside, and
+// cannot reach any key of the user.
 package netns
 
 import (
@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Isolated reports whether this process has no network except loopback. It returns false
-// when the interfaces cannot be listed.
+// Isolated reports whether this process has no network except loopback. It returns
+// false if the interfaces cannot be listed.
 func Isolated() bool {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -29,9 +29,9 @@ func Isolated() bool {
 	return true
 }
 
-// Isolate makes cmd start in a network namespace of its own; without root, also in a user
-// namespace. The program must call LoopbackUp first. It gets SIGTERM when the thread that
-// starts it ends, so the caller must lock that thread.
+// Isolate makes cmd start in its own network namespace. Without root, cmd also gets its
+// own user namespace. The program in cmd must call LoopbackUp first. The program gets
+// SIGTERM when the thread that started it ends. So the caller must lock that thread.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
@@ -47,8 +47,8 @@ func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = attr
 }
 
-// LoopbackUp brings the loopback interface up in this network namespace. The error says
-// that the kernel refuses.
+// LoopbackUp switches on the loopback interface in this network namespace. It returns
+// an error if the kernel refuses this.
 func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -66,10 +66,11 @@ func LoopbackUp() error {
 	return nil
 }
 
-// Own returns the argv to put before a program so that it runs in a network namespace of
-// its own. The process stays the same. Without root it also gets a user namespace. The
-// program must call LoopbackUp first. The error says that unshare of util-linux is
-// missing.
+// Own returns arguments to put before the command line of a program. With them the
+// program runs in its own network namespace. The program runs in the same process,
+// without a process in between. Without root, the program also gets its own user
+// namespace. The program must call LoopbackUp first. Own returns an error if the
+// command unshare (from util-linux) is missing.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -82,9 +83,9 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns the argv to put before a program so that it runs in the network namespace
-// of a process, for SpawnConfig.Wrap. The error says that nsenter of util-linux is
-// missing.
+// Enter returns arguments to put before the command line of a program, for
+// SpawnConfig.Wrap. With them the program runs in the network namespace of the process
+// pid. Enter returns an error if the command nsenter (from util-linux) is missing.
 func Enter(pid int) ([]string, error) {
 	path, err := exec.LookPath("nsenter")
 	if err != nil {

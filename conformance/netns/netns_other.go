@@ -1,7 +1,7 @@
 //go:build !linux
 
-// Package netns runs programs without a network except loopback. Only Linux can do so. On
-// other systems nothing is isolated, and the functions report that.
+// Package netns runs programs that have no network except loopback. Only Linux can do
+// this. On other systems nothing is isolated, and the functions report this.
 package netns
 
 import (

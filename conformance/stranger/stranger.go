@@ -1,7 +1,7 @@
 // Package stranger runs parts of a test as another user of the machine.
 //
-// A test binary calls Play at the start of its TestMain, with the parts that a stranger
-// can play. A test then calls Start.
+// A test binary calls Play at the start of its TestMain. It passes the parts that a
+// stranger can play. A test then calls Start with the name of a part.
 package stranger
 
 import (
@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// UID is the user and group id of the stranger: nobody, on Debian.
+// UID is the user id and group id of the stranger. On Debian it is the user nobody.
 const UID = 65534
 
-// partVariable is the environment variable that names the part a process plays.
+// partVariable is the environment variable that names the part that a process plays.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play runs the part that this process was started for, and exits with the part's result.
-// It exits with 2 for an unknown part. It returns when the process was not started by
-// Start.
+// Play runs the part for which this process was started. It then exits with the result
+// of the part. If the part is unknown, it exits with 2. If the process was not started
+// by Start, Play returns.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -36,10 +36,10 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger, who plays a part. out is the process's
-// standard output; its standard error goes to the test's. The test is skipped unless it
-// runs as root, because only root can become another user. The process is killed at the
-// end of the test.
+// Start starts this test binary as the stranger, who plays the given part. The result
+// out is the standard output of the process. Its standard error goes to the standard
+// error of the test. Unless the test runs as root, it is skipped, because only root can
+// become another user. The process is killed at the end of the test.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -61,7 +61,7 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
-// program copies the test binary to a place where the stranger can read it.
+// program copies the test binary to a path at which the stranger can read it.
 func program(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stranger")

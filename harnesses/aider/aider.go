@@ -1,5 +1,5 @@
-// Package aider drives Aider. harness.toml describes its screen. The code reads answers
-// from its transcript and usage from its event log.
+// Package aider drives Aider. harness.toml describes Aider's screen. The code reads
+// answers from Aider's transcript, and usage from Aider's event log.
 package aider
 
 import (
@@ -22,11 +22,12 @@ import (
 var Spec []byte
 
 // Hooks returns the hooks for Aider. They read answers from the transcript that Aider
-// keeps in the work folder, and usage from the event log that Coleo makes it keep.
+// keeps in the work folder. They read usage from the event log, which Aider keeps
+// because Coleo asks for it.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// sent is the part of a logged event that counts (0.86.2). There is one event for each
-// message, with all requests that the message took.
+// sent holds those fields of a logged event that Coleo uses (0.86.2). Each message has
+// one event, which covers all requests that the message took.
 type sent struct {
 	Event      string `json:"event"`
 	Properties struct {
@@ -36,9 +37,9 @@ type sent struct {
 	} `json:"properties"`
 }
 
-// usage adds up the messages since the agent CLI was started. The counts are approximate:
-// while answers are streamed Aider counts the tokens itself, as on its screen, where they
-// are also rounded.
+// usage adds up the messages since Aider was started. The counts are approximate. While
+// answers are streamed, Aider counts the tokens itself, as it does for its screen. On
+// the screen the counts are also rounded.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	u := coleo.Usage{}
 	err := terminal.EachEntry(f.Account, func(e sent) {
@@ -47,15 +48,15 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 		}
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // before the first event
+		err = nil // no event has been logged yet
 	}
 	u.Source, u.Approximate = "account", true
 	return u, err
 }
 
 // answer returns the text after the last prompt in .aider.chat.history.md (0.86.2).
-// Prompts are lines that begin with "#### ", and Aider's own messages are lines that
-// begin with ">".
+// Prompts are the lines that begin with "#### ". Aider's own messages are the lines
+// that begin with ">".
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	raw, err := os.ReadFile(filepath.Join(f.Workdir, ".aider.chat.history.md"))
 	if os.IsNotExist(err) {

@@ -1,5 +1,5 @@
-// Package claudecode drives Claude Code. harness.toml describes its screen. The code
-// finds the transcript, which holds the answers.
+// Package claudecode drives Claude Code. harness.toml describes the screen of Claude
+// Code. The code finds the transcript, which holds the answers.
 package claudecode
 
 import (
@@ -19,12 +19,12 @@ import (
 var Spec []byte
 
 // Hooks returns the hooks for Claude Code. They read answers and usage from the
-// transcript that it keeps below HOME.
+// transcript that Claude Code keeps below HOME.
 func Hooks() terminal.Hooks {
 	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
 }
 
-// line is the part of a line of the transcript that counts (2.1.329).
+// line holds those fields of a transcript line that Coleo uses (2.1.329).
 type line struct {
 	Type    string `json:"type"`
 	IsMeta  bool   `json:"isMeta"`
@@ -34,8 +34,9 @@ type line struct {
 	} `json:"message"`
 }
 
-// answer returns the text of the last assistant message after the user's last prompt in
-// the conversation's transcript. Without a transcript it returns an answer without text.
+// answer reads the conversation's transcript. It returns the text of the last assistant
+// message after the user's last prompt. If there is no transcript, it returns an answer
+// without text.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
@@ -58,9 +59,9 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, nil
 }
 
-// transcript returns the path of the conversation's transcript, "" when it is not there.
-// The transcript's folder is named after the work folder. The id is unique, so transcript
-// searches all folders.
+// transcript returns the path of the conversation's transcript, or "" if there is none.
+// The transcript's folder is named after the work folder. The id of a conversation is
+// unique, so transcript searches all folders.
 func transcript(f terminal.Facts) (string, error) {
 	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))
 	if err != nil || len(found) == 0 || f.Conversation == "" {
@@ -69,7 +70,8 @@ func transcript(f terminal.Facts) (string, error) {
 	return found[0], nil
 }
 
-// text joins the text parts of a message. Tool calls and results have none.
+// text joins the text parts of a message. Tool calls and tool results have no text
+// parts.
 func (l line) text() string {
 	var plain string
 	if json.Unmarshal(l.Message.Content, &plain) == nil {

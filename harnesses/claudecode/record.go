@@ -8,7 +8,7 @@ import (
 	"coleo.dev/record"
 )
 
-// conversations is how Claude Code's transcripts are found and decoded.
+// conversations describes how to find and decode Claude Code's transcripts.
 var conversations = record.Source{
 	Pattern: ".claude/projects/*/{id}.jsonl",
 	Open:    record.Lines(func() record.Decoder { return decoder{} }),
@@ -20,14 +20,14 @@ type decoder struct{}
 
 type recordLine struct {
 	Type      string    `json:"type"`
-	Subtype   string    `json:"subtype"` // of a system line
+	Subtype   string    `json:"subtype"` // in a system line
 	Meta      bool      `json:"isMeta"`
-	Sidechain bool      `json:"isSidechain"` // what a subagent does
+	Sidechain bool      `json:"isSidechain"` // the line shows what a subagent does
 	Failed    bool      `json:"isApiErrorMessage"`
 	Turn      string    `json:"promptId"`
 	Time      time.Time `json:"timestamp"`
-	Operation string    `json:"operation"` // of a queue-operation
-	Queued    string    `json:"content"`   // of a queue-operation
+	Operation string    `json:"operation"` // in a queue-operation line
+	Queued    string    `json:"content"`   // in a queue-operation line
 	Origin    struct {
 		Kind string `json:"kind"` // "human" for a typed prompt; older versions leave it out
 	} `json:"origin"`
@@ -37,7 +37,7 @@ type recordLine struct {
 	} `json:"message"`
 }
 
-// What Claude Code itself writes in the user's place when a turn is broken off.
+// Texts that Claude Code writes in the user's place when a turn is broken off.
 const (
 	interrupted = "[Request interrupted by user]"
 	denied      = "[Request interrupted by user for tool use]"
@@ -83,7 +83,7 @@ func (l recordLine) user() []record.Entry {
 			out = append(out, record.Entry{Kind: record.End, Ending: record.Interrupted, Turn: l.Turn, Time: l.Time})
 		case p.Text == denied:
 			out = append(out, record.Entry{Kind: record.End, Ending: record.Denied, Turn: l.Turn, Time: l.Time})
-		case p.Type == "text": // beside a picture, for example
+		case p.Type == "text": // for example, text that comes with a picture
 			out = append(out, l.prompt(p.Text))
 		}
 	}
@@ -95,8 +95,9 @@ func (l recordLine) prompt(text string) record.Entry {
 	return record.Entry{Kind: record.Prompt, Turn: l.Turn, Text: text, ByUser: byUser, Time: l.Time}
 }
 
-// assistant decodes a reply. The reply that ends a turn is also the first sign of its
-// end: the line turn_duration follows only when the hooks of that end have run.
+// assistant decodes a reply. The reply that ends a turn is also the first sign of that
+// end. The line turn_duration follows only when the hooks for the end of the turn have
+// run.
 func (l recordLine) assistant() []record.Entry {
 	var out []record.Entry
 	texts := []string{}
@@ -124,7 +125,7 @@ func (l recordLine) assistant() []record.Entry {
 type recordPart struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
-	Name string `json:"name"` // of a tool
+	Name string `json:"name"` // in a tool_use part: the name of the tool
 }
 
 func partsOf(raw json.RawMessage) []recordPart {

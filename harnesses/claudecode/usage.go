@@ -8,13 +8,13 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// costs is the part of a reply in the transcript that counts (2.1.329).
+// costs holds those fields of a reply in the transcript that Coleo uses (2.1.329).
 type costs struct {
 	Type    string `json:"type"`
 	Message struct {
 		ID    string `json:"id"`
 		Usage *struct {
-			Input   int `json:"input_tokens"` // tokens that no cache had
+			Input   int `json:"input_tokens"` // tokens that were in no cache
 			Written int `json:"cache_creation_input_tokens"`
 			Read    int `json:"cache_read_input_tokens"`
 			Output  int `json:"output_tokens"`
@@ -25,8 +25,8 @@ type costs struct {
 	} `json:"message"`
 }
 
-// usage adds up the replies of the conversation. A reply has a line for each of its
-// parts, and the last line counts.
+// usage adds up the replies of the conversation. A reply has one line for each of its
+// parts. Only the last line counts.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

@@ -1,5 +1,5 @@
-// Package codex drives Codex. harness.toml describes its screen. The code finds its
-// conversations and reads answers from them.
+// Package codex drives Codex. harness.toml describes Codex's screen. The code finds the
+// conversations of Codex, and reads answers from them.
 package codex
 
 import (
@@ -19,13 +19,13 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks returns the hooks for Codex. They find a conversation by its work folder, and
-// read answers and usage from its rollout file below HOME.
+// Hooks returns the hooks for Codex. They find a conversation by its work folder. They
+// read answers and usage from the conversation's rollout file below HOME.
 func Hooks() terminal.Hooks {
 	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage, Record: conversations}
 }
 
-// entry is the part of a line of a rollout that counts (0.169.0).
+// entry holds those fields of a rollout line that Coleo uses (0.169.0).
 type entry struct {
 	Type    string `json:"type"`
 	Payload struct {
@@ -37,16 +37,16 @@ type entry struct {
 
 var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// rollouts returns the rollout files whose names match, newest first.
+// rollouts returns the rollout files whose names match pattern, the newest first.
 func rollouts(home, pattern string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
-	slices.Sort(found) // the time is in path and name
+	slices.Sort(found) // paths and names contain the time
 	slices.Reverse(found)
 	return found, err
 }
 
 // conversation returns the id of the newest conversation that began in the work folder
-// since the start; "" before the first prompt.
+// since Codex was started. It returns "" before the first prompt.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {
@@ -68,7 +68,8 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	return "", nil
 }
 
-// answer returns the last message of the newest turn once that turn is complete.
+// answer returns the last message of the newest turn. Before that turn is complete, the
+// text is empty.
 func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := rollout(ctx, f)
 	if path == "" {
@@ -86,7 +87,8 @@ func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answe
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// rollout returns the path of the conversation's newest rollout, "" when there is none.
+// rollout returns the path of the conversation's newest rollout, or "" if there is
+// none.
 func rollout(ctx context.Context, f terminal.Facts) (string, error) {
 	if f.Conversation == "" {
 		f.Conversation, _ = conversation(ctx, f)
@@ -98,7 +100,7 @@ func rollout(ctx context.Context, f terminal.Facts) (string, error) {
 	return found[0], nil
 }
 
-// costs is the token count in a rollout, written after each reply (0.169.0).
+// costs is the token count that Codex writes into a rollout after each reply (0.169.0).
 type costs struct {
 	Payload struct {
 		Type string `json:"type"`
@@ -113,7 +115,7 @@ type costs struct {
 	} `json:"payload"`
 }
 
-// usage returns the newest token count.
+// usage returns the newest token count in the rollout.
 func usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := rollout(ctx, f)
 	if path == "" {

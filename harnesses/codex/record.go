@@ -8,7 +8,7 @@ import (
 	"coleo.dev/record"
 )
 
-// conversations is how Codex's rollouts are found and decoded.
+// conversations describes how to find and decode Codex's rollouts.
 var conversations = record.Source{
 	Pattern: ".codex/sessions/*/*/*/rollout-*-{id}.jsonl",
 	Open:    record.Lines(func() record.Decoder { return decoder{} }),
@@ -16,7 +16,7 @@ var conversations = record.Source{
 
 // decoder decodes the rollout of Codex,
 // ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial
-// interrupts the turn, and the record does not tell the two apart.
+// interrupts the turn. In the record, a denial and an interrupt look the same.
 type decoder struct{}
 
 type recordLine struct {
@@ -26,8 +26,8 @@ type recordLine struct {
 		Type    string          `json:"type"`
 		Turn    string          `json:"turn_id"`
 		Last    string          `json:"last_agent_message"`
-		Name    string          `json:"name"`    // of a tool
-		Message string          `json:"message"` // of user_message and agent_message, before 0.169
+		Name    string          `json:"name"`    // the name of a tool
+		Message string          `json:"message"` // in user_message and agent_message, before 0.169
 		Error   json.RawMessage `json:"error"`
 		Item    struct {
 			Type    string `json:"type"`
@@ -88,7 +88,7 @@ func (l recordLine) item(e record.Entry) []record.Entry {
 	return []record.Entry{e}
 }
 
-// errorOf returns the text of a failed turn's error, "" for a turn that did not fail.
+// errorOf returns the error text of a failed turn, or "" if the turn did not fail.
 func errorOf(raw json.RawMessage) string {
 	var e struct {
 		Message string `json:"message"`

@@ -1,5 +1,5 @@
-// Package gemini drives Gemini CLI. harness.toml describes its screen. The code reads
-// answers from its transcript.
+// Package gemini drives Gemini CLI. harness.toml describes the screen of Gemini CLI.
+// The code reads answers from the transcript of Gemini CLI.
 package gemini
 
 import (
@@ -19,13 +19,13 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks returns the hooks for Gemini CLI. They read answers and usage from the transcript
-// that it keeps below HOME.
+// Hooks returns the hooks for Gemini CLI. They read answers and usage from the
+// transcript that Gemini CLI keeps below HOME.
 func Hooks() terminal.Hooks {
 	return terminal.Hooks{Answer: answer, Usage: usage, Record: conversations}
 }
 
-// entry is the part of a line of a transcript that counts (0.61.0).
+// entry holds those fields of a transcript line that Coleo uses (0.61.0).
 type entry struct {
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
@@ -52,11 +52,12 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is how many characters of a conversation's id are in its transcript's name.
+// idInName is the number of characters of a conversation's id that are part of its
+// transcript's name.
 const idInName = 8
 
-// transcript returns the path of the conversation's newest transcript, "" when there is
-// none.
+// transcript returns the path of the conversation's newest transcript, or "" if there
+// is none.
 func transcript(f terminal.Facts) (string, error) {
 	if len(f.Conversation) < idInName {
 		return "", nil
@@ -66,10 +67,10 @@ func transcript(f terminal.Facts) (string, error) {
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
-	return slices.Max(found), nil // the time is in the name
+	return slices.Max(found), nil // the names contain the time
 }
 
-// costs is the part of a reply in the transcript that counts (0.61.0).
+// costs holds those fields of a reply in the transcript that Coleo uses (0.61.0).
 type costs struct {
 	ID     string `json:"id"`
 	Tokens *struct {
@@ -81,8 +82,8 @@ type costs struct {
 	} `json:"tokens"`
 }
 
-// usage adds up the replies of the conversation. A reply that grew has several lines, and
-// the last line counts.
+// usage adds up the replies of the conversation. If a reply grew, it has several lines.
+// Only the last line counts.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/record"
 )
 
-// conversations is how Gemini CLI's session files are found and decoded.
+// conversations describes how to find and decode Gemini CLI's session files.
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
 	Open: record.Lines(func() record.Decoder { return decoder{} }),
@@ -17,9 +17,9 @@ var conversations = record.Source{
 // decoder decodes the session file of Gemini CLI,
 // ~/.gemini/tmp/PROJECT/chats/session-TIME-CONVERSATION.jsonl (0.61.0).
 //
-// The record does not know the end of a turn that finished. Gemini CLI writes a reply
-// first without its tool calls, and again with them when the tools have answered. So the
-// last reply of a turn looks like one before a tool.
+// The record has no sign for the end of a turn that finished. Gemini CLI first writes a
+// reply without its tool calls. When the tools have answered, it writes the reply again
+// with the tool calls. So the last reply of a turn looks like a reply before a tool.
 type decoder struct{}
 
 type recordLine struct {
@@ -32,7 +32,8 @@ type recordLine struct {
 }
 
 const (
-	// ownContext begins what Gemini CLI itself tells the model in the user's place.
+	// ownContext is the beginning of a text that Gemini CLI itself sends to the model
+	// in the user's place.
 	ownContext = "<session_context>"
 	cancelled  = "Request cancelled."
 )
@@ -72,14 +73,15 @@ func (l recordLine) reply(text string) []record.Entry {
 	return out
 }
 
-// isReplayed reports whether the line repeats an older reply. Gemini CLI writes its history
-// down again when a turn was cancelled, and then a reply's text is a list.
+// isReplayed reports whether the line repeats an older reply. When a turn was canceled,
+// Gemini CLI writes its whole history again. In these lines the text of a reply is a
+// list.
 func (l recordLine) isReplayed() bool {
 	return l.Type == "gemini" && strings.HasPrefix(strings.TrimSpace(string(l.Content)), "[")
 }
 
-// content returns the text of a line. results reports whether the line has the results of
-// tools.
+// content returns the text of a line. The result results reports whether the line holds
+// the results of tools.
 func (l recordLine) content() (text string, results bool) {
 	if json.Unmarshal(l.Content, &text) == nil {
 		return text, false

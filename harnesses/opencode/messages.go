@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Info is the part of a message of a conversation that counts (1.18.33), over HTTP and in
-// the database.
+// Info holds those fields of a conversation's message that Coleo uses (1.18.33). They
+// are the same over HTTP and in the database.
 type Info struct {
 	Role string `json:"role"`
 	Time struct {
@@ -25,7 +25,7 @@ type Info struct {
 	} `json:"time"`
 	Cost   float64 `json:"cost"` // US dollars
 	Tokens struct {
-		Input     int `json:"input"` // tokens that no cache had
+		Input     int `json:"input"` // tokens that were in no cache
 		Output    int `json:"output"`
 		Reasoning int `json:"reasoning"`
 		Cache     struct {
@@ -44,9 +44,9 @@ func (i Info) Usage() coleo.Usage {
 	}
 }
 
-// account is the database with the conversations of one agent CLI. The agent CLI writes
-// to it while Coleo reads.
-type account struct{ folder string } // name of its data folder and of the database
+// account is the database that holds the conversations of one agent CLI. The agent CLI
+// writes to the database while Coleo reads.
+type account struct{ folder string } // name of the data folder, and of the database without ".db"
 
 func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	id := f.Conversation
@@ -60,8 +60,9 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer joins the texts of the assistant's last message after the last prompt. When the
-// database cannot be read, the answer is empty and the session reads the screen.
+// answer joins the texts of the assistant's last message, if that message comes after
+// the last prompt. If the database cannot be read, the answer is empty, and the session
+// reads the screen.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
@@ -98,7 +99,8 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// each calls row with each row that a query about the conversation returns.
+// each calls row with each row of the result of question, a query about the
+// conversation.
 func (a account) each(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)

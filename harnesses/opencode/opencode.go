@@ -1,5 +1,5 @@
-// Package opencode drives OpenCode's terminal program. harness.toml describes its screen.
-// The code finds its conversations and reads them.
+// Package opencode drives OpenCode's terminal program. harness.toml describes the
+// program's screen. The code finds the conversations of OpenCode and reads them.
 package opencode
 
 import (
@@ -23,8 +23,9 @@ import (
 var Spec []byte
 
 // Hooks returns the hooks for OpenCode. They find a conversation by its work folder in
-// OpenCode's log, and read answers and usage from its database. Forks keep both in a data
-// folder of another name, which is also the name of the database.
+// OpenCode's log. They read answers and usage from OpenCode's database. A fork of
+// OpenCode keeps the log and the database in a data folder with another name. The
+// database has the name of the folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -35,17 +36,17 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// created matches the line of the log (1.18.33) that names a new conversation which is
-// not part of another.
+// created matches the line of the log (1.18.33) that names a new conversation. It does
+// not match if the new conversation is part of another one.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 
-// maxLine bounds a line of the log that is looked at, in bytes. The lines that name a
-// conversation are far shorter.
+// maxLine is the largest size in bytes of a log line that Coleo looks at. The lines
+// that name a conversation are far shorter.
 const maxLine = 64 << 10
 
 // conversation returns the id of the newest conversation that began in the work folder
-// since the start; "" before the first prompt.
+// since the agent CLI was started. It returns "" before the first prompt.
 func conversation(f terminal.Facts, folder string) (string, error) {
 	logs, err := filepath.Glob(filepath.Join(f.Home, ".local", "share", folder, "log", "*.log"))
 	if err != nil {
@@ -69,15 +70,15 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls take with each line of a file that has at most maxLine bytes. The line
-// is valid until take returns.
+// eachLine calls take with each line of a file. It leaves out lines of more than
+// maxLine bytes. The line is valid only until take returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	cut := false // the line has pieces that were passed over
+	cut := false // the last piece was the beginning of a line that is too long
 	for r := bufio.NewReaderSize(file, maxLine); ; {
 		piece, err := r.ReadSlice('\n')
 		if full := errors.Is(err, bufio.ErrBufferFull); full || cut {

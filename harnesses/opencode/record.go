@@ -12,19 +12,19 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// record returns how the conversations of one agent CLI are found and read (1.18.33). All
-// are in one database.
+// record describes how to find and read the conversations of one agent CLI (1.18.33).
+// All conversations are in one database.
 func (a account) record() record.Source {
 	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
 }
 
-// tail reads the messages of one conversation. A message changes while it is written, so
-// a tail remembers what it has returned.
+// tail reads the messages of one conversation. A message changes while it is written.
+// So a tail remembers which entries it has returned.
 type tail struct {
 	path         string
 	conversation string
 	db           *sql.DB // nil until the database can be opened
-	since        int64   // Unix time in ms; older messages do not change any more
+	since        int64   // Unix time in ms; messages before it do not change anymore
 	returned     map[string]bool
 }
 
@@ -38,12 +38,12 @@ func (t *tail) Close() {
 	}
 }
 
-// message is the part of a message that counts.
+// message holds those fields of a message that Coleo uses.
 type message struct {
 	id      string
 	created int64 // Unix time in ms
 	Role    string
-	Finish  string // why the model stopped; "" while it has not
+	Finish  string // why the model stopped; "" as long as it has not stopped
 	Time    struct {
 		Completed int64
 	}
@@ -54,12 +54,12 @@ type message struct {
 	parts []part
 }
 
-// part is the part of a message's part that counts.
+// part holds those fields of a part of a message that Coleo uses.
 type part struct {
 	Type      string
 	Text      string
 	Tool      string
-	Synthetic bool // OpenCode itself wrote it in the user's place
+	Synthetic bool // OpenCode itself wrote the text in the user's place
 	State     struct {
 		Status string
 		Error  string
@@ -68,11 +68,11 @@ type part struct {
 
 const (
 	aborted  = "MessageAbortedError"
-	rejected = "The user rejected permission to use this specific tool call." // with words the turn goes on
+	rejected = "The user rejected permission to use this specific tool call." // if there are words, the turn goes on
 )
 
-// Next returns what is new in the conversation. The database is another program's: what
-// cannot be read now is read at the next change.
+// Next returns the new entries of the conversation. Another program owns the database.
+// If a read fails now, Next returns the entries after the next change.
 func (t *tail) Next() []record.Entry {
 	if t.db == nil {
 		db, err := sqlite.ReadOnly(t.path)
@@ -114,7 +114,7 @@ func (t *tail) messages() ([]message, error) {
 			return nil, err
 		}
 		if len(out) == 0 || out[len(out)-1].id != m.id {
-			_ = json.Unmarshal(data, &m) // a message that cannot be read says nothing
+			_ = json.Unmarshal(data, &m) // a message that cannot be read has no fields
 			out = append(out, m)
 		}
 		var p part
@@ -126,7 +126,7 @@ func (t *tail) messages() ([]message, error) {
 	return out, rows.Err()
 }
 
-// prompt returns a prompt once its text is written.
+// prompt returns the entry for a prompt when the text of the prompt has been written.
 func (t *tail) prompt(m message) []record.Entry {
 	text := m.text()
 	if text == "" || t.has(m.id) {
@@ -135,7 +135,8 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// reply returns that the model works, once, and how its reply ended, once.
+// reply returns an entry that tells that the model works, and an entry that tells how
+// its reply ended. It returns each only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {
@@ -156,7 +157,7 @@ func (t *tail) reply(m message) []record.Entry {
 		record.Entry{Kind: record.End, Ending: record.Finished, Text: m.text(), Time: at})
 }
 
-// once returns entries at the first call with a key.
+// once returns entries only at the first call with the given key.
 func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	if t.has(key) {
 		return nil
@@ -164,7 +165,7 @@ func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	return entries
 }
 
-// has reports whether a key was asked for before.
+// has reports whether it was called with the same key before.
 func (t *tail) has(key string) bool {
 	had := t.returned[key]
 	t.returned[key] = true
@@ -182,8 +183,8 @@ func (m message) text() string {
 	return strings.Join(out, "\n")
 }
 
-// isRejected reports whether the user refused a tool without words. OpenCode stops at
-// that.
+// isRejected reports whether the user rejected a tool without words. OpenCode ends the
+// turn after such a rejection.
 func (m message) isRejected() bool {
 	for _, p := range m.parts {
 		if p.Type == "tool" && p.State.Status == "error" && p.State.Error == rejected {

@@ -11,42 +11,43 @@ import (
 	"coleo.dev"
 )
 
-// facts is what the server has reported of the conversation so far.
+// facts is what the server has reported about the conversation so far.
 type facts struct {
 	known    bool   // the server has reported its state
 	status   string // "idle", "busy" or "retry"
-	attempt  int    // with retry
-	message  string // with retry
-	failed   string // how the last turn failed; "" when it did not
-	busied   int    // how often it has become busy
+	attempt  int    // for "retry"
+	message  string // for "retry"
+	failed   string // how the last turn failed; "" if it did not fail
+	busied   int    // how many times the status has become busy
 	failures int    // how many turns have failed
 	tools    map[string]bool
 	asked    []asked // pending dialogs of all conversations, oldest first
 }
 
-// asked is a request of the server that waits for an answer: for a permission, or for the
-// answers to one question or several. A request with several questions is shown as one
-// dialog after another, and answered when all of them are.
+// asked is a request of the server that waits for an answer. The server asks for a
+// permission, or for the answers to one or more questions. If a request has several
+// questions, they are shown as one dialog after another. The request is answered when
+// all its questions are answered.
 type asked struct {
 	id       string
 	question bool
-	dialogs  []coleo.Dialog // not empty
-	answers  []string       // to the first dialogs, not all; a new session begins without
+	dialogs  []coleo.Dialog // never empty
+	answers  []string       // answers to the first dialogs, never to all; empty in a new session
 }
 
-// dialog returns the dialog that is to be answered next.
+// dialog returns the dialog that must be answered next.
 func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace takes over the server's present state, but keeps the counts and failures that
-// only earlier events show.
+// replace replaces the facts with the server's present state. It keeps the counts and
+// failures, because only earlier events showed them.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	for i := range now.asked {
 		for _, was := range f.asked {
 			if was.id == now.asked[i].id {
-				now.asked[i].answers = was.answers // the server does not know them yet
+				now.asked[i].answers = was.answers // the server does not have these answers yet
 			}
 		}
 	}
@@ -79,7 +80,7 @@ func (f *facts) reading() coleo.Reading {
 	return r
 }
 
-// Forms of the server's messages (1.18.33).
+// The JSON forms of the server's messages (1.18.33).
 type (
 	statusBody struct {
 		Type    string `json:"type"`
@@ -246,7 +247,8 @@ func (f *facts) drop(id string) {
 	f.asked = slices.DeleteFunc(slices.Clone(f.asked), func(a asked) bool { return a.id == id })
 }
 
-// byID returns a request that waits for an answer, nil if there is none with that id.
+// byID returns the request that waits for an answer and has the given id. It returns
+// nil if there is none.
 func (f *facts) byID(id string) *asked {
 	i := slices.IndexFunc(f.asked, func(a asked) bool { return a.id == id })
 	if i < 0 {
@@ -255,7 +257,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// answered keeps the answers that a request has so far, unless it has gone meanwhile.
+// answered keeps the answers that a request has so far, unless the server no longer has
+// the request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {
@@ -288,8 +291,8 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// await waits up to limit for ok(facts) to be true, and reports whether it was. It also
-// stops when ctx or the session ends.
+// await waits until ok returns true for the facts, for at most limit. It reports
+// whether ok returned true. It also stops waiting when ctx or the session ends.
 func (s *session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -1,6 +1,6 @@
 // Package opencodeapi drives OpenCode through its HTTP API. It runs `opencode serve`
-// under a holder, sends prompts and replies as requests, and reads states from its event
-// stream.
+// under a holder. It sends prompts and replies as requests, and reads states from the
+// server's event stream.
 package opencodeapi
 
 import (
@@ -34,8 +34,8 @@ var (
 	_ coleo.Cataloguer = (*Harness)(nil)
 )
 
-// New returns the harness. hold is the command that becomes a holder. New fails only when
-// a built-in harness.toml is invalid.
+// New returns the harness. The argument hold is the command that becomes a holder. New
+// fails only if a built-in harness.toml is invalid.
 func New(hold []string) (*Harness, error) {
 	spec, err := rules.ParseSpec("opencode-api/harness.toml", description)
 	if err != nil {
@@ -46,7 +46,7 @@ func New(hold []string) (*Harness, error) {
 		return nil, err
 	}
 	spec.Launch = screen.Launch
-	// The server takes conversation and model by request, not by flag.
+	// The server takes the conversation and the model from a request, not from a flag.
 	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p rules.Part) bool {
 		return len(p.Args) > 0
 	})
@@ -56,19 +56,19 @@ func New(hold []string) (*Harness, error) {
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// extra is what a handle of this harness adds to those of all harnesses.
+// extra holds the fields that only a handle of this harness has.
 type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }
 
-// passwordEnv turns the server's authentication on.
+// passwordEnv is the variable that switches the server's authentication on.
 const passwordEnv = "OPENCODE_SERVER_PASSWORD"
 
 // Spawn starts the server under a holder and returns its session. The error is
-// EUnsupported with PartitionFreeze, because there is no terminal to freeze. Spawn also
-// returns the errors of the launch plan and of holder.Start.
+// EUnsupported for PartitionFreeze, because there is no terminal that could be frozen.
+// Spawn also returns the errors of the launch plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	if c.OnPartition == coleo.PartitionFreeze {
 		return nil, coleo.Errorf(coleo.EUnsupported,
@@ -76,7 +76,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 			h.Info().Title)
 	}
 	own := extra{Password: rand.Text(), Provider: c.Provider, Model: c.Model}
-	if c.Endpoint != "" { // the provider for which the configuration sets an endpoint
+	if c.Endpoint != "" { // the configured endpoint belongs to the provider "coleo"
 		own.Provider, own.Model = "coleo", c.Model
 		if own.Model == "" {
 			own.Model = "default"
@@ -111,8 +111,8 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 	return holder.Start(ctx, h.hold, plan)
 }
 
-// Attach reopens the session of a handle. Its holder must prove that it is the one in the
-// handle; Attach returns the errors of terminal.Prove.
+// Attach reopens the session of a handle. The holder must prove that it is the holder
+// in the handle. Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	var own extra
 	if err := json.Unmarshal(handle.Extra, &own); err != nil {
@@ -124,13 +124,14 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	return h.open(handle, own)
 }
 
-// catalogGrace is the time between HUP and KILL for the server that is only asked for its
-// catalogue.
+// catalogGrace is the time between HUP and KILL for a server that was started only for
+// its catalog.
 const catalogGrace = time.Second
 
-// Catalog starts a server for a moment and returns its list of providers, models, prices
-// and defaults as JSON. It leaves out the keys that the server's answer also holds. It
-// returns the errors of the launch plan, of holder.Start and of the request to the server.
+// Catalog starts a server for a moment. It returns the server's list of providers,
+// models, prices and defaults as JSON. The server's answer also holds keys. Catalog
+// leaves them out. It returns the errors of the launch plan, of holder.Start and of the
+// request to the server.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
@@ -154,8 +155,8 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	return json.Marshal(body)
 }
 
-// catalogue is the part of the server's answer that is passed on. The answer also holds
-// keys.
+// catalogue holds those fields of the server's answer that Catalog returns. The answer
+// also holds keys.
 type catalogue struct {
 	All []struct {
 		ID     string `json:"id"`

@@ -8,13 +8,14 @@ import (
 	"coleo.dev/harnesses/opencode"
 )
 
-// message is the part of a message of the conversation that counts (1.18.33).
+// message holds those fields of a message of the conversation that Coleo uses
+// (1.18.33).
 type message struct {
 	Info  opencode.Info `json:"info"`
 	Parts []part        `json:"parts"`
 }
 
-// text joins the text parts.
+// text joins the texts of the message's text parts.
 func (m message) text() string {
 	var texts []string
 	for _, p := range m.Parts {
@@ -35,8 +36,9 @@ func (s *session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message after the last prompt. It is
-// empty while there is none. Answer returns the errors of ready and of the request.
+// Answer returns the text of the assistant's last message after the last prompt. The
+// text is empty as long as there is no such message. Answer returns the errors of ready
+// and of the request.
 func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -53,9 +55,9 @@ func (s *session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove looks for a prompt that somebody was about to send, among the messages since
-// r.Time. It returns ProofAccepted when the prompt is there, and an empty proof when it
-// is not. It returns the errors of ready and of the request.
+// Prove looks for a prompt that somebody was about to send. It searches the messages
+// since r.Time. It returns ProofAccepted if the prompt is among them, and an empty
+// proof if it is not. It returns the errors of ready and of the request.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"coleo.dev/holder"
 )
 
-// startTimeout bounds how long the server may take to report its address. It took 10 s on
-// a loaded machine.
+// startTimeout is how long the server may take to report its address. On a loaded
+// machine this took 10 s.
 const startTimeout = 90 * time.Second
 
-// requestTimeout bounds one request. No request waits for a model.
+// requestTimeout is how long one request may take. No request waits for a model.
 const requestTimeout = 30 * time.Second
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// listening reads the server's output until it reports its address. Requests before that
-// would hang for ever, although the port already accepts connections.
+// listening reads the server's output until the server reports its address. A request
+// before that moment would hang forever, although the port already accepts connections.
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -67,7 +67,7 @@ type server struct {
 }
 
 func newServer(base, password, dir string) *server {
-	// There is no proxy: the server is on loopback.
+	// No proxy is used, because the server is on loopback.
 	return &server{base: base, password: password, dir: dir, http: &http.Client{Transport: &http.Transport{}}}
 }
 
@@ -91,8 +91,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// tell is do for requests that command the server. It does not send a request that nobody
-// waits for any more.
+// tell does the same as do, for requests that command the server. It does not send a
+// request if nobody waits for the result anymore.
 func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	if err := coleo.Wanted(ctx); err != nil {
 		return err
@@ -100,9 +100,9 @@ func (s *server) tell(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request and decodes the answer into out, unless out is nil. The error is
-// EUnavailable when the server cannot be reached, ENotFound for status 404, and EInternal
-// for other refusals.
+// do sends a request. It decodes the answer into out, unless out is nil. The error is
+// EUnavailable if the server cannot be reached. It is ENotFound for status 404, and
+// EInternal for any other refusal.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -141,7 +141,7 @@ type event struct {
 	Properties json.RawMessage `json:"properties"`
 }
 
-// events calls take for each event until the stream ends or ctx is cancelled.
+// events calls take with each event until the stream ends or ctx is canceled.
 func (s *server) events(ctx context.Context, take func(event)) error {
 	q, err := s.request(ctx, http.MethodGet, "/event", nil)
 	if err != nil {

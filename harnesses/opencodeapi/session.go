@@ -14,31 +14,31 @@ import (
 const (
 	// stopGrace is the time between HUP and KILL.
 	stopGrace = 2 * time.Second
-	// followRetry is the time between two attempts to follow the events.
+	// followRetry is the time between two attempts to follow the server's events.
 	followRetry = 250 * time.Millisecond
 )
 
-// session is one live server and one conversation in it. It does not implement
-// coleo.Reloader: it uses only the title of its Spec, in errors. The rest of the Spec
-// describes how a server is started.
+// session is one live server and one conversation on this server. It does not implement
+// coleo.Reloader, because it uses only one field of its Spec: the title, in errors. The
+// rest of the Spec describes how to start a server.
 type session struct {
 	h      *Harness
 	own    extra
 	client *holder.Client
 	log    *terminal.Changes
-	ctx    context.Context // cancelled by Close
+	ctx    context.Context // canceled by Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	sending sync.Mutex // one prompt or answer at a time
+	sending sync.Mutex // lets one prompt or answer be sent at a time
 
 	mu      sync.Mutex
 	handle  coleo.Handle
-	server  *server // nil until it listens
+	server  *server // nil until the server listens
 	facts   facts
 	reading coleo.Reading
 	output  time.Time
-	changed chan struct{} // closed and replaced when facts change
+	changed chan struct{} // closed and replaced when the facts change
 }
 
 var (
@@ -123,16 +123,17 @@ func (s *session) converse(srv *server) error {
 	return nil
 }
 
-// resync reads the present state, because events from before the connection are lost.
+// resync reads the server's present state, because events from before the connection
+// are lost.
 func (s *session) resync(srv *server) {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
-		return // the stream will break as well, and be followed again
+		return // the event stream will break as well, and will be followed again
 	}
 	s.update(func(f *facts) { f.replace(now) })
 }
 
-// rest waits, and reports whether the session is still open.
+// rest waits for the duration d. It reports whether the session is still open.
 func (s *session) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -177,7 +178,7 @@ func (s *session) ended(code int, how string) {
 	s.cancel()
 }
 
-// update changes the facts and the reading that follows from them.
+// update changes the facts and the reading that results from them.
 func (s *session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
@@ -213,7 +214,7 @@ func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
 	return r.Dialog.Fingerprint
 }
 
-// Handle returns the data by which Attach finds this session again.
+// Handle returns the data with which Attach finds this session again.
 func (s *session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,26 +228,26 @@ func (s *session) State() coleo.Reading {
 	return s.reading
 }
 
-// LastOutput returns when the server last reported something.
+// LastOutput returns the time at which the server last reported something.
 func (s *session) LastOutput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.output
 }
 
-// Held asks the session's holder whether it is the one in the handle. It returns the
+// Held asks the session's holder whether it is the holder in the handle. It returns the
 // errors of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Changes yields the changes after a cursor, and then each new one. It ends when ctx is
-// cancelled or the session ends.
+// Changes yields the changes after the number from, and then each new change. It ends
+// when ctx is canceled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
 
-// Kill ends the whole process tree and returns when the session has ended. Processes get
-// 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
-// holder.Client.End, such as EInternal when processes are left.
+// Kill ends the whole process tree. It returns when the session has ended. Processes
+// get 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
+// holder.Client.End, such as EInternal if processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
@@ -255,8 +256,8 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session. The server keeps running. It returns the error of closing the
-// connection to the holder.
+// Close ends the session. The server keeps running. Close returns the error of closing
+// the connection to the holder.
 func (s *session) Close() error {
 	s.cancel()
 	err := s.client.Close()

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// startedTimeout bounds how long the server may take to begin after it has accepted a
-	// prompt. The first prompt of a process took 18 s on a loaded machine.
+	// startedTimeout is how long the server may take to begin work after it has
+	// accepted a prompt. On a loaded machine, the first prompt of a process took 18 s.
 	startedTimeout = 40 * time.Second
-	// failureSettle is how long the server is left alone after a failed turn. A prompt
-	// that came at once was accepted and forgotten (1.18.33).
+	// failureSettle is how long nothing is sent to the server after a failed turn. A
+	// prompt that was sent at once was accepted and then forgotten (1.18.33).
 	failureSettle = 1500 * time.Millisecond
-	// goneTimeout bounds how long an answered question may stay open.
+	// goneTimeout is how long an answered question may stay open.
 	goneTimeout = 10 * time.Second
-	// abortTimeout bounds how long an interrupt may take. It took 0.16 s.
+	// abortTimeout is how long an interrupt may take. It took 0.16 s.
 	abortTimeout = 10 * time.Second
-	// compactTimeout bounds a summary, which a model writes.
+	// compactTimeout is how long a summary may take, because a model writes it.
 	compactTimeout = 2 * time.Minute
 )
 
-// ready returns the server, or an error that says why nothing can be sent now: EExited or
-// EBusy.
+// ready returns the server. If nothing can be sent now, it returns an error with the
+// reason: EExited or EBusy.
 func (s *session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *session) ready() (*server, error) {
 	return s.server, nil
 }
 
-// part, model and promptBody are bodies of requests.
+// part, model and promptBody are parts of request bodies.
 type (
 	part struct {
 		Type string `json:"type"`
@@ -62,13 +62,13 @@ func (s *session) model() *model {
 	return &model{ProviderID: s.own.Provider, ModelID: s.own.Model}
 }
 
-// SendPrompt sends a prompt and returns when the server has begun to work on it. With
-// p.Interrupt it first interrupts the turn that is running.
+// SendPrompt sends a prompt. It returns when the server has begun to work on the
+// prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn.
 //
-// The error is EInvalid for an empty prompt, EBlocked when a dialog is open, and EBusy
-// while the server starts or works. It is EExited after the server ended, and EPromptLost
-// when the server did not begin. A request that fails is EUnavailable, ENotFound or
-// EInternal.
+// The error is EInvalid if the prompt is empty. It is EBlocked if a dialog is open. It
+// is EBusy if the server is starting or working. It is EExited if the server has ended.
+// It is EPromptLost if the server did not begin to work. If a request fails, the error
+// is EUnavailable, ENotFound or EInternal.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -111,11 +111,11 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// Respond answers an open permission or question, and returns when its dialog is no longer
-// open. Of a request with several questions, only the answer to the last one is sent, with
-// those before it. The error is EStale when the dialog is not open, and EInvalid or
-// EUnsupported for a decision that does not fit it. It is ETimeout when the dialog stays
-// open.
+// Respond answers an open permission or question. It returns when the dialog is no
+// longer open. If a request has several questions, Respond keeps the first answers.
+// With the answer to the last question, it sends all answers at once. The error is
+// EStale if the dialog is not open. It is EInvalid or EUnsupported if the decision does
+// not fit the dialog. It is ETimeout if the dialog stays open.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -152,7 +152,7 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// open returns the request whose next dialog has the fingerprint.
+// open returns the request whose next dialog has the given fingerprint.
 func (s *session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,14 +177,14 @@ func answerTo(question coleo.Dialog, d coleo.Decision) (string, error) {
 	return words, nil
 }
 
-// reply returns the request by which a permission is decided, or questions are answered or
-// refused.
+// reply returns the HTTP request that decides a permission, answers questions or
+// refuses questions.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.Deny {
 			return "/question/" + a.id + "/reject", struct{}{}, nil
 		}
-		answers := make([][]string, 0, len(a.answers)) // each is a list of labels
+		answers := make([][]string, 0, len(a.answers)) // each answer is a list of labels
 		for _, words := range a.answers {
 			answers = append(answers, []string{words})
 		}
@@ -202,8 +202,8 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	return "/permission/" + a.id + "/reply", answer, nil
 }
 
-// Interrupt aborts the running turn and returns when the server is idle. Without a turn
-// it does nothing. The error is ETimeout when the server did not stop in time.
+// Interrupt aborts the running turn. It returns when the server is idle. If no turn is
+// running, it does nothing. The error is ETimeout if the server did not stop in time.
 func (s *session) Interrupt(ctx context.Context) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -220,13 +220,13 @@ func (s *session) Interrupt(ctx context.Context) error {
 	if !s.await(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
 		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, abortTimeout)
 	}
-	s.resync(srv) // pending dialogs end with the turn
+	s.resync(srv) // dialogs that were pending have ended with the turn
 	return nil
 }
 
-// Compact shortens the conversation, whose id stays, and returns when the server is idle.
-// The error is EInvalid for an arm without provider and model, because a summary needs
-// them. It is ETimeout when the server still works after 2 minutes.
+// Compact shortens the conversation, which keeps its id. It returns when the server is
+// idle. The error is EInvalid if the arm has no provider and model, because a summary
+// needs them. It is ETimeout if the server is still working after 2 minutes.
 func (s *session) Compact(ctx context.Context) error {
 	srv, err := s.ready()
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *session) Compact(ctx context.Context) error {
 	if err := srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/summarize", m, nil); err != nil {
 		return err
 	}
-	s.resync(srv) // the answer may overtake the events
+	s.resync(srv) // the response may arrive before the events
 	if !s.await(ctx, compactTimeout, func(f facts) bool { return f.status == "idle" }) {
 		return coleo.Errorf(coleo.ETimeout, "%s is still working %s after the summary was asked for", s.h.spec.Title,
 			compactTimeout)

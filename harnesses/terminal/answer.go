@@ -15,10 +15,10 @@ import (
 	"coleo.dev/pty"
 )
 
-// Answer returns the reply to a prompt. It tries three sources in order: the report of
-// the agent CLI's hook that names the prompt, the agent CLI's own channel, and the
-// screen. The text is empty when none of them has the reply. Answer returns an error when
-// the agent CLI's own channel or the journal cannot be read.
+// Answer returns the reply to a prompt. It tries three sources in this order: the
+// report of the agent CLI's hook that names the prompt, the agent CLI's own channel,
+// and the screen. The text is empty if none of the sources has the reply. Answer
+// returns an error if the agent CLI's own channel or the journal cannot be read.
 func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	if text := s.hookAnswer(r); text != "" {
 		return coleo.Answer{Text: text, Source: "hook"}, nil
@@ -34,18 +34,19 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 }
 
 const (
-	// maxPrinted bounds the output that one answer is made of, in bytes. Only the end of
-	// a longer output is read.
+	// maxPrinted is the largest amount of output that one answer is made from, in
+	// bytes. If the output is longer, only its end is read.
 	maxPrinted = 1 << 20
-	// printedCols is the width at which output is read. Lines longer than the terminal
-	// stay whole.
+	// printedCols is the number of columns with which output is read. It is so large
+	// that lines longer than the terminal is wide are not broken.
 	printedCols = 1000
 )
 
-// printed returns the output of the program since a prompt was submitted, as text. It
-// leaves out the echo of that prompt at the beginning and the program's own prompt at the
-// end. Only the newest maxPrinted bytes and HistoryRows rows are kept. If anything is
-// missing, the source is "screen" instead of "output".
+// printed returns as text what the program has printed since a prompt was submitted. It
+// leaves out the echo of the submitted prompt at the beginning, and the program's own
+// prompt at the end. It keeps only the newest maxPrinted bytes and the newest
+// HistoryRows rows. If anything was left out for this reason, the source is "screen"
+// instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -66,8 +67,9 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel: through Hooks.Answer, or
-// from the transcript that the Spec describes. The text is empty where there is neither.
+// ownAnswer reads the reply from the agent CLI's own channel. That is Hooks.Answer, or
+// the transcript that the Spec describes. The text is empty if there is neither of
+// these.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:
@@ -79,15 +81,16 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long the end of an answer may be on the screen before it is in
-	// the transcript. One agent CLI writes its transcript in batches a second apart.
+	// transcriptLag is how long the end of an answer may be on the screen before the
+	// transcript has it. One agent CLI writes its transcript in batches, one second
+	// apart.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the interval at which the transcript is read again.
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript. It reads again until the screen shows
-// that the reply is whole, or until transcriptLag has passed.
+// transcribed reads the reply from the transcript. It reads the transcript again until
+// the screen shows that the reply is complete, or until transcriptLag has passed.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()
@@ -106,14 +109,15 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above returns the rows above the composer, after the rows that have scrolled away.
+// above returns the rows that have scrolled away, and then the rows above the composer.
 func (s *session) above() []string {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
 }
 
-// hookAnswer returns the reply that the hook has linked to a prompt, "" for none.
+// hookAnswer returns the reply that the hook has linked to a prompt, or "" if there is
+// none.
 func (s *session) hookAnswer(r coleo.Receipt) string {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -121,7 +125,7 @@ func (s *session) hookAnswer(r coleo.Receipt) string {
 	return w.HookAnswer(r.Text, r.Time)
 }
 
-// extent returns the offset of the output's end and the number of rows of the screen.
+// extent returns the offset of the output's end, and the number of rows of the screen.
 func (s *session) extent() (end int64, rows int) {
 	r, unlock := s.live.lock()
 	defer unlock()

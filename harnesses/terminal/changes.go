@@ -8,16 +8,17 @@ import (
 	"coleo.dev"
 )
 
-// changesKept is how many changes a session keeps in memory. The host agent writes each
-// change to its log, so only a reader that is stuck falls behind.
+// changesKept is the number of changes that a session keeps in memory. The host agent
+// writes each change to its log. So only a reader that is stuck falls behind.
 const changesKept = 4096
 
-// Changes is the list of what happened in a session, numbered from 1. Sessions of all
-// transports keep one. Its methods may be called from several goroutines.
+// Changes is the list of what happened in a session. Its elements are numbered from 1.
+// Sessions of all transports keep such a list. Several goroutines may call its methods
+// at the same time.
 type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
-	first  coleo.Cursor // of list[0]
+	first  coleo.Cursor // number of list[0]
 	grown  chan struct{}
 	closed bool
 }
@@ -58,15 +59,15 @@ func (l *Changes) wake() {
 	l.grown = make(chan struct{})
 }
 
-// Cursor returns the number of the newest change, 0 when there is none.
+// Cursor returns the number of the newest change, or 0 if there is none.
 func (l *Changes) Cursor() coleo.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes after a cursor, and a channel that is closed when the list
-// grows. The channel is nil when no change can follow.
+// after returns the changes after the number from, and a channel that is closed when
+// the list grows. The channel is nil if no more changes can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,9 +81,9 @@ func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-// Follow yields the changes after a cursor, and then each new one. It ends when ctx is
-// cancelled or after the last change of an ended list. It skips changes that are no
-// longer kept, and never yields an error.
+// Follow yields the changes after the number from, and then each new change. It ends
+// when ctx is canceled, or after the last change of an ended list. It skips changes
+// that the list no longer keeps. It never yields an error.
 func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for {

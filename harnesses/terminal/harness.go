@@ -16,7 +16,7 @@ import (
 	"coleo.dev/record"
 )
 
-// Harness drives one agent CLI by its Spec. It implements coleo.Harness.
+// Harness drives the agent CLI that its Spec describes. It implements coleo.Harness.
 type Harness struct {
 	spec   *rules.Spec
 	hooks  Hooks
@@ -24,7 +24,7 @@ type Harness struct {
 	shared *Shared
 }
 
-// Shared is what all harnesses of a host agent share.
+// Shared holds what all harnesses of a host agent use together.
 type Shared struct {
 	floods  *Floods
 	records *record.Watcher
@@ -38,33 +38,33 @@ var (
 	_ coleo.Recorder = (*Harness)(nil)
 )
 
-// Facts is what Hooks may know of a session.
+// Facts are what Hooks can know about a session.
 type Facts struct {
 	Home         string    `json:"home"`
 	Workdir      string    `json:"workdir"`
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
-	Account      string    `json:"account,omitempty"` // path of the file that .Account in a launch names
+	Account      string    `json:"account,omitempty"` // the file that .Account in a launch names
 }
 
-// Hooks answer what a Spec cannot. Each may be nil.
+// Hooks give the answers that a Spec cannot give. Each field may be nil.
 type Hooks struct {
-	// Conversation returns the id of the conversation that the agent CLI began by itself.
-	// It returns "" while the id cannot be known.
+	// Conversation returns the id of the conversation that the agent CLI began by
+	// itself. It returns "" as long as the id cannot be known.
 	Conversation func(ctx context.Context, f Facts) (string, error)
-	// Answer returns the answer to a prompt from the agent CLI's own channel. After an
-	// answer without text the session reads the screen.
+	// Answer returns the answer to a prompt from the agent CLI's own channel. If the
+	// text of the answer is empty, the session reads the screen.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
-	// Usage returns what the conversation has used, from the agent CLI's own account. It
-	// returns nothing before the first turn.
+	// Usage returns what the conversation has used, as recorded by the agent CLI
+	// itself. Before the first turn it returns a zero Usage.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
-	// Record is the agent CLI's own record of a conversation. Without Open there is none
-	// that Coleo can follow.
+	// Record is the agent CLI's own record of a conversation. If Open is nil, there is
+	// no record that Coleo can follow.
 	Record record.Source
 }
 
-// New returns a harness. hold is the command that becomes a holder: `coleo hold --stdin`,
-// with the program's own path.
+// New returns a harness. The argument hold is the command that becomes a holder: `coleo
+// hold --stdin`, with the path of the running program.
 func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
 	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
 }
@@ -95,8 +95,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, facts, status, true)
 }
 
-// Attach reopens the session of a handle. Its holder must prove that it is the one in the
-// handle; Attach returns the errors of Prove.
+// Attach reopens the session of a handle. The holder must prove that it is the holder
+// in the handle. Attach returns the errors of Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	facts := Facts{Workdir: handle.Workdir}
 	if len(handle.Extra) > 0 {
@@ -112,9 +112,9 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 	return h.open(handle, facts, status, false)
 }
 
-// Prove compares a handle with the status that its holder reports and with the running
-// processes, and returns that status. The error is EUnproven when they differ, and
-// EUnavailable when the holder is not there.
+// Prove compares a handle with the status that the handle's holder reports, and with
+// the running processes. It returns the status. The error is EUnproven if they differ.
+// It is EUnavailable if the holder does not exist.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -142,15 +142,16 @@ func compare(h coleo.Handle, s holder.Status) error {
 	return nil
 }
 
-// Read classifies one picture by the screen rules alone, as a session does when it first
-// sees it.
+// Read applies only the screen rules to one picture, as a session does when it first
+// sees the picture.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
-// Explain is Read with the evidence: the witnesses and the rows that matched.
+// Explain does the same as Read, and also returns the evidence: the witnesses, and the
+// rows that matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
-// Replay reads a recording and calls tell with each change, as a session would. See
-// reading.Replay.
+// Replay reads a recording as a session would have read it. It calls tell with each
+// change. See reading.Replay.
 func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return reading.Replay(h.spec, rec, tell)
 }
@@ -158,8 +159,8 @@ func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.
 // Label returns a recording's states over time in one line. See reading.Label.
 func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }
 
-// ScreenAt returns the screen as it was at a time, to 50 ms. The error is EInvalid for a
-// time in the future and for one before the oldest screen that is kept.
+// ScreenAt returns the screen as it was at the time at, to 50 ms. The error is EInvalid
+// if the time is in the future, or is before the oldest screen that is kept.
 func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, error) {
 	screen, err := past.ScreenAt(handle, at)
 	if err != nil {
@@ -170,7 +171,7 @@ func (h *Harness) ScreenAt(handle coleo.Handle, at time.Time) (coleo.Screen, err
 	return view, nil
 }
 
-// Record returns the piece of a recording that begins at offset from, in bytes. See
+// Record returns the piece of a recording that begins at the offset from, in bytes. See
 // past.Record.
 func (h *Harness) Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	return past.Record(handle, from)

@@ -7,13 +7,13 @@ import (
 
 // hookFollower follows the reports of the agent CLI's hook.
 type hookFollower struct {
-	file  *hook.Reader  // nil without a hook
-	woken chan struct{} // a report may have come; nil without a hook
+	file  *hook.Reader  // nil if there is no hook
+	woken chan struct{} // receives a value when a report may have come; nil if there is no hook
 	done  chan struct{}
 }
 
-// followHook follows the reports of the generation in dir, if the harness has reports. If
-// they cannot be followed, the session works without that witness.
+// followHook follows the hook's reports of the generation in dir, if the harness has
+// reports. If the reports cannot be followed, the session works without this witness.
 func followHook(spec *rules.Spec, dir string) *hookFollower {
 	f := &hookFollower{done: make(chan struct{})}
 	if len(spec.Hook.Reports) > 0 {

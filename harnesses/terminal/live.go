@@ -9,8 +9,9 @@ import (
 	"coleo.dev/record"
 )
 
-// live is the Reader of a session. Only who has locked it reaches the Reader. It takes
-// the hook's reports before each look, and wakes those who wait for the next look.
+// live holds the Reader of a session. Only a caller that has locked live can access the
+// Reader. live takes the hook's reports before each look. After the look it wakes the
+// callers that wait for it.
 type live struct {
 	reports func() []hook.Line    // the hook's reports since the last call
 	entries func() []record.Entry // what the agent CLI has recorded since the last call
@@ -18,32 +19,33 @@ type live struct {
 	mu         sync.Mutex
 	reader     *reading.Reader
 	looked     chan struct{} // closed and replaced at each look
-	lastOutput time.Time     // when the agent CLI last wrote while the session was open
+	lastOutput time.Time     // when the agent CLI last wrote output while the session was open
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, entries func() []record.Entry) *live {
 	return &live{reports: reports, entries: entries, reader: r, looked: make(chan struct{})}
 }
 
-// lock returns the Reader, for the caller alone until it calls unlock.
+// lock returns the Reader. Only the caller may use it until the caller calls unlock.
 func (l *live) lock() (r *reading.Reader, unlock func()) {
 	l.mu.Lock()
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a locked Reader and those who wait for its looks.
+// watched is a locked Reader together with the callers that wait for its looks.
 type watched struct {
 	*reading.Reader
 	live *live
 }
 
-// watch is lock for callers who look at the screen.
+// watch does the same as lock, for callers that look at the screen.
 func (l *live) watch() (w watched, unlock func()) {
 	l.mu.Lock()
 	return watched{l.reader, l}, l.mu.Unlock
 }
 
-// takeReports takes what the hook has reported and what the agent CLI has recorded.
+// takeReports passes new reports of the hook and new entries of the agent CLI's record
+// to the Reader.
 func (w watched) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
 		w.AddReport(line, now)
@@ -53,7 +55,8 @@ func (w watched) takeReports(now time.Time) {
 	}
 }
 
-// look reads the screen and returns when to look again if nothing comes.
+// look reads the screen. It returns how long to wait until the next look if nothing
+// comes.
 func (w watched) look(now time.Time) time.Duration {
 	w.takeReports(now)
 	next := w.Look(now)
@@ -63,32 +66,33 @@ func (w watched) look(now time.Time) time.Duration {
 	return next
 }
 
-// wake wakes those who wait for the next look.
+// wake wakes the callers that wait for the next look.
 func (w watched) wake() {
 	close(w.live.looked)
 	w.live.looked = make(chan struct{})
 }
 
-// next is closed at the next look.
+// next returns a channel that is closed at the next look.
 func (w watched) next() <-chan struct{} { return w.live.looked }
 
-// look reads the screen and returns when to look again if nothing comes.
+// look reads the screen. It returns how long to wait until the next look if nothing
+// comes.
 func (l *live) look(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
 	return w.look(now)
 }
 
-// lookAgain looks at the screen although no output came, and again when another look is
-// due. After output the read loop does so by itself.
+// lookAgain looks at the screen although no output came. It looks again when another
+// look is due. After output, the read loop itself takes these looks.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
 	}
 }
 
-// hear runs when a report or an entry of the record has come. It judges at once, whatever the screen
-// shows, and returns when to look again.
+// hear is called when a report or an entry of the record has come. It judges at once,
+// whatever the screen shows. It returns how long to wait until the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
@@ -101,7 +105,7 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end says that the program has ended.
+// end tells the Reader that the program has ended.
 func (l *live) end(code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

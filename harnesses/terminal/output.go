@@ -9,10 +9,10 @@ import (
 	"coleo.dev/holder"
 )
 
-// chunksAhead is how many chunks of output may wait to be read.
+// chunksAhead is the number of chunks of output that may wait to be read.
 const chunksAhead = 16
 
-// follow is the read loop. Only this loop writes output to the screen.
+// follow runs the read loop. Only the read loop writes output to the screen.
 func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	defer close(s.done)
 	defer s.log.End()
@@ -37,8 +37,8 @@ func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	s.readChunks(chunks, replay)
 }
 
-// readChunks reads output until the program or the session ends, and looks at the screen
-// whenever it is time.
+// readChunks reads output until the program or the session ends. It looks at the screen
+// whenever a look is due.
 func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 	timer := time.NewTimer(s.firstLook())
 	defer timer.Stop()
@@ -76,7 +76,8 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 	}
 }
 
-// firstLook returns when to look at the screen if no output comes.
+// firstLook returns how long to wait until the first look at the screen if no output
+// comes.
 func (s *session) firstLook() time.Duration {
 	r, unlock := s.live.lock()
 	defer unlock()
@@ -93,8 +94,8 @@ func (s *session) behind(replay *past.Replay) bool {
 	return replay.Behind(r.End())
 }
 
-// feed writes output to the screen. It looks at each picture that is completed in the
-// middle of the output. It returns what behind would.
+// feed writes the output p to the screen. It looks at each picture that is complete
+// before the end of p. It returns the value that behind would return.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -112,10 +113,10 @@ func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	return replay.Behind(w.End())
 }
 
-// fed does what output calls for once it is on the screen: it replies to queries in the
-// output, except to those that an earlier host agent has answered. It notes a size that the
-// program has shown. It gives the screen the size that it had from there on, and takes a
-// snapshot where one is due.
+// fed does what the output requires after it has reached the screen. It replies to
+// queries in the output, except to queries that an earlier host agent has answered. It
+// notes when the program has shown a size. It applies the resizes that lie at this
+// point of the output, and takes a snapshot if one is due.
 func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	if data := r.Core().Replies(); len(data) > 0 && r.End() > replay.Answered {
 		s.replies.add(reading.Reply{Offset: r.End(), Data: data})
@@ -125,17 +126,17 @@ func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }
 
-// snapshot returns a snapshot of a Reader, with the replies that are pending.
+// snapshot returns a snapshot of a Reader, including the pending replies.
 func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
 	out := r.Snapshot(now)
 	out.Replies = s.replies.pending()
 	return out
 }
 
-// lostHolder handles the end of the stream without a report of the program's end.
+// lostHolder handles a stream that ended without a report of the program's end.
 func (s *session) lostHolder() {
 	if s.ctx.Err() != nil {
-		return // closed by Close
+		return // Close has ended the stream
 	}
 	if exit, err := holder.ReadExit(s.handle.Dir); err == nil && exit != nil {
 		s.live.end(exit.Code, exit.String())
@@ -144,7 +145,7 @@ func (s *session) lostHolder() {
 	s.live.end(-1, "its holder has died")
 }
 
-// outputReader is a stream as an io.Reader.
+// outputReader makes a stream an io.Reader.
 type outputReader struct {
 	stream *holder.Stream
 	rest   []byte

@@ -7,48 +7,50 @@ import (
 )
 
 const (
-	// floodTotal is how much all flooding arms together may write without end, in bytes
-	// per second. It is some 400 whole pictures a second, far more than agent CLIs draw.
-	// From the program that writes to the screen that is drawn, it takes about a fifth
-	// of a machine with two cores. Five times as much takes the whole machine. A key
-	// typed into another arm then waits at every hand-over.
+	// floodTotal is how much all flooding arms together may write in the long run, in
+	// bytes per second. It is the size of about 400 complete pictures a second, far
+	// more than agent CLIs draw. At this rate the whole way, from the program that
+	// writes to the screen that is drawn, takes about a fifth of a machine with two
+	// cores. Five times this rate takes the whole machine. A key typed into another arm
+	// then waits at each step of its way.
 	floodTotal = 8 << 20
-	// floodRate is the largest share of one flooding arm, in bytes per second.
+	// floodRate is the highest share of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is how much an arm may write at once before it counts as flooding, in
-	// bytes. It covers the output of a large build, or of a file that somebody prints by
-	// mistake. All arms together have the same allowance.
+	// floodBurst is the number of bytes that an arm may write at once before it counts
+	// as flooding. It is enough for the output of a large build, or for a file that
+	// somebody prints by mistake. All arms together also have an allowance of this
+	// size.
 	floodBurst = 32 << 20
-	// floodSmall is how much an arm may write at once when the others have used up the
-	// common allowance, in bytes.
+	// floodSmall is the number of bytes that an arm may write at once when the other
+	// arms have used up the common allowance.
 	floodSmall = 4 << 20
-	// floodAhead is how many bytes a holder takes in before they are read here. The bound
-	// is small so that a flood is counted early.
+	// floodAhead is how many bytes a holder takes from the program before they are read
+	// here. The number is small so that a flood is noticed early.
 	floodAhead = 1 << 20
-	// floodPause is how long a flooding arm may be silent before its share goes to the
-	// others.
+	// floodPause is how long a flooding arm may be silent before the other arms get its
+	// share.
 	floodPause = time.Second
 )
 
-// Floods divides the output rate among arms that flood their terminals, so that other
-// arms are read and answered as before. All sessions of a host agent share one Floods. It
-// is safe for concurrent use.
+// Floods divides the output rate among arms that flood their terminals. So Coleo can
+// read and answer other arms as usual. All sessions of a host agent share one Floods.
+// It is safe for concurrent use.
 type Floods struct {
 	mu    sync.Mutex
 	burst bucket
-	slow  map[*pace]time.Time // the slowed sessions, and when each wrote last
+	slow  map[*pace]time.Time // the slowed sessions, and when each last wrote output
 }
 
-// NewFloods returns a Floods without sessions.
+// NewFloods returns a Floods that has no sessions.
 func NewFloods() *Floods { return &Floods{slow: map[*pace]time.Time{}} }
 
-// bucket is an allowance in bytes that refills up to floodBurst. A new one is full.
+// bucket is an allowance in bytes that refills up to floodBurst. A new bucket is full.
 type bucket struct {
 	spent  int64
 	filled time.Time // when spent was last updated
 }
 
-// take counts n bytes, at a refill rate in bytes per second.
+// take counts n bytes. The bucket refills at the given rate in bytes per second.
 func (b *bucket) take(n int, rate int64, now time.Time) {
 	rested := min(max(0, now.Sub(b.filled)), floodBurst/time.Duration(rate)*time.Second)
 	back := int64(rested.Seconds() * float64(rate))
@@ -56,15 +58,15 @@ func (b *bucket) take(n int, rate int64, now time.Time) {
 	b.filled = now
 }
 
-// pace is what one session has written recently.
+// pace is what one session has written in recent time.
 type pace struct {
 	bucket
-	given int64 // rate in bytes per second that the holder was given; 0: none
+	given int64 // rate in bytes per second that the holder was told to keep; 0: no limit
 	busy  atomic.Bool
 }
 
-// take counts output of a session and returns the rate that it must keep to from now on,
-// in bytes per second; 0 for none.
+// take counts n bytes of output of a session. It returns the rate in bytes per second
+// that the session must keep, or 0 if there is no limit.
 func (f *Floods) take(p *pace, n int, now time.Time) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +91,7 @@ func (f *Floods) take(p *pace, n int, now time.Time) int64 {
 	return 0
 }
 
-// share returns the rate of each arm that floods now. The caller holds mu.
+// share returns the present rate of each flooding arm. The caller must hold mu.
 func (f *Floods) share(now time.Time) int64 {
 	n := int64(0)
 	for _, wrote := range f.slow {
@@ -107,8 +109,9 @@ func (f *Floods) leave(p *pace) {
 	delete(f.slow, p)
 }
 
-// keepPace gives the holder a new rate when a flood begins, when its share changes and
-// when it ends. A holder too old for the request reads all output, up to its own bound.
+// keepPace sends the holder a new rate when a flood begins, when the arm's share
+// changes, and when the flood ends. A holder of an old version may not know this
+// request. It reads all output, up to its own limit.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.take(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

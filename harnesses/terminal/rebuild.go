@@ -12,8 +12,9 @@ import (
 )
 
 // rebuild makes a Reader that shows the screen at the journal's end. It starts with the
-// newest readable snapshot and feeds it the output that came later. It reads the journal's
-// files itself, which is several times as fast as a stream from the holder.
+// newest readable snapshot, and feeds the Reader the output that came after the
+// snapshot. It reads the journal's files itself. That is several times as fast as a
+// stream from the holder.
 func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	now, folder, dir := time.Now(), past.FolderOf(s.handle), holder.JournalDir(s.handle.Dir)
 	folder.Tidy(at.End)
@@ -30,7 +31,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
-	// The journal may have been trimmed meanwhile, or a file may be unreadable.
+	// The journal may have been trimmed at the same time, or a file may be unreadable.
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
@@ -40,8 +41,8 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	return r, replay
 }
 
-// beginAt starts with an empty screen at an offset. If output before that offset is lost,
-// beginAt logs so.
+// beginAt returns a Reader that starts with an empty screen at the offset from. If
+// output before that offset is lost, beginAt adds a change that tells this.
 func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
 	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
 	if size.Cols == 0 {
@@ -60,8 +61,8 @@ func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *re
 	return r
 }
 
-// catchUp feeds the journal on disk, up to its end at the time when the session was
-// opened.
+// catchUp feeds the Reader from the journal on disk. It stops at the end that the
+// journal had when the session was opened.
 func (s *session) catchUp(r *reading.Reader, dir string, replay *past.Replay) error {
 	return replay.Read(dir, r.End(), func(p []byte) {
 		now := time.Now()
@@ -82,7 +83,8 @@ func (s *session) lastSnapshot() {
 	}
 }
 
-// takeLast returns what writes the last snapshot, nil if none is needed.
+// takeLast takes the last snapshot. It returns the function that writes the snapshot,
+// or nil if none is needed.
 func (s *session) takeLast() (write func()) {
 	r, unlock := s.live.lock()
 	defer unlock()

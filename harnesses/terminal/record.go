@@ -8,21 +8,22 @@ import (
 	"coleo.dev/record"
 )
 
-// recordFollower follows what the agent CLI writes down of the conversation.
+// recordFollower follows what the agent CLI writes in its own record of the
+// conversation.
 type recordFollower struct {
-	follower *record.Follower // nil without a record
-	started  time.Time        // of the agent CLI
-	woken    chan struct{}    // an entry has come
-	done     chan struct{}    // closed when nothing is followed any more
+	follower *record.Follower // nil if there is no record
+	started  time.Time        // when the agent CLI was started
+	woken    chan struct{}    // receives a value when an entry has come
+	done     chan struct{}    // closed when the record is no longer followed
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	pending []record.Entry // not taken yet
+	pending []record.Entry // entries that no call of entries has returned yet
 }
 
-// followRecord follows the record of the session's conversation, if the harness has one
-// that can be followed. Entries from before this start of the agent CLI are left out:
-// they say nothing of what it does now.
+// followRecord follows the record of the session's conversation, if the harness has a
+// record that can be followed. It leaves out entries from before this start of the
+// agent CLI: they do not tell what the agent CLI does now.
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
@@ -41,12 +42,12 @@ func (s *session) followRecord() *recordFollower {
 	return f
 }
 
-// whereRecorded says whose record is wanted. It asks for the conversation while the agent
-// CLI has not named it.
+// whereRecorded returns where to find the record that must be followed. If the id of
+// the conversation is not known yet, it asks the harness's code for the id.
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {
-		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // without one there is no record yet
+		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // without the id there is no record yet
 	}
 	return record.Where{Home: f.Home, Conversation: f.Conversation, Since: f.Started}
 }
@@ -65,7 +66,7 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// entries returns what has been recorded since the last call.
+// entries returns the entries that have been recorded since the last call.
 func (f *recordFollower) entries() []record.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,12 +9,14 @@ import (
 	"coleo.dev/holder"
 )
 
-// mostReplies bounds the pending replies to a program's queries, in bytes. A program that
-// asks for more before it reads any gets no reply to the rest.
+// mostReplies is the largest total size of the pending replies to a program's queries,
+// in bytes. A program that sends more queries before it reads any reply gets no reply
+// to the additional queries.
 const mostReplies = 64 << 10
 
-// pendingReplies are the terminal's replies to queries of the program that the holder has
-// not confirmed yet. They are sent in order, each when the one before is confirmed.
+// pendingReplies holds the terminal's replies to queries of the program, until the
+// holder has confirmed them. The replies are sent in order. Each reply is sent when the
+// one before is confirmed.
 type pendingReplies struct {
 	client *holder.Client
 
@@ -22,8 +24,8 @@ type pendingReplies struct {
 	list []reading.Reply
 }
 
-// add queues a reply after those that are pending. The reply stays pending until the
-// holder has it, so that a snapshot taken meanwhile includes it.
+// add puts a reply at the end of the pending replies. The reply stays pending until the
+// holder has it. So a snapshot that is taken before includes the reply.
 func (p *pendingReplies) add(r reading.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +42,9 @@ func (p *pendingReplies) add(r reading.Reply) {
 	}
 }
 
-// addUnsent queues the replies that an earlier host agent had pending and the holder never
-// got. answered is the offset up to which the holder has replies.
+// addUnsent adds the replies that were pending in an earlier host agent and that the
+// holder never got. The argument answered is the offset up to which the holder has
+// replies.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
 	for _, r := range list {
 		if r.Offset > answered {
@@ -57,8 +60,8 @@ func (p *pendingReplies) pending() []reading.Reply {
 	return slices.Clone(p.list)
 }
 
-// send sends the pending replies in order. It drops a reply that the holder refuses: the
-// program has ended, or does not read.
+// send sends all pending replies in order. If the holder refuses a reply, send drops
+// the reply: the program has ended, or does not read.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
 		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,

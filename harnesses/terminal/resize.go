@@ -10,30 +10,32 @@ import (
 )
 
 const (
-	// resizeGap is the shortest time between two sizes that a program is given. Some
-	// programs gather sizes: OpenCode 1.18.33 does so for 100 ms. What such a program draws
-	// meanwhile is for the earlier size. If the earlier size comes back in that time, the
-	// program does not draw again.
+	// resizeGap is the shortest time between two sizes that are given to a program.
+	// Some programs wait for further sizes before they draw. OpenCode 1.18.33 waits for
+	// 100 ms. What such a program draws during that time is for the earlier size. If
+	// the earlier size comes back during that time, the program does not draw again.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long a size is waited for that the program is known to show. A
-	// loaded machine takes over a second. A program that is stopped would take for ever.
+	// resizeLimit is how long Coleo waits for a program to show its size, if the
+	// program is known to show each size. On a loaded machine this takes over a second.
+	// A program that is stopped would never show its size.
 	resizeLimit = 10 * time.Second
 )
 
-// sizes says when a program is given its next size.
+// sizes decides when a program gets its next size.
 type sizes struct {
 	mu    sync.Mutex
 	given time.Time   // when the last size was given
-	timer *time.Timer // gives the next size; nil: none is pending
+	timer *time.Timer // gives the next size; nil: no size is pending
 	next  past.Size
 
-	awaited bool   // the program has not shown the last size yet, and it shows each
-	frames  uint64 // the screen's WholeFrames when the last size was given
+	awaited bool   // the program shows each size, and has not shown the last one yet
+	frames  uint64 // the screen's WholeFrames at the time when the last size was given
 }
 
-// postpone keeps a size for later if the last one was given within resizeGap, or is still
-// awaited. It reports whether it did. It calls give when that time is over, once for all
-// sizes that come until then.
+// postpone decides whether size must wait. The size waits if the last one was given
+// within resizeGap, or if the program has not yet shown the last one. postpone returns
+// true if the size must wait. It calls give when the wait is over. It calls give only
+// once for all sizes that come during the wait.
 func (z *sizes) postpone(size past.Size, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -53,7 +55,8 @@ func (z *sizes) postpone(size past.Size, give func()) bool {
 	return true
 }
 
-// take returns the size that was postponed. A newer size waits from here on.
+// take returns the size that was postponed. The next size must wait again, counted from
+// this moment.
 func (z *sizes) take() past.Size {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -61,23 +64,25 @@ func (z *sizes) take() past.Size {
 	return z.next
 }
 
-// await says that a size is about to be given on a screen with that many whole frames.
-// shows says that the program will show the size by a whole frame.
+// await notes that a size is about to be given. The argument frames is the number of
+// whole frames that the screen has shown. The argument shows tells whether the program
+// will show the size by a whole frame.
 func (z *sizes) await(frames uint64, shows bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.frames, z.awaited = frames, shows
 }
 
-// note says that a size was given, or that giving it failed.
+// note notes that a size was given, or that an attempt to give it failed.
 func (z *sizes) note(failed bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown says how many whole frames the screen has shown. After another one, the program
-// has shown the last size. The next one is then given as soon as the gap allows.
+// shown notes how many whole frames the screen has shown. If the number has changed,
+// the program has shown the last size. The next size is then given as soon as resizeGap
+// allows.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -90,7 +95,7 @@ func (z *sizes) shown(frames uint64) {
 	}
 }
 
-// stop stops the timer of a postponed size, and reports whether there was one.
+// stop stops the timer of a postponed size. It reports whether a size was pending.
 func (z *sizes) stop() bool {
 	z.mu.Lock()
 	timer := z.timer
@@ -98,11 +103,12 @@ func (z *sizes) stop() bool {
 	return timer != nil && timer.Stop()
 }
 
-// Resize gives the screen and the program another size. A size that comes within
-// resizeGap of another one is given later, when that gap is over. A program that shows
-// each size by a whole frame is given the next one when it has done so, or after
-// resizeLimit. Resize then returns nil at once, only the newest size is given, and an
-// error of the later call is dropped.
+// Resize gives the screen and the program another size. If a size comes within
+// resizeGap of another size, it is given later, when resizeGap has passed. Some
+// programs show each size by a whole frame. Such a program gets the next size when it
+// has shown the last one, or after resizeLimit. In both cases Resize returns nil at
+// once. Of several postponed sizes, only the newest is given. If that fails later, the
+// error is dropped.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	size := past.Size{Cols: cols, Rows: rows}
 	if s.sizes.postpone(size, s.resizePostponed) {
@@ -117,19 +123,20 @@ func (s *session) resizePostponed() {
 	if s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
-	// When the holder does not answer, the callers that wait for it report that.
+	// If the holder does not answer, the callers that wait for the holder report the
+	// error.
 	_ = s.resize(size)
 }
 
-// resizeNow gives a postponed size at once.
+// resizeNow gives a postponed size without further waiting.
 func (s *session) resizeNow() {
 	if s.sizes.stop() {
 		s.resizePostponed()
 	}
 }
 
-// resize gives the screen its size before the program, as terminals do. What the program
-// draws for the new size must not be read at the old one.
+// resize gives the new size to the screen first and to the program second, as terminals
+// do. What the program draws for the new size must not be read with the old size.
 func (s *session) resize(size past.Size) error {
 	was := s.resizeScreen(size)
 	err := s.client.Resize(size.Cols, size.Rows)
@@ -142,14 +149,15 @@ func (s *session) resize(size past.Size) error {
 	return err
 }
 
-// resizeScreen gives the screen a size, and returns the size that it had. If the program
-// shows each size, the size is awaited from here on.
+// resizeScreen gives the screen a size. It returns the size that the screen had before.
+// If the program shows each size, resizeScreen also begins to wait until this size is
+// shown.
 func (s *session) resizeScreen(size past.Size) (was past.Size) {
 	r, unlock := s.live.lock()
 	defer unlock()
 	was.Cols, was.Rows = r.Core().Size()
 	r.Core().Resize(size.Cols, size.Rows)
-	// A program that has the size already draws nothing.
+	// A program that already has the size draws nothing.
 	s.sizes.await(r.Core().WholeFrames(), s.rules().WholeAfterResize && size != was)
 	return was
 }

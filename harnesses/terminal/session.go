@@ -14,22 +14,22 @@ import (
 	"coleo.dev/holder"
 )
 
-// stopGrace is the time between the hang-up signal and KILL. Agent CLIs save their state
-// within a second.
+// stopGrace is the time between the hang-up signal and the KILL signal. Agent CLIs save
+// their state within a second.
 const stopGrace = 2 * time.Second
 
-// session is one live agent CLI on a terminal. It connects the parts that do the work:
-// what a holder prints goes to a Reader, and what a Typist types goes to the holder. What
-// may change is inside a part with a lock of its own.
+// session is one live agent CLI on a terminal. It connects the parts that do the work.
+// What a holder prints goes to a Reader. What a Typist types goes to the holder.
+// Everything that can change is inside a part that has its own lock.
 type session struct {
 	harness *Harness
-	handle  coleo.Handle // as it was at the start: see Handle
-	facts   Facts        // as they were at the start: see factsNow
+	handle  coleo.Handle // as it was at the start; see Handle
+	facts   Facts        // as they were at the start; see factsNow
 	client  *holder.Client
-	ctx     context.Context // cancelled by Close
+	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the read loop has ended
-	reread  chan struct{} // wakes the read loop after a new Spec
+	reread  chan struct{} // wakes the read loop after a new Spec was set
 	pace    pace          // of the read loop
 
 	log          *Changes
@@ -57,8 +57,8 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// open builds a session on a holder and brings its screen up to date. justStarted says
-// that the agent CLI has just been started.
+// open builds a session on a holder, and brings the session's screen up to date. The
+// argument justStarted is true if the agent CLI has just been started.
 func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
@@ -91,8 +91,8 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	return s, nil
 }
 
-// rules returns the Spec by which the session reads and types. It is the harness's Spec
-// at the session's start, or the one that Reload set since.
+// rules returns the Spec with which the session reads and types. It is the Spec that
+// the harness had at the session's start, or the Spec that Reload has set since.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
 // changed records a change that the Reader reports.
@@ -103,7 +103,7 @@ func (s *session) changed(c coleo.Change) {
 	}
 }
 
-// Handle returns the data by which Attach finds this session again.
+// Handle returns the data with which Attach finds this session again.
 func (s *session) Handle() coleo.Handle {
 	h := s.handle
 	h.Conversation = s.conversation.get()
@@ -117,8 +117,8 @@ func (s *session) State() coleo.Reading {
 	return r.Reading()
 }
 
-// Changes yields the changes after a cursor, and then each new one. It ends when ctx is
-// cancelled or the session ends.
+// Changes yields the changes after the number from, and then each new change. It ends
+// when ctx is canceled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
@@ -130,24 +130,24 @@ func (s *session) Screen() coleo.Screen {
 	return r.Core().View()
 }
 
-// LastOutput returns when the agent CLI last wrote something while the session was open,
-// the zero time if it has not.
+// LastOutput returns the time at which the agent CLI last wrote output while the
+// session was open. It returns the zero time if there was no such output.
 func (s *session) LastOutput() time.Time {
 	w, unlock := s.live.watch()
 	defer unlock()
 	return w.live.lastOutput
 }
 
-// Explain returns the evidence behind the reading.
+// Explain returns the evidence for the reading.
 func (s *session) Explain() coleo.Explanation {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return r.Explain(time.Now())
 }
 
-// Output returns a reader of the terminal's output from an offset on, in bytes. It
-// continues with live output. It ends with io.EOF when the program ends, the holder goes
-// or ctx is cancelled.
+// Output returns a reader of the terminal's output, beginning at the offset from, in
+// bytes. It continues with live output. It ends with io.EOF when the program ends, the
+// holder ends or ctx is canceled.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
 	stream, err := s.client.Stream(ctx, from)
 	if err != nil {
@@ -156,20 +156,21 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	return &outputReader{stream: stream}, nil
 }
 
-// Held asks the session's holder whether it is the one in the handle. It returns the
+// Held asks the session's holder whether it is the holder in the handle. It returns the
 // errors of holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
 // Input sends bytes to the program as keys, whatever the screen shows. It returns an
-// error when the holder cannot be reached, or when ctx no longer wants the keys.
+// error if the holder cannot be reached, or if ctx ended, so that nobody wants the keys
+// any longer.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }
 
-// Kill ends the whole process tree and returns when the read loop has ended. Processes
-// get 2 s between the hang-up signal and KILL. Kill ignores its context. It returns the
-// errors of holder.Client.End, such as EInternal when processes are left.
+// Kill ends the whole process tree. It returns when the read loop has ended. Processes
+// get 2 s between the hang-up signal and the KILL signal. Kill ignores its context. It
+// returns the errors of holder.Client.End, such as EInternal if processes are left.
 func (s *session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err
@@ -179,8 +180,8 @@ func (s *session) Kill(context.Context) error {
 }
 
 // Close ends the session and leaves the agent CLI running. If the agent CLI has ended,
-// Close first waits for a call that is typing. It writes a last snapshot and returns the
-// error of closing the connection to the holder.
+// Close first waits for a call that is still typing. Close writes a last snapshot. It
+// returns the error of closing the connection to the holder.
 func (s *session) Close() error {
 	s.resizeNow()
 	s.cancel()
@@ -193,10 +194,10 @@ func (s *session) Close() error {
 	return err
 }
 
-// Reload makes the session read and type by another Spec of the same harness from now on,
-// and judges the screen again at once. The launch of the agent CLI stays as it was, and
-// so does what its hook reports. The error is EInvalid for another harness, and EBusy
-// while keys are typed.
+// Reload makes the session use another Spec of the same harness for reading and typing.
+// The session judges the screen again at once. The launch of the agent CLI does not
+// change. The interpretation of its hook's reports does not change either. The error is
+// EInvalid if h is another harness. It is EBusy if somebody is typing.
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {
@@ -216,7 +217,7 @@ func (s *session) Reload(h coleo.Harness) error {
 // conversation is the id of the agent CLI's conversation.
 type conversation struct {
 	mu sync.Mutex
-	id string // "" while it is not known
+	id string // "" as long as the id is not known
 }
 
 func (c *conversation) get() string {
@@ -231,8 +232,8 @@ func (c *conversation) set(id string) {
 	c.id = id
 }
 
-// findConversation asks the harness's code for the id of a conversation that the agent CLI
-// began by itself. It runs once the first turn is over.
+// findConversation asks the harness's code for the id of a conversation that the agent
+// CLI began by itself. It runs when the first turn is over.
 func (s *session) findConversation() {
 	f := s.factsNow()
 	if s.harness.hooks.Conversation == nil || f.Conversation != "" {

@@ -8,13 +8,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it. See
-// typing.Typist.SendPrompt for the errors.
+// SendPrompt types a prompt and submits it. It returns when the agent CLI has taken the
+// prompt. See typing.Typist.SendPrompt for the errors.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	return s.typist.SendPrompt(ctx, p)
 }
 
-// Respond answers one appearance of one dialog, and returns when the dialog is gone from
+// Respond answers one appearance of one dialog. It returns when the dialog is gone from
 // the screen. See typing.Typist.Respond for the errors.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	return s.typist.Respond(ctx, dialog, d)
@@ -23,16 +23,16 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 // Interrupt stops the running turn. See typing.Typist.Interrupt for the errors.
 func (s *session) Interrupt(ctx context.Context) error { return s.typist.Interrupt(ctx) }
 
-// Prove looks for a prompt that somebody was about to type at r.Time. See
+// Prove looks for a prompt that somebody was about to type at the time r.Time. See
 // typing.Typist.Prove.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenAt(s.handle, r.Time) })
 }
 
-// Compact makes the agent CLI shorten its conversation, and returns when it has done so.
-// The error is EUnsupported where the agent CLI cannot, and EBusy while it is working. It
-// is EBlocked when a dialog opens, and EInternal when the agent CLI fails. Compact also
-// returns the errors of SendPrompt.
+// Compact makes the agent CLI shorten its conversation. It returns when the agent CLI
+// has done so. The error is EUnsupported if the agent CLI cannot do so. It is EBusy if
+// the agent CLI is working. It is EBlocked if a dialog opens. It is EInternal if the
+// agent CLI fails. Compact also returns the errors of SendPrompt.
 func (s *session) Compact(ctx context.Context) error {
 	receipt, err := s.typist.SendCompact(ctx)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"coleo.dev/holder"
 )
 
-// knownTimeout is how long keys wait on a screen that no rule knows. The agent CLI may be
-// redrawing it for another size.
+// knownTimeout is how long keys wait on a screen that no rule recognizes. The agent CLI
+// may be redrawing the screen for another size.
 const knownTimeout = time.Second
 
-// view is a session as its Typist sees it. It implements typing.View.
+// view is a session as the session's Typist sees it. It implements typing.View.
 type view struct {
 	live   *live
 	log    *Changes
@@ -45,8 +45,8 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 	}
 }
 
-// check looks at the screen, and calls a check if the picture is whole. It takes the
-// hook's reports once more after the look, which takes time.
+// check looks at the screen. If the picture is complete, it calls the given check. It
+// takes the hook's reports once more after the look, because a look takes time.
 func (v view) check(now time.Time, check typing.Check) (at typing.At, whole bool, err error) {
 	w, unlock := v.live.watch()
 	defer unlock()
@@ -95,8 +95,9 @@ func (v view) Update(change func(*reading.Reader) bool) {
 	}
 }
 
-// Write implements typing.View. The holder checks once more whether ctx wants the keys: it
-// does not type keys that were on their way while this process or the holder was stopped.
+// Write implements typing.View. The holder also checks whether ctx still wants the
+// keys. If this process or the holder was stopped while the keys were on their way, the
+// holder does not type them.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := coleo.Wanted(ctx); err != nil {
 		return false, typing.Unwanted{Err: err}

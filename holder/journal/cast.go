@@ -12,11 +12,11 @@ import (
 	"coleo.dev/holder/tty"
 )
 
-// CastEdit is what a cast adds to its journal, and what it leaves out.
+// CastEdit tells what a cast adds to its journal, and what it leaves out.
 type CastEdit struct {
-	Marks []CastMark // markers, in the order of their times
-	Typed bool       // add an input event, without the keys, where keys were typed
-	Hide  []string   // texts of the output that a Mask replaces; a text that the terminal wraps stays
+	Marks []CastMark // markers, ordered by time
+	Typed bool       // add an input event at each moment when keys were typed, without the keys
+	Hide  []string   // texts in the output to replace by a Mask; a text that the terminal wraps is not replaced
 }
 
 // CastMark is a marker: a moment with a name.
@@ -25,10 +25,11 @@ type CastMark struct {
 	Label string
 }
 
-// WriteCast writes the journal in dir as a Cast and returns the time of its beginning.
-// The times come from the index, and are exact to 50 ms. The journal has no typed keys, so
-// the cast has none. If edit.Hide is set, WriteCast holds the whole journal in memory.
-// An error means that the journal cannot be read or out cannot be written.
+// WriteCast writes the journal in dir as a Cast. It returns the time at which the
+// journal begins. The times come from the index, and are exact to 50 ms. The journal
+// has no typed keys, so the cast has none. If edit.Hide is set, WriteCast holds the
+// whole journal in memory. WriteCast returns an error if it cannot read the journal or
+// cannot write to out.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -52,7 +53,7 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes output with the marks of its index and the additions of edit.
+// journal writes the output in the journal, its marks, and what edit adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -85,18 +86,19 @@ type castHeader struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
-// Cast writes an asciicast of version 2. A cast is text: a byte that is not part of a
-// character is written as U+FFFD, and a character is never cut in two. After an error its
-// methods do nothing; Close returns that error.
+// Cast writes an asciicast of version 2. A cast is text. A byte that is not part of a
+// character is written as U+FFFD. A character is never split between two events. After
+// an error the methods of Cast do nothing. Close returns the error.
 type Cast struct {
 	out        *bufio.Writer
 	start, now time.Time
-	rest       []byte // the beginning of a character
+	rest       []byte // the beginning of an incomplete character
 	err        error
 }
 
-// NewCast begins a cast of a terminal of cols by rows cells, at a time. Without a size it
-// uses that of a terminal whose launch has none.
+// NewCast begins a cast of a terminal with cols by rows cells. The cast begins at the
+// time start. If cols or rows is not positive, NewCast uses the default size of a
+// terminal.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tty.DefaultCols, tty.DefaultRows
@@ -106,7 +108,7 @@ func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	return c
 }
 
-// Output adds output. It copies data.
+// Output adds output of the program. It copies data.
 func (c *Cast) Output(at time.Time, data []byte) {
 	c.now = at
 	p := append(c.rest, data...)
@@ -115,7 +117,7 @@ func (c *Cast) Output(at time.Time, data []byte) {
 	c.rest = append([]byte(nil), p[whole:]...)
 }
 
-// Resize adds a resize, in cells.
+// Resize adds a resize to cols by rows cells.
 func (c *Cast) Resize(at time.Time, cols, rows int) {
 	c.now = at
 	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
@@ -127,21 +129,21 @@ func (c *Cast) label(m CastMark) {
 	c.event("m", m.Label)
 }
 
-// Err returns the first error, nil if there was none.
+// Err returns the first error, or nil if there was none.
 func (c *Cast) Err() error { return c.err }
 
-// Close writes the buffered rest and returns the first error. It does not close the
-// writer of NewCast.
+// Close writes what is still in the buffer. It returns the first error. It does not
+// close the writer that NewCast got.
 func (c *Cast) Close() error {
 	c.event("o", string(c.rest))
 	c.rest = nil
 	return errors.Join(c.err, c.out.Flush())
 }
 
-// castBuffer is how much output is read at once, in bytes.
+// castBuffer is the number of bytes of output that are read at once.
 const castBuffer = 16 << 10
 
-// copy writes the output up to an offset, with the time now.
+// copy writes the output up to the offset until. All of it gets the time now.
 func (c *Cast) copy(r source, until int64, now time.Time) {
 	buf := make([]byte, castBuffer)
 	for c.err == nil && r.Offset() < until {
@@ -154,7 +156,8 @@ func (c *Cast) copy(r source, until int64, now time.Time) {
 	}
 }
 
-// cutCharacter returns how many bytes at the end are the beginning of a character.
+// cutCharacter returns how many bytes at the end of p are the beginning of an
+// incomplete character.
 func cutCharacter(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {

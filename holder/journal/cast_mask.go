@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// source is output that is read from an offset on.
+// source is output that is read from some offset.
 type source interface {
 	io.Reader
 	Offset() int64
 }
 
-// Mask returns a text of the same length in bytes that reveals nothing: the path
-// /coleo-coleo-…. The length stays the same because terminals place the following text by
-// it.
+// Mask returns a text that reveals nothing and has as many bytes as text. It is the
+// path /coleo-coleo-…. The length must be the same because terminals place the
+// following text according to it.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,7 +24,8 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// masked returns the output of r up to an offset, with texts masked.
+// masked returns the output of r up to the offset end. The given texts are masked in
+// it.
 func masked(r *Reader, end int64, texts []string) source {
 	if len(texts) == 0 {
 		return r
@@ -32,12 +33,13 @@ func masked(r *Reader, end int64, texts []string) source {
 	return &maskedOutput{r: r, texts: texts, next: r.Offset(), end: end}
 }
 
-// maskedOutput is output in which texts are masked. The first Read reads all of it.
+// maskedOutput is output in which texts are masked. The first Read reads all of this
+// output.
 type maskedOutput struct {
 	r         *Reader
 	texts     []string
 	next, end int64
-	rest      []byte // nil: not read yet
+	rest      []byte // nil if the output has not been read yet
 }
 
 // Offset returns the offset of the next byte.

@@ -10,15 +10,15 @@ import (
 	"sort"
 )
 
-// Index reads the marks of a journal in order without holding them all, because a busy
-// week makes millions.
+// Index reads the marks of a journal in order. It does not hold all marks in memory,
+// because a busy week makes millions of them.
 type Index struct {
 	file *os.File
 	n    int
 }
 
-// OpenIndex opens the index of the journal in dir. The error says that the index cannot
-// be read.
+// OpenIndex opens the index of the journal in dir. It returns an error if the index
+// cannot be read.
 func OpenIndex(dir string) (*Index, error) {
 	f, err := os.Open(indexPath(dir))
 	if err != nil {
@@ -31,18 +31,20 @@ func OpenIndex(dir string) (*Index, error) {
 	return &Index{file: f, n: int(info.Size() / markSize)}, nil
 }
 
-// Find returns the number of the first mark for which after returns true, or Len when
-// there is none. As in sort.Search, after must be true for all marks after that one.
+// Find returns the number of the first mark for which after returns true. If there is
+// no such mark, it returns the number of marks. As with sort.Search, if after is true
+// for a mark, it must be true for all later marks.
 func (x *Index) Find(after func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
-		for m := range x.From(i) { // the first sound mark from i on
+		for m := range x.From(i) { // the first intact mark at or after i
 			return after(m)
 		}
 		return true
 	})
 }
 
-// From yields the marks from a number on. It skips marks with a wrong checksum.
+// From yields the marks, beginning with mark number i. It skips marks with a wrong
+// checksum.
 func (x *Index) From(i int) iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {
 		in := bufio.NewReader(io.NewSectionReader(x.file, int64(i)*markSize, int64(max(0, x.n-i))*markSize))
@@ -60,5 +62,5 @@ func (x *Index) From(i int) iter.Seq[Mark] {
 	}
 }
 
-// Close closes the file.
+// Close closes the index.
 func (x *Index) Close() error { return x.file.Close() }

@@ -49,9 +49,9 @@ func listSegments(dir string) ([]segment, error) {
 	return out, nil
 }
 
-// Span returns the offset of the oldest byte in the journal in dir and the offset after
-// its newest byte. A journal that is not there is empty. The error says that its folder
-// cannot be read.
+// Span returns the offset of the oldest byte in the journal in dir, and the offset
+// after the newest byte. A journal that does not exist is empty. Span returns an error
+// if the journal's folder cannot be read.
 func Span(dir string) (start, end int64, err error) {
 	segments, err := listSegments(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(segments) == 0 {
@@ -63,24 +63,25 @@ func Span(dir string) (start, end int64, err error) {
 	return segments[0].start, segments[len(segments)-1].end, nil
 }
 
-// Reader reads a journal's bytes, also while a holder appends to it. At the end it
-// returns io.EOF and may be read again later.
+// Reader reads the bytes of a journal, even while a holder appends to the journal. At
+// the end of the journal, Read returns io.EOF. It can be called again when the journal
+// may have grown.
 type Reader struct {
 	dir    string
 	offset int64
 	file   *os.File
-	start  int64 // first offset of file
+	start  int64 // offset of the first byte in file
 }
 
-// NewReader returns a Reader of the journal in dir from an offset on. It opens the first
-// file at the first Read.
+// NewReader returns a Reader of the journal in dir that begins at the offset from. The
+// first call of Read opens the first file.
 func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
 
 // Offset returns the offset of the next byte.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Read implements io.Reader. An offset older than the oldest byte held is an error that
-// names the oldest one.
+// Read implements io.Reader. If the offset is before the oldest byte that the journal
+// still has, the error names the offset of the oldest byte.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.file != nil {
 		n, err := r.file.ReadAt(p, r.offset-r.start)
@@ -105,7 +106,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.Read(p)
 }
 
-// open opens the segment that holds the offset. It returns false when no segment does.
+// open opens the segment that holds the byte at r.offset. It returns false if no
+// segment holds this byte.
 func (r *Reader) open() (bool, error) {
 	segments, err := listSegments(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +124,7 @@ func (r *Reader) open() (bool, error) {
 		return false, fmt.Errorf("journal begins at offset %d, asked for %d", segments[i].start, r.offset)
 	}
 	if r.file != nil && r.start == segments[i].start {
-		return true, nil // it has grown since the last read
+		return true, nil // the open segment has grown since the last read
 	}
 	r.Close()
 	r.file, err = os.Open(segments[i].path)
@@ -143,8 +145,8 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Marks returns the index of the journal in dir, in order. It skips records with a wrong
-// checksum. The error says that the index cannot be read.
+// Marks returns all marks of the journal in dir, in order. It skips marks with a wrong
+// checksum. It returns an error if the index cannot be read.
 func Marks(dir string) ([]Mark, error) {
 	raw, err := os.ReadFile(indexPath(dir))
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// syncEvery is how long output may be in the kernel's memory alone, where a loss of power
-// destroys it. Some seconds are what databases allow for data without a commit. A kill -9
-// destroys none of it.
+// syncEvery is how long output may be only in the kernel's memory, where a loss of
+// power destroys it. Databases allow some seconds for data without a commit. A kill -9
+// destroys none of this output.
 const syncEvery = 5 * time.Second
 
-// syncing is how much of a journal is on the disk. Its fields are guarded by the
-// journal's lock. The writing happens without the lock, so the draining goroutine does
-// not wait for it.
+// syncing tells how much of a journal is on the disk. The journal's lock guards its
+// fields. Files are written to the disk without the lock, so the draining goroutine
+// does not have to wait.
 type syncing struct {
 	timer   *time.Timer
-	due     bool  // the timer runs
-	running bool  // one at a time
-	done    int64 // all before this offset is on the disk
+	due     bool  // the timer is running
+	running bool  // a sync is running; only one runs at a time
+	done    int64 // everything before this offset is on the disk
 }
 
-// syncWithin writes the journal to the disk within d, or at an earlier time that was set
-// before. The caller holds mu.
+// syncWithin writes the journal to the disk when the duration d has passed. An earlier
+// time that was set before stays. The caller must hold mu.
 func (j *Writer) syncWithin(d time.Duration) {
 	s := &j.syncing
 	switch {
@@ -36,8 +36,8 @@ func (j *Writer) syncWithin(d time.Duration) {
 	s.due = true
 }
 
-// sync writes the present output to the disk. After an error it tries again when there is
-// more output.
+// sync writes the output that is now in the journal to the disk. After an error, sync
+// tries again when more output has come.
 func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
@@ -57,8 +57,8 @@ func (j *Writer) sync() {
 	}
 }
 
-// syncSegments writes the segments with output between two offsets to the disk, and the
-// index. Segments that are deleted meanwhile are skipped.
+// syncSegments writes the segments with output between the offsets from and end to the
+// disk. It also writes the index. It skips segments that are deleted at the same time.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {
@@ -67,7 +67,8 @@ func syncSegments(dir string, from, end int64) error {
 	return errors.Join(failed, syncFile(indexPath(dir)))
 }
 
-// syncFile opens the file by itself, so that it may be closed elsewhere meanwhile.
+// syncFile opens its own descriptor of the file. So another goroutine may close the
+// file at the same time.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,10 +5,11 @@ import (
 	"os"
 )
 
-// Trim deletes the oldest segments while more than keep bytes would be left, so that
-// never more than keep and one segment remain. It deletes only segments that end before
-// covered, which a snapshot of the screen replaces. The open segment stays. Marks before
-// the new beginning are deleted too, except for the last size.
+// Trim deletes the oldest segments as long as at least keep bytes remain. So the
+// journal never has more than keep bytes and one segment. It deletes only segments that
+// end before the offset covered. A snapshot of the screen replaces the output before
+// this offset. The open segment stays. Trim also deletes marks before the new
+// beginning, except the last size.
 func (j *Writer) Trim(keep, covered int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -35,7 +36,7 @@ func (j *Writer) Trim(keep, covered int64) error {
 	return j.trimIndex()
 }
 
-// trimIndex writes the index again without the marks before the journal's beginning.
+// trimIndex writes a new index that lacks the marks before the journal's beginning.
 func (j *Writer) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))
 	if err != nil {

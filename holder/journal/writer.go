@@ -1,6 +1,6 @@
-// Package journal keeps every byte of an arm's output on the disk, with the times at
-// which it came and the sizes that the terminal had. It writes a journal, reads it, and
-// turns it into a recording. It does not interpret the output.
+// Package journal keeps every byte of an arm's output on the disk. It also keeps the
+// times at which output came, and the sizes that the terminal had. The package writes a
+// journal, reads it, and makes a recording from it. It does not interpret the output.
 package journal
 
 import (
@@ -15,20 +15,22 @@ import (
 	"time"
 )
 
-// SegmentSize is the size of a journal file in bytes. Files begin at its multiples.
+// SegmentSize is the size of a journal file in bytes. Each file begins at a multiple of
+// this size.
 const SegmentSize = 4 << 20
 
-// markEvery is the shortest time between two time marks of a busy terminal in the index.
+// markEvery is the shortest time between two time marks in the index while a terminal
+// is busy.
 const markEvery = 50 * time.Millisecond
 
-// MarkKind is the meaning of a mark in the index.
+// MarkKind tells what a mark in the index means.
 type MarkKind uint8
 
-// The kinds of mark. They are on disk and never change.
+// The values of MarkKind. They are on disk, so they never change.
 const (
 	MarkOutput MarkKind = 1 // output arrived at this time
-	MarkResize MarkKind = 2 // the terminal got Cols x Rows
-	MarkInput  MarkKind = 3 // keys were typed; the text is not kept
+	MarkResize MarkKind = 2 // the terminal got the size Cols x Rows
+	MarkInput  MarkKind = 3 // keys were typed; their text is not kept
 	MarkExit   MarkKind = 4 // the program ended
 	MarkGap    MarkKind = 5 // Lost bytes are missing here: the disk was full when the arm was ended
 )
@@ -38,37 +40,38 @@ type Mark struct {
 	Time       time.Time // millisecond precision
 	Offset     int64
 	Kind       MarkKind
-	Cols, Rows int // with MarkResize
-	Lost       int // with MarkGap: number of bytes, in the place of Cols and Rows on disk
+	Cols, Rows int // for MarkResize
+	Lost       int // for MarkGap: number of bytes; stored in the place of Cols and Rows
 }
 
-// markSize is the size of a mark on disk, in bytes. A mark has 8 bytes of Unix
-// milliseconds, 8 of offset, 1 of kind, and 3 zero. Then come 2 of columns, 2 of rows,
-// and 4 of crc32c over all before.
+// markSize is the size of a mark on disk, in bytes. A mark consists of 8 bytes of Unix
+// milliseconds, 8 bytes of offset, 1 byte of kind, and 3 zero bytes. After these come 2
+// bytes of columns, 2 bytes of rows, and 4 bytes with the crc32c of the bytes before.
 const markSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer is an arm's output on disk: segments of raw bytes, named by their first offset,
-// and an index of marks. The lengths of the files are the truth. A torn record at the end
-// of the index is cut off when the journal is opened to write. Its methods may be called
-// from several goroutines.
+// Writer writes an arm's output to disk. The output is in segments of raw bytes, whose
+// names are their first offsets. An index holds the marks. The lengths of the segment
+// files define how much output there is. When a journal is opened for writing, an
+// incomplete record at the end of the index is removed. Several goroutines may call its
+// methods at the same time.
 type Writer struct {
 	dir string
 
 	mu       sync.Mutex
-	segment  *os.File // open to append; nil when opened to read
+	segment  *os.File // open for appending
 	index    *os.File
-	first    int64 // oldest offset held
+	first    int64 // oldest offset in the journal
 	start    int64 // first offset of the open segment
 	end      int64
 	lastMark time.Time
-	watchers []chan struct{} // notified of each growth
+	watchers []chan struct{} // get a value when the journal grows
 	syncing  syncing
 }
 
-// Create opens the journal in dir to append, and makes it if it is missing. The
-// error says which file of the journal cannot be opened or repaired.
+// Create opens the journal in dir for appending. If the journal does not exist, Create
+// makes it. The error names the file of the journal that cannot be opened or repaired.
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
@@ -94,7 +97,8 @@ func Create(dir string) (*Writer, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	// Not O_APPEND: the kernel does not splice into a file that is opened with it.
+	// O_APPEND is missing because the kernel does not splice into a file that is opened
+	// with it.
 	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekEnd)
@@ -121,8 +125,8 @@ func openIndex(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Append writes output to the journal and returns how many bytes of p are on disk. After
-// an error the rest may be tried again.
+// Append writes p to the journal. It returns the number of bytes of p that are in the
+// journal. After an error the caller may try again with the rest.
 func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -137,8 +141,8 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// Extend calls write with the open segment and the room in it, and counts the bytes that
-// write returns.
+// Extend calls write with the open segment and the number of bytes that fit into it. It
+// adds the number of bytes that write returns to the journal's length.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -175,8 +179,8 @@ func (j *Writer) roll() error {
 	return nil
 }
 
-// Mark adds a mark at the present end. It drops a mark that cannot be written: the bytes
-// are the truth, and marks only a convenience.
+// Mark adds a mark at the present end of the journal. If a mark cannot be written, Mark
+// drops it: the bytes are essential, and marks are only a convenience.
 func (j *Writer) Mark(m Mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -202,23 +206,24 @@ func (m Mark) encode() []byte {
 	return b
 }
 
-// End returns the offset after the newest byte.
+// End returns the offset after the newest byte in the journal.
 func (j *Writer) End() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end
 }
 
-// Span returns the offsets of the oldest byte held and after the newest.
+// Span returns the offset of the oldest byte in the journal, and the offset after the
+// newest byte.
 func (j *Writer) Span() (first, end int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.first, j.end
 }
 
-// Watch returns a channel that receives a value when the journal has grown since the last
-// value, until Unwatch is called with it. One channel serves all values, because a new
-// one for each would be garbage in a busy holder.
+// Watch returns a channel that receives a value when the journal has grown since the
+// last value. Unwatch ends this. The same channel is used for all values, because a new
+// channel for each value would be garbage in a busy holder.
 func (j *Writer) Watch() chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -227,7 +232,7 @@ func (j *Writer) Watch() chan struct{} {
 	return c
 }
 
-// Unwatch ends a Watch.
+// Unwatch ends what Watch began for the channel c.
 func (j *Writer) Unwatch(c chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -238,13 +243,13 @@ func (j *Writer) notifyWatchers() {
 	for _, c := range j.watchers {
 		select {
 		case c <- struct{}{}:
-		default: // the watcher has not yet read the value before
+		default: // the watcher has not read the last value yet
 		}
 	}
 }
 
-// Close closes the files, and returns when all output is on the disk. It returns the
-// errors of all files, joined.
+// Close closes the files. It returns when all output is on the disk. It returns the
+// joined errors of all files.
 func (j *Writer) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

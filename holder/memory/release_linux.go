@@ -1,4 +1,4 @@
-// Package memory keeps the memory of a process small that mostly waits.
+// Package memory reduces the memory of a process that mostly waits.
 package memory
 
 import (
@@ -13,18 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseDelay is the time between an activity and the release after it. The pages come
-// back in some 60 µs altogether, so releases may be frequent.
+// releaseDelay is the time between some activity and the release of pages after it. It
+// takes only about 60 µs in all to map the pages again, so releases may be frequent.
 const releaseDelay = 500 * time.Millisecond
 
-// mappedAround is how many bytes of the program's file are mapped around a touched page,
-// instead of 64 KiB. Smaller values save little more and make many mappings.
+// mappedAround is how many bytes of the program's file the kernel maps around a touched
+// page. Without this setting it maps 64 KiB. Smaller values save little more memory and
+// make many mappings.
 const mappedAround = 16 << 10
 
-// Releaser returns the pages of this program's own file to the kernel after each spell of
-// activity. The zero value is ready to use. The kernel maps 16 pages around each touched
-// page. A holder would soon have its whole program mapped, of which it uses little. The
-// pages stay in the page cache, where they cost nothing extra.
+// Releaser returns the pages of this program's own file to the kernel after each period
+// of activity. The zero value is ready to use. By default the kernel maps 16 pages
+// around each touched page. A holder would soon have its whole program mapped, although
+// it uses only a small part. Released pages stay in the page cache, where they take no
+// additional memory.
 type Releaser struct {
 	pending atomic.Bool
 	once    sync.Once
@@ -57,8 +59,8 @@ func (r *Releaser) releaseNow() {
 	}
 }
 
-// mapLessAround makes the kernel map less around each touched page. The kernel maps
-// around a page only within one mapping, and areas with different read advice are
+// mapLessAround makes the kernel map fewer pages around each touched page. The kernel
+// maps such pages only within one mapping. Areas with different read advice are
 // different mappings.
 func mapLessAround(all []pages) {
 	for _, p := range all {
@@ -68,9 +70,10 @@ func mapLessAround(all []pages) {
 	}
 }
 
-// programPages returns the pages that are mapped of this program's file unchanged. It
-// returns none when they cannot be determined: only memory is at stake. Pages that the
-// loader wrote to before they became read-only differ from the file and stay.
+// programPages returns the mapped pages of this program's file that are unchanged. It
+// returns no pages if they cannot be determined: only memory is at stake. Some pages
+// were written by the loader before they became read-only. They differ from the file,
+// so they are not returned.
 func programPages() []pages {
 	out := []pages{}
 	self, err := os.Readlink("/proc/self/exe")
@@ -104,7 +107,7 @@ func programPages() []pages {
 	}
 }
 
-// parsePages reads a range as /proc writes it, from-to in hex.
+// parsePages reads a range of addresses in the form that /proc uses: from-to in hex.
 func parsePages(text []byte) pages {
 	from, to, _ := bytes.Cut(text, []byte("-"))
 	start, err1 := strconv.ParseUint(string(from), 16, 64)

@@ -14,22 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// If an arm has a control group of its own, Coleo can end all its processes in one step.
-// That includes a process that has left the process tree and removed the mark from its
-// environment. Coleo makes a group in two cases: this process's own group was delegated to
-// it, or systemd does not manage the groups and the folder is writable. Otherwise there is
-// no group and no error. Coleo then finds processes by the tree and by the mark alone.
+// If an arm has its own control group, Coleo can end all processes of the arm in one
+// step. That includes a process that has left the process tree and has removed the mark
+// from its environment. Coleo makes a group in two cases. Either this process's own
+// group was delegated to it, or systemd does not manage the groups and the folder is
+// writable. In any other case there is no group, and that is not an error. Coleo then
+// finds processes only by the tree and by the mark.
 
-// Group is an arm's own control group; the zero Group stands for none.
+// Group is the control group of an arm. The zero Group means that there is no group.
 type Group struct{ dir string }
 
-// groupFile returns the file that keeps the path of the group, for the guard and the next
-// holder.
+// groupFile returns the path of the file that holds the path of the group. The guard
+// and the next holder read this file.
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
-// MakeGroup makes a group below this process's own for a start of an arm, and writes its
-// path to groupFile. start is a word that no other start of the arm has. alone says that
-// the group is of a program that a person runs under a holder.
+// MakeGroup makes a group for a start of an arm, below this process's own group. It
+// writes the path of the group to groupFile. The argument start is a word that no other
+// start of the arm has. If alone is true, a person runs the program under a holder.
 func MakeGroup(dir, arm, start string, alone bool) Group {
 	own := delegated()
 	if own == "" {
@@ -47,15 +48,15 @@ func MakeGroup(dir, arm, start string, alone bool) Group {
 	return g
 }
 
-// Prefixes of the names of control groups: of arms, and of programs that a person runs
-// under a holder.
+// Prefixes of the names of control groups. The first is for arms, and the second is for
+// programs that a person runs under a holder.
 const (
 	armGroup   = "coleo-arm-"
 	aloneGroup = "coleo-hold-"
 )
 
-// groupName returns a valid folder name that differs for each start. The arm's id is in
-// front of the first dot.
+// groupName returns a valid folder name that differs for each start. The arm's id is
+// the part before the first dot, after the prefix.
 func groupName(arm, start string, alone bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -70,7 +71,7 @@ func groupName(arm, start string, alone bool) string {
 	return begin + clean[:min(len(clean), 150)] + "." + start
 }
 
-// OpenGroup returns the group that a holder made in that folder.
+// OpenGroup returns the group that a holder made for the folder dir.
 func OpenGroup(dir string) Group {
 	raw, err := os.ReadFile(groupFile(dir))
 	path := string(raw)
@@ -81,8 +82,8 @@ func OpenGroup(dir string) Group {
 	return Group{path}
 }
 
-// delegated returns the folder of this process's own group in the unified hierarchy, if
-// groups may be made below it, else "".
+// delegated returns the folder of this process's own group in the unified hierarchy. If
+// groups cannot be made below it, delegated returns "".
 func delegated() string {
 	mount := unifiedMount()
 	raw, err := os.ReadFile("/proc/self/cgroup")
@@ -108,7 +109,7 @@ func systemdRuns() bool {
 	return err == nil
 }
 
-// markedDelegated reports whether systemd has delegated a group.
+// markedDelegated reports whether systemd has delegated the group whose folder is dir.
 func markedDelegated(dir string) bool {
 	var value [4]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
@@ -119,7 +120,7 @@ func markedDelegated(dir string) bool {
 	return false
 }
 
-// unifiedMount returns the mount point of the version 2 hierarchy.
+// unifiedMount returns the mount point of the cgroup version 2 hierarchy.
 func unifiedMount() string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -135,8 +136,8 @@ func unifiedMount() string {
 	return ""
 }
 
-// Fd returns a descriptor of the group's folder, to start a program in, or -1 without a
-// group.
+// Fd returns a descriptor of the group's folder, for starting a program in the group.
+// It returns -1 if there is no group.
 func (g Group) Fd() int {
 	if g.dir == "" {
 		return -1
@@ -148,15 +149,15 @@ func (g Group) Fd() int {
 	return fd
 }
 
-// kill ends everything in the group, however it was started.
+// kill ends all processes in the group, however they were started.
 func (g Group) kill() {
 	if g.dir != "" {
 		_ = os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// pids returns the processes in the group itself. populated also counts those in groups
-// below it.
+// pids returns the processes in the group itself. It leaves out processes in groups
+// below it. The method populated counts these too.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -174,7 +175,7 @@ func (g Group) pids() map[int]bool {
 	return out
 }
 
-// populated reports whether a process lives in the group or below it.
+// populated reports whether a process lives in the group or in a group below it.
 func (g Group) populated() bool {
 	if g.dir == "" {
 		return false

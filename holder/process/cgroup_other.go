@@ -2,7 +2,7 @@
 
 package process
 
-// Group stands for no control group: this system has none.
+// Group always means that there is no control group, because this system has none.
 type Group struct{}
 
 // MakeGroup returns the zero Group on this system.

@@ -10,18 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A holder finds its arm's processes in the kernel's lists of children. It is the reaper
-// of every process below it, so each of them is its child or below one of its children.
-// The cost depends on the number of the arm's processes, not on that of the machine.
+// A holder finds its arm's processes in the kernel's lists of child processes. The
+// holder is the reaper of all processes below it. So each of them is a child of the
+// holder or is below one of its children. The cost depends on the number of the arm's
+// processes, not on the number of processes of the machine.
 
-// listsChildren reports whether this kernel lists the children of a process. The result
-// is kept, because it cannot change while this process lives.
+// listsChildren reports whether this kernel has lists of the children of a process. The
+// result is kept, because it cannot change as long as this process lives.
 var listsChildren = sync.OnceValue(func() bool {
 	return unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 })
 
-// childrenOf returns the children of a process, in order. The list may lack one when
-// another child is collected meanwhile.
+// childrenOf returns the children of a process, in order. A child may be missing from
+// the list if another child is collected at the same time.
 func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	tasks, err := os.ReadDir(dir)
@@ -29,7 +30,7 @@ func childrenOf(pid int) []int {
 		return nil
 	}
 	var out []int
-	for _, t := range tasks { // each thread has a list of its own
+	for _, t := range tasks { // each thread has its own list
 		raw, err := os.ReadFile(dir + "/" + t.Name() + "/children")
 		if err != nil {
 			continue
@@ -45,9 +46,9 @@ func childrenOf(pid int) []int {
 }
 
 // ownChildren returns all children of this process, including those that have ended. It
-// reads until two lists in a row are the same. A list lacks a child only when another
-// child that it names was collected meanwhile. The next list does not name the collected
-// one, so it differs.
+// reads the list until it gets the same list twice in a row. A child can be missing
+// from a list only if another child in the list was collected at the same time. The
+// next list does not have the collected child, so the two lists differ.
 func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
@@ -60,9 +61,9 @@ func ownChildren() []int {
 	}
 }
 
-// descendants returns the arm's live processes by the lists of children. An empty result
-// is proven. A child that has ended passes its own children to this process before its
-// end shows, and the list is read once more.
+// descendants finds the arm's live processes with the lists of children. If it returns
+// no process, there is certainly none. When a child has ended, its own children become
+// children of this process before its end can be seen. So the list is read once more.
 func (t *Tree) descendants() []procEntry {
 	for {
 		children := ownChildren()
@@ -73,7 +74,8 @@ func (t *Tree) descendants() []procEntry {
 	}
 }
 
-// withAllBelow returns these processes and those of a group, with all below them.
+// withAllBelow returns the given processes, the processes of the group g, and all
+// processes below them.
 func withAllBelow(pids []int, g Group) []int {
 	listed := map[int]bool{}
 	var out []int
@@ -89,7 +91,7 @@ func withAllBelow(pids []int, g Group) []int {
 	for pid := range g.pids() {
 		add(pid)
 	}
-	for i := 0; i < len(out); i++ { // the list grows meanwhile
+	for i := 0; i < len(out); i++ { // the list grows during the loop
 		for _, pid := range childrenOf(out[i]) {
 			add(pid)
 		}

@@ -14,10 +14,10 @@ import (
 type procEntry struct {
 	pid, parent int
 	zombie      bool
-	own         func() bool // checks again that the process with this pid belongs to the arm
+	own         func() bool // checks again whether the process with this pid belongs to the arm
 }
 
-// allProcesses returns the processes of the machine.
+// allProcesses returns all processes of the machine.
 func allProcesses() []procEntry {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -32,7 +32,8 @@ func allProcesses() []procEntry {
 	return readProcesses(pids)
 }
 
-// readProcesses looks at processes. It leaves out those that are gone.
+// readProcesses reads the entries of the given processes. It leaves out processes that
+// no longer exist.
 func readProcesses(pids []int) []procEntry {
 	out := make([]procEntry, 0, len(pids))
 	var buf [statRoom]byte
@@ -49,13 +50,13 @@ func readProcess(pid int) (procEntry, error) {
 	return readProcessInto(pid, buf[:])
 }
 
-// statRoom is how much of /proc/PID/stat is read, in bytes. The name has at most 64, and
-// state and parent follow it.
+// statRoom is the number of bytes of /proc/PID/stat that are read. The name has at most
+// 64 bytes. The state and the parent follow the name.
 const statRoom = 256
 
-// readProcessInto reads a process's state and parent with a buffer of the caller's. A
-// machine with 500 arms has thousands of processes. Where the kernel lists no children,
-// each end of an arm looks at all of them.
+// readProcessInto reads a process's state and parent. It uses the caller's buffer. It
+// must be cheap, because a machine with 500 arms has thousands of processes. If the
+// kernel has no lists of children, each end of an arm looks at all these processes.
 func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -73,9 +74,9 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	return procEntry{pid: pid, parent: parent, zombie: state == 'Z'}, err
 }
 
-// withDescendants returns the live processes for which root returns true and all below
-// them, parents first. stillIn takes the place of root when a process is checked again
-// before a signal.
+// withDescendants returns the live processes for which root returns true, and all
+// processes below them. Parents come first. The function stillIn is called instead of
+// root when a process is checked again before a signal.
 func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry
@@ -107,7 +108,7 @@ func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []proc
 	return out
 }
 
-// pidsOf returns the pids of processes.
+// pidsOf returns the pids of the processes in list.
 func pidsOf(list []procEntry) []int {
 	var out []int
 	for _, p := range list {

@@ -12,19 +12,20 @@ import (
 	"coleo.dev"
 )
 
-// pidfsMagic is the file system of pidfds since Linux 6.9. The inode number of a pidfd
-// there is unique per process until the next boot.
+// pidfsMagic is the number of the file system that pidfds have had since Linux 6.9. On
+// this file system, the inode number of a pidfd belongs to only one process until the
+// next boot.
 const pidfsMagic = 0x50494446
 
-// Positions in /proc/PID/stat, counted from the field after the name.
+// Positions of fields in /proc/PID/stat. The field after the name has position 0.
 const (
 	statState     = 0
 	statParent    = 1
 	statStartTime = 19
 )
 
-// knownBootID is set by the first successful read: it cannot change while this process
-// lives.
+// knownBootID is set by the first successful read. The value cannot change as long as
+// this process lives.
 var knownBootID atomic.Pointer[string]
 
 func bootID() (string, error) {
@@ -63,15 +64,16 @@ func identify(pid int) (coleo.Identity, error) {
 	return coleo.Identity{PID: pid, BootID: boot, StartTime: start, PidfdInode: inode}, nil
 }
 
-// pidfdInode returns 0 where the kernel has no unique inode. An error means that the
-// inode could not be read this time.
+// pidfdInode returns the inode number of a process's pidfd, or 0 if the kernel has no
+// unique inode numbers. An error means that the inode number could not be read this
+// time.
 func pidfdInode(pid int) (uint64, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch err {
 	case nil:
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ESRCH:
 		return 0, err
-	default: // no pidfds before Linux 5.3, nor where seccomp forbids them
+	default: // no pidfds: before Linux 5.3, or forbidden by seccomp
 		return 0, nil
 	}
 	defer unix.Close(fd)
@@ -86,8 +88,8 @@ func pidfdInode(pid int) (uint64, error) {
 	return st.Ino, nil
 }
 
-// statFields returns the fields of /proc/PID/stat after the command's name, which may
-// itself hold blanks and brackets.
+// statFields returns the fields of /proc/PID/stat after the command's name. The name
+// itself may contain blanks and brackets.
 func statFields(pid int) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -100,7 +102,7 @@ func statFields(pid int) ([]string, error) {
 	return strings.Fields(string(raw[end+1:])), nil
 }
 
-// stopped reports whether a process is stopped by a signal or a tracer.
+// stopped reports whether a signal or a tracer has stopped a process.
 func stopped(pid int) bool {
 	fields, err := statFields(pid)
 	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
@@ -121,7 +123,7 @@ func lookQuickly(id coleo.Identity) Liveness {
 	return livenessOf(fields[statState][0])
 }
 
-// livenessOf returns the Liveness of a state in /proc/PID/stat.
+// livenessOf returns the Liveness for a state in /proc/PID/stat.
 func livenessOf(state byte) Liveness {
 	switch state {
 	case 'Z', 'X':

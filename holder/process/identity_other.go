@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// This system shows only the pid and whether it is alive. The holder's nonce has to be
-// the proof.
+// This system shows only whether there is a live process with the pid. So the holder's
+// nonce must be the proof.
 func identify(pid int) (coleo.Identity, error) {
 	err := syscall.Kill(pid, 0)
 	if err == syscall.EPERM { // a process of another user has the pid
@@ -21,7 +21,8 @@ func identify(pid int) (coleo.Identity, error) {
 	return coleo.Identity{PID: pid}, nil
 }
 
-// stopped always returns false: this system does not show it.
+// stopped always returns false, because this system does not show whether a process is
+// stopped.
 func stopped(int) bool { return false }
 
 func lookQuickly(id coleo.Identity) Liveness { return Look(id) }

@@ -11,14 +11,16 @@ import (
 	"coleo.dev"
 )
 
-// maxAncestors bounds the walk to the first process. Real trees are shallower than a
-// hundred. The bound ends a walk through pids that are reused meanwhile.
+// maxAncestors is the largest number of steps from a process up to the first process.
+// Real process trees are less than a hundred levels deep. Without a limit a walk might
+// never end, because pids can be reused during the walk.
 const maxAncestors = 1000
 
-// armAround reports whether a process belongs to an arm, and returns the arm's id. It
-// looks for an arm's holder among the process's ancestors, then for the arm's control
-// group, then for the arm's mark in the environment. An arm's process can remove the
-// mark, and it can leave the tree by killing its holder: see docs/security.md.
+// armAround reports whether a process belongs to an arm. It also returns the arm's id.
+// It first looks for an arm's holder among the process's ancestors. Then it looks at
+// the process's control group, and then for the mark in the process's environment. A
+// process of an arm can remove the mark. It can also leave the tree if it kills its
+// holder: see docs/security.md.
 func armAround(pid int) (arm string, found bool) {
 	for at, steps := pid, 0; at > 1 && steps < maxAncestors; steps++ {
 		if arm, ok := holderArm(at); ok && at != pid {
@@ -36,7 +38,7 @@ func armAround(pid int) (arm string, found bool) {
 	return markArm(pid)
 }
 
-// OutsideArms returns EForbidden for a process that belongs to an arm.
+// OutsideArms returns EForbidden if the process belongs to an arm, and nil otherwise.
 func OutsideArms(pid int) error {
 	if arm, inside := armAround(pid); inside {
 		return coleo.Errorf(coleo.EForbidden,
@@ -45,8 +47,9 @@ func OutsideArms(pid int) error {
 	return nil
 }
 
-// holderArm returns the arm of a process that is an arm's holder. For a holder of an
-// earlier version, without an arm in argv, it returns "unknown".
+// holderArm returns the arm whose holder the process is. The result is false if the
+// process is no holder. A holder of an earlier version has no arm in argv. For such a
+// holder, holderArm returns "unknown".
 func holderArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
@@ -62,7 +65,7 @@ func holderArm(pid int) (string, bool) {
 	return argv[3], true
 }
 
-// groupArm returns the arm in whose control group a process is.
+// groupArm returns the arm whose control group contains the process.
 func groupArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {
@@ -76,7 +79,8 @@ func groupArm(pid int) (string, bool) {
 	return "", false
 }
 
-// markArm returns the arm that a process's environment named when the process started.
+// markArm returns the arm that was named in the process's environment when the process
+// started.
 func markArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -96,6 +100,6 @@ func markArm(pid int) (string, bool) {
 	return arm, arm != ""
 }
 
-// HideMemory keeps other processes of the user from reading or changing this process's
-// memory and descriptors, as a debugger does. Root still can.
+// HideMemory prevents other processes of the user from accessing this process's memory
+// and descriptors, as a debugger does. Root can still access them.
 func HideMemory() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

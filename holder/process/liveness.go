@@ -14,9 +14,9 @@ type Liveness string
 // The values of Liveness.
 const (
 	Alive   Liveness = "alive"
-	Stopped Liveness = "stopped" // by a signal, such as SIGSTOP
-	Dead    Liveness = "dead"    // or another process has its pid now
-	Unknown Liveness = "unknown" // nobody could look, for example without a free file descriptor
+	Stopped Liveness = "stopped" // stopped by a signal, such as SIGSTOP
+	Dead    Liveness = "dead"    // ended; another process may have its pid now
+	Unknown Liveness = "unknown" // could not be determined, for example because no file descriptor was free
 )
 
 // Look returns the Liveness of the process that id names.
@@ -33,7 +33,7 @@ func Look(id coleo.Identity) Liveness {
 	return Alive
 }
 
-// withoutLook returns Dead if err says that there is no such process, and Unknown
+// withoutLook returns Dead if err shows that there is no such process, and Unknown
 // otherwise.
 func withoutLook(err error) Liveness {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -42,11 +42,12 @@ func withoutLook(err error) Liveness {
 	return Unknown
 }
 
-// LookQuickly is Look by the pid and the start time alone. It asks the kernel for nothing
-// else, because it is for processes that are looked at every second. It can mistake two
-// processes for each other that have the same pid and started within the same hundredth
-// of a second.
+// LookQuickly does the same as Look, but compares only the pid and the start time. It
+// makes no other request to the kernel. It is for processes that are looked at every
+// second. It cannot distinguish two processes with the same pid that started within the
+// same hundredth of a second.
 func LookQuickly(id coleo.Identity) Liveness { return lookQuickly(id) }
 
-// Wake continues the process that id names, and no other, after a signal stopped it.
+// Wake continues the process that id names after a signal has stopped it. It continues
+// no other process.
 func Wake(id coleo.Identity) { Signal(id, syscall.SIGCONT) }

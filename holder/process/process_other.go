@@ -10,8 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// Without a subreaper a child that made a session of its own leaves the tree and cannot
-// be found again. This fallback reaches only the program's own session.
+// Without a subreaper, a child that makes its own session leaves the tree and cannot be
+// found again. So on this system Coleo reaches only the program's own session.
 
 // BecomeReaper does nothing on this system.
 func BecomeReaper() error { return nil }
@@ -19,7 +19,7 @@ func BecomeReaper() error { return nil }
 // KeepDescriptors does nothing on this system.
 func KeepDescriptors() {}
 
-// Tree is the processes of an arm.
+// Tree is the process tree of an arm.
 type Tree struct {
 	Group   Group           // the arm's control group
 	Program func() int      // pid of the arm's program
@@ -30,7 +30,8 @@ type Tree struct {
 // ReapOrphans does nothing on this system.
 func (*Tree) ReapOrphans(context.Context) {}
 
-// End ends the program's own session: with HUP and TERM first, with KILL after grace.
+// End ends the program's own session. It sends HUP and TERM first, and KILL after
+// grace.
 func (t *Tree) End(grace time.Duration) []int {
 	group := -t.Program()
 	if grace > 0 {
@@ -45,13 +46,16 @@ func (t *Tree) End(grace time.Duration) []int {
 	return nil
 }
 
-// SweepStarts returns nil on this system: another process's environment cannot be read.
+// SweepStarts returns nil on this system, because the environment of another process
+// cannot be read.
 func SweepStarts(string, func(int, string) bool) []int { return nil }
 
-// EndMarked returns nil on this system: another process's environment cannot be read.
+// EndMarked returns nil on this system, because the environment of another process
+// cannot be read.
 func EndMarked(Group, string, func(int, string) bool, time.Duration, func()) []int { return nil }
 
-// Marked returns nil on this system: another process's environment cannot be read.
+// Marked returns nil on this system, because the environment of another process cannot
+// be read.
 func Marked(string) []int { return nil }
 
 // MarkedFrom returns nil on this system.

@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the beginning of siginfo_t for a child that has ended. The kernel aligns
-// the fields after the code like a pointer.
+// childInfo is the beginning of siginfo_t as the kernel fills it in for a child that
+// has ended. The kernel aligns the fields after the code in the same way as a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr
 	pid                int32
 }
 
-// childOf returns the pid that waitid has written.
+// childOf returns the pid that waitid has written into info.
 func childOf(info *unix.Siginfo) int { return int((*childInfo)(unsafe.Pointer(info)).pid) }
 
-// endedChild returns the pid of a child that has ended and was not collected, 0 when
-// there is none.
+// endedChild returns the pid of a child that has ended and has not been collected. It
+// returns 0 if there is none.
 func endedChild() (int, error) {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -30,8 +30,8 @@ func endedChild() (int, error) {
 	return childOf(&info), nil
 }
 
-// BecomeReaper makes this process the parent of every orphan below it, so that no child
-// can leave the tree with setsid or a double fork.
+// BecomeReaper makes this process the parent of all orphans below it. So no child can
+// leave the tree with setsid or a double fork.
 func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of the arm's processes: %w", err)
@@ -39,7 +39,7 @@ func BecomeReaper() error {
 	return nil
 }
 
-// KeepDescriptors keeps children from inheriting descriptors that this process inherited
-// by somebody's mistake. Before Linux 5.11 no single call can do that, and
+// This process may have inherited descriptors by mistake. KeepDescriptors prevents its
+// children from inheriting them. Before Linux 5.11 no single call can do this, and
 // KeepDescriptors does nothing.
 func KeepDescriptors() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }

@@ -10,19 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marked returns the pids of what is left of an arm. These are the processes that carry
-// its mark in their environment, of any generation, and those below them. It finds none
-// where other processes cannot be read.
+// Marked returns the pids of the processes that are left of an arm. These are the
+// processes that carry the arm's mark in their environment, and all processes below
+// them. All generations count. It finds no process on systems where other processes
+// cannot be read.
 func Marked(arm string) []int { return pidsOf(markedTree(Group{}, arm, everyStart)) }
 
-// MarkedFrom is Marked for the generations from oldest on.
+// MarkedFrom does the same as Marked, for the generation oldest and later generations.
 func MarkedFrom(arm string, oldest int) []int {
 	return pidsOf(markedTree(Group{}, arm, func(generation int, _ string) bool { return generation >= oldest }))
 }
 
-// SweepStarts ends every process that an arm's holders left behind when they died first.
-// These are the processes whose environment carries the mark of a start for which which
-// returns true, and all below them. It returns the pids that are still there after 5 s.
+// SweepStarts ends all processes that an arm's holders left behind when the holders
+// died first. It ends the processes whose environment carries the mark of a start that
+// is accepted by the function named which. It also ends all processes below them. It
+// returns the pids of processes that still exist after KillTimeout, which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -35,10 +37,10 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 	}
 }
 
-// markedTree returns three kinds of live processes. These are the processes in a group,
-// those whose initial environment named a matching start of the arm, and all below them.
-// The environments of other users' processes cannot be read; those processes do not
-// belong to Coleo.
+// markedTree returns the live processes in the group g, and those whose initial
+// environment named a matching start of the arm. It also returns all processes below
+// these. It cannot read the environments of other users' processes, but those processes
+// do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
@@ -56,10 +58,11 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 	})
 }
 
-// EndMarked ends the processes in a group, those with the mark of a start for which which
-// returns true, and all below them. It sends HUP and TERM first, and KILL after grace. It
-// calls meanwhile between two looks, which must take PollEvery or so. It returns the pids
-// of those that are still there KillTimeout later.
+// EndMarked ends the processes in a group, the processes with the mark of a start that
+// is accepted by the function named which, and all processes below these. It sends HUP
+// and TERM first, and KILL after grace. Between two looks it calls the function
+// meanwhile, which must take about PollEvery. It returns the pids of processes that
+// still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false

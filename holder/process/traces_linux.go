@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces returns the generations of each arm whose mark is in some process's environment,
-// by the arm's id. It looks at each process of the machine once. The environments of
-// other users' processes cannot be read; those processes do not belong to Coleo. An arm
-// without a trace has no process to sweep: a process below one with the mark is found
-// through that one.
+// Traces looks for marks in the environments of all processes. For each arm's id, it
+// returns the generations that it found. It looks only once at each process of the
+// machine. It cannot read the environments of other users' processes, but those
+// processes do not belong to Coleo. If Traces finds nothing for an arm, the arm has no
+// process to sweep. A sweep finds a process without a mark only below a process with
+// the mark.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -36,11 +37,13 @@ func Traces() map[string][]int {
 	return out
 }
 
-// environRoom is how much of an environment is read at once, in bytes. Most are smaller.
+// environRoom is the number of bytes of an environment that are read at once. Most
+// environments are smaller.
 const environRoom = 16 << 10
 
-// environOf reads the environment of a process into a buffer, which may grow. It returns
-// nil for a process that is gone or belongs to another user.
+// environOf reads the environment of a process into buf. It returns buf too, because it
+// may replace buf by a larger buffer. The environment is nil if the process has ended
+// or belongs to another user.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -65,7 +68,7 @@ func environOf(pid string, buf []byte) (env, grown []byte) {
 	}
 }
 
-// addTraces adds the marks in an environment.
+// addTraces adds the marks in the environment env to out.
 func addTraces(out map[string][]int, env []byte) {
 	name := []byte(EnvArm + "=")
 	for bytes.Contains(env, name) {

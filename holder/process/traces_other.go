@@ -2,5 +2,6 @@
 
 package process
 
-// Traces returns nil on this system: another process's environment cannot be read.
+// Traces returns nil on this system, because the environment of another process cannot
+// be read.
 func Traces() map[string][]int { return nil }

@@ -11,24 +11,24 @@ import (
 	"coleo.dev"
 )
 
-// Watch looks at one process repeatedly, at the cost of one read each time. It keeps the
-// process's stat file open. The kernel binds that file to the process: it never shows
-// another process that gets the same pid.
+// Watch looks at one process repeatedly. Each look costs only one read. It keeps the
+// process's stat file open. The kernel binds this file to the process. The file never
+// shows another process that gets the same pid.
 type Watch struct {
 	ID   coleo.Identity
 	stat *os.File
 }
 
-// NewWatch watches the process that id names. The error is unix.ESRCH when that process
-// has ended.
+// NewWatch returns a Watch of the process that id names. The error is unix.ESRCH if
+// that process has ended.
 func NewWatch(id coleo.Identity) (*Watch, error) {
 	f, err := os.Open("/proc/" + strconv.Itoa(id.PID) + "/stat")
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{ID: id, stat: f}
-	// The file may be of another process that has the pid now. Then the process that id
-	// names is gone.
+	// The file may belong to another process that has the pid now. In that case the
+	// process that id names has ended.
 	if !Same(id) || w.Look() == Dead {
 		f.Close()
 		return nil, unix.ESRCH

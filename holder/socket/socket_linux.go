@@ -1,5 +1,5 @@
-// Package socket is a holder's end of its unix socket: it listens, and asks the kernel who
-// has connected.
+// Package socket is a holder's end of its unix socket. It listens, and asks the kernel
+// which process has connected.
 package socket
 
 import (
@@ -15,20 +15,21 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// A socket's path has room for 107 bytes. So the folder is opened first and the socket
-// reached through it, and the folder's own path may have any length.
+// The path of a socket can have at most 107 bytes. So the folder is opened first, and
+// the socket is reached through the open folder. The path of the folder may then have
+// any length.
 
-// The holder's end of the socket is made with system calls: package net would double the
-// memory of a holder.
+// The holder's end of the socket is made with system calls, because package net would
+// double the memory of a holder.
 
 // Listener is a socket that accepts connections.
 type Listener struct{ file *os.File }
 
-// listenBacklog is how many connections wait to be accepted: the host agent, viewers and
-// a few commands.
+// listenBacklog is how many connections may wait until they are accepted. They come
+// from the host agent, viewers and a few commands.
 const listenBacklog = 64
 
-// Listen makes a socket that only its owner may open, and listens on it.
+// Listen makes a socket that only its owner can open, and listens on it.
 func Listen(path string) (*Listener, error) {
 	short, done, err := shortPath(path)
 	if err != nil {
@@ -71,7 +72,7 @@ func (l *Listener) Accept() (io.ReadWriteCloser, error) {
 // Close stops listening.
 func (l *Listener) Close() error { return l.file.Close() }
 
-// Answers reports whether a process listens on a socket.
+// Answers reports whether a process listens on the socket at path.
 func Answers(path string) bool {
 	short, done, err := shortPath(path)
 	if err != nil {
@@ -86,8 +87,8 @@ func Answers(path string) bool {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
-// Admit refuses a connection of another user, and one from inside an arm. An arm must not
-// type into itself or into another arm.
+// Admit refuses a connection from another user, and a connection from inside an arm. An
+// arm must not type into itself or into another arm.
 func Admit(conn io.ReadWriteCloser) error {
 	raw, err := conn.(*os.File).SyscallConn()
 	if err != nil {

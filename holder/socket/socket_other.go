@@ -10,12 +10,13 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// On this system the whole path must fit into a socket's address (104 bytes on macOS).
+// On this system the whole path must fit into the address of a socket (104 bytes on
+// macOS).
 
 // Listener is a socket that accepts connections.
 type Listener struct{ net.Listener }
 
-// Listen makes a socket that only its owner may open, and listens on it.
+// Listen makes a socket that only its owner can open, and listens on it.
 func Listen(path string) (*Listener, error) {
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -28,7 +29,7 @@ func Listen(path string) (*Listener, error) {
 // Accept waits for the next connection.
 func (l *Listener) Accept() (io.ReadWriteCloser, error) { return l.Listener.Accept() }
 
-// Answers reports whether a process listens on a socket.
+// Answers reports whether a process listens on the socket at path.
 func Answers(path string) bool {
 	conn, err := localsocket.Dial(path)
 	if err == nil {
@@ -37,5 +38,5 @@ func Answers(path string) bool {
 	return err == nil
 }
 
-// Admit admits every process that can open the socket (mode 0600).
+// Admit admits every process that can open the socket. The socket has mode 0600.
 func Admit(io.ReadWriteCloser) error { return nil }

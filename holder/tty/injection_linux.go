@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A program can type into its own terminal with the ioctl TIOCSTI. An agent CLI could
-// answer its own dialogs that way. A seccomp filter refuses that one request to the
-// program and all its children.
+// A program can type into its own terminal with the ioctl TIOCSTI. In this way an agent
+// CLI could answer its own dialogs. A seccomp filter refuses this one request to the
+// program and to all its children.
 
-// ioctls are the numbers of the system call ioctl, for each architecture and its older
-// 32-bit modes. On other architectures nothing is filtered.
+// ioctls holds the number of the system call ioctl for each architecture, and for its
+// older 32-bit modes. On other architectures there is no filter.
 var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 16},
 	{unix.AUDIT_ARCH_X86_64, 0x40000000 + 514}, // x32
@@ -24,16 +24,17 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// Where the filter finds a system call's number, architecture and the low half of its
-// second argument, in bytes. From linux/seccomp.h, little-endian.
+// Offsets, in bytes, of the data that the filter reads: the number of the system call,
+// the architecture, and the low half of the call's second argument. They come from
+// linux/seccomp.h, for little-endian machines.
 const (
 	callNumber = 0
 	callArch   = 4
 	callArg1   = 16 + 8
 )
 
-// injectionFilter returns a filter that answers TIOCSTI with EPERM and allows everything
-// else.
+// injectionFilter returns a filter that answers TIOCSTI with EPERM and allows
+// everything else.
 func injectionFilter() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -55,16 +56,18 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls start on a thread whose children cannot use TIOCSTI. The
-// thread ends afterwards, so the holder itself is not filtered.
+// WithoutInjection calls start on a thread. Child processes that start creates cannot
+// use TIOCSTI. The thread ends afterwards, so the filter does not apply to the holder
+// itself.
 //
-// A filter needs root or no_new_privs. With no_new_privs the program cannot use sudo and
-// the like. So no_new_privs is not set with allowSudo, nor where the kernel refuses
-// TIOCSTI by itself (dev.tty.legacy_tiocsti=0). Only root then sets a filter.
+// Only root can set a filter without no_new_privs. With no_new_privs the program cannot
+// use sudo and similar programs. So no_new_privs is not set if allowSudo is true. It is
+// also not set if the kernel itself refuses TIOCSTI (dev.tty.legacy_tiocsti=0). In
+// these cases only root sets a filter.
 func WithoutInjection(allowSudo bool, start func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with this goroutine
 		forbidInjection(!allowSudo && !injectionRefused())
 		done <- start()
 	}()
@@ -92,7 +95,7 @@ func forbidInjection(giveUpPrivileges bool) {
 	runtime.KeepAlive(filter)
 }
 
-// injectionRefused reports whether the kernel refuses TIOCSTI to all but root.
+// injectionRefused reports whether the kernel refuses TIOCSTI to everybody except root.
 func injectionRefused() bool {
 	raw, err := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
 	return err == nil && string(bytes.TrimSpace(raw)) == "0"

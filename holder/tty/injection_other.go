@@ -2,6 +2,6 @@
 
 package tty
 
-// WithoutInjection calls start. On this system nothing keeps a program from typing
+// WithoutInjection calls start. On this system nothing prevents a program from typing
 // into its own terminal.
 func WithoutInjection(_ bool, start func() error) error { return start() }

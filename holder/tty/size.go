@@ -1,9 +1,10 @@
-// Package tty is the pseudo-terminal of an arm, and the program on it. It does not use
-// package pty/device on Linux, because a holder must stay a small process.
+// Package tty contains the pseudo-terminal of an arm, and the program that runs on it.
+// On Linux it does not use package pty/device, because a holder must be a small
+// process.
 package tty
 
-// DefaultCols and DefaultRows are the size of a terminal that is given none, in cells. It
-// is the same as in package pty.
+// DefaultCols and DefaultRows are the size in cells of a terminal whose launch sets no
+// size. Package pty has the same default size.
 const (
 	DefaultCols = 120
 	DefaultRows = 40

@@ -14,27 +14,27 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// A holder opens its pseudo-terminal itself. Package pty/device would add the emulator to
-// each arm's holder, which must be a small process. A test checks that the program sees
-// the same terminal either way.
+// A holder opens its pseudo-terminal without package pty/device. A holder must be a
+// small process, and that package would add the emulator to it. A test checks that the
+// program sees the same terminal in both cases.
 
-// Bounds of sizes in cells, and the size of one cell in pixels, the same as in package
-// pty.
+// The smallest and largest sizes in cells, and the size of one cell in pixels. Package
+// pty has the same values.
 const (
 	minCols, minRows      = 2, 1
 	maxSize               = 1000
 	cellWidth, cellHeight = 10, 20
 )
 
-// Terminal is the master of a pseudo-terminal and the program on it.
+// Terminal is the master of a pseudo-terminal, and the program that runs on it.
 type Terminal struct {
 	master  *os.File
 	slave   *os.File // open until the program has been started
 	process *os.Process
 }
 
-// Open makes a pseudo-terminal of cols by rows cells without a program. No child
-// inherits its master.
+// Open makes a pseudo-terminal of cols by rows cells. No program runs on it yet. No
+// child inherits the master.
 func Open(cols, rows int) (*Terminal, error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -61,7 +61,8 @@ func openSlave(master int) (*os.File, error) {
 		return nil, err
 	}
 	path := fmt.Sprintf("/dev/pts/%d", n)
-	// Through the master first, because another mount of /dev/pts may hide the path.
+	// The slave is opened through the master first, because another mount of /dev/pts
+	// may hide the path.
 	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	if fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags)); errno == 0 {
 		return os.NewFile(fd, path), nil
@@ -82,8 +83,9 @@ func winsize(cols, rows int) *unix.Winsize {
 	}
 }
 
-// Start runs a program as leader of its own session, with the terminal as its controlling
-// one, in a control group if there is one.
+// Start runs a program on the terminal. The program is the leader of its own session,
+// and the terminal is its controlling terminal. If there is a control group, the
+// program starts in it.
 func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
@@ -100,13 +102,13 @@ func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error
 		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
 			return nil
 		}
-		attr.Sys.UseCgroupFD = false // try without the group
+		attr.Sys.UseCgroupFD = false // try again without the group
 	}
 	t.process, err = os.StartProcess(argv[0], argv, attr)
 	return err
 }
 
-// Resize sets the size of the terminal in cells.
+// Resize sets the size of the terminal to cols by rows cells.
 func (t *Terminal) Resize(cols, rows int) error {
 	var failed error
 	err := t.Control(func(fd int) { failed = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(cols, rows)) })
@@ -121,7 +123,7 @@ func (t *Terminal) Readable() bool {
 	return err == nil && ready
 }
 
-// Readable waits for output, at most limit, and reports whether there is any.
+// Readable waits for output, for at most limit. It reports whether there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))
@@ -143,23 +145,25 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets the time from which on each read fails, a pending one included.
+// SetReadDeadline sets the time after which each read fails. A read that is already
+// waiting fails too.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets the time from which on each Write fails. It ends a Write that waits
-// because the program does not read.
+// SetWriteDeadline sets the time after which each Write fails. A Write that waits
+// because the program does not read fails at that time too.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.
 func (t *Terminal) Pid() int { return t.process.Pid }
 
-// Signal sends a signal to the program alone.
+// Signal sends a signal to the program, and to no other process.
 func (t *Terminal) Signal(sig os.Signal) error { return t.process.Signal(sig) }
 
 // Wait waits until the program ends.
 func (t *Terminal) Wait() (*os.ProcessState, error) { return t.process.Wait() }
 
-// Close closes the master. When no other process holds it, the program receives HUP.
+// Close closes the master. If no other process has the master open, the program
+// receives HUP.
 func (t *Terminal) Close() error {
 	if t.slave != nil {
 		t.slave.Close()

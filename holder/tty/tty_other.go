@@ -12,17 +12,18 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// Terminal is a pseudo-terminal of package pty/device, which opens one and starts the
-// program in one step.
+// Terminal uses a pseudo-terminal of package pty/device. That package opens the
+// pseudo-terminal and starts the program in one step.
 type Terminal struct {
 	*device.Terminal
 	cols, rows int
 }
 
-// Open returns a terminal that Start opens.
+// Open returns a Terminal. The pseudo-terminal itself is opened by Start.
 func Open(cols, rows int) (*Terminal, error) { return &Terminal{cols: cols, rows: rows}, nil }
 
-// Start runs a program on the terminal. There are no control groups on this system.
+// Start opens the pseudo-terminal and runs a program on it. There are no control groups
+// on this system.
 func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error {
 	term, err := device.Start(device.Command{Path: argv[0], Args: argv[1:], Env: env, Dir: dir, Cols: t.cols,
 		Rows: t.rows})
@@ -30,7 +31,7 @@ func (t *Terminal) Start(argv, env []string, dir string, _ process.Group) error 
 	return err
 }
 
-// Close closes the master, if there is one yet.
+// Close closes the master, if it is already open.
 func (t *Terminal) Close() error {
 	if t.Terminal == nil {
 		return nil
@@ -50,7 +51,7 @@ func (t *Terminal) Control(f func(fd int)) error {
 	return raw.Control(func(fd uintptr) { f(int(fd)) })
 }
 
-// Readable waits for output, at most limit, and reports whether there is any.
+// Readable waits for output, for at most limit. It reports whether there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(set, int(limit.Milliseconds()))

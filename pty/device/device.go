@@ -1,5 +1,6 @@
-// Package device runs one program on one pseudo-terminal, and carries its bytes. It does
-// not interpret them, and does not outlive its process.
+// Package device runs one program on one pseudo-terminal, and passes bytes to and from
+// the program. It does not interpret these bytes. It does not outlive the process that
+// uses it.
 package device
 
 import (
@@ -20,18 +21,18 @@ import (
 
 const defaultTerm = "TERM=xterm-256color"
 
-// Command is a program to start. Zero Cols or Rows mean the default size.
+// Command is a program to start. If Cols or Rows is zero, the default size is used.
 type Command struct {
-	Path string   // file to execute; PATH is not searched
+	Path string   // file to execute; it is not searched in PATH
 	Args []string // arguments after the program's name
 	Env  []string // complete environment, KEY=value; TERM is added if missing
-	Dir  string   // working folder; empty: the caller's
-	Cols int      // cells
-	Rows int      // cells
+	Dir  string   // working folder; empty means the caller's folder
+	Cols int      // in cells
+	Rows int      // in cells
 }
 
-// Terminal is the master of a pseudo-terminal and the program on it. Its methods may be
-// called from several goroutines at once.
+// Terminal is the master of a pseudo-terminal, and the program that runs on it. Several
+// goroutines may call its methods at the same time.
 type Terminal struct {
 	master *os.File
 	cmd    *exec.Cmd
@@ -41,9 +42,9 @@ type Terminal struct {
 	err   error
 }
 
-// Start runs c on a new pseudo-terminal, as leader of its own session with that terminal
-// as its controlling one. The program does not inherit the master. The error says that
-// the program or the terminal could not be started.
+// Start runs c on a new pseudo-terminal. The program is the leader of its own session,
+// and the pseudo-terminal is its controlling terminal. The program does not inherit the
+// master. Start returns an error if the program or the terminal could not be started.
 func Start(c Command) (*Terminal, error) {
 	cmd := &exec.Cmd{
 		Path: c.Path,
@@ -65,9 +66,9 @@ func Start(c Command) (*Terminal, error) {
 	return &Terminal{master: master, cmd: cmd}, nil
 }
 
-// interruptible reopens f for the runtime's poller and closes f. creack/pty leaves the
-// master in blocking mode. Close would then wait for a Read that waits for the program,
-// and the program would never receive HUP.
+// interruptible opens f again for the runtime's poller, and closes f. The reason is
+// that creack/pty leaves the master in blocking mode. In blocking mode, Close would
+// wait for a Read that waits for the program. The program would never receive HUP.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -88,8 +89,8 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// withTerm returns a copy of env that is never nil, because a nil environment would mean
-// the caller's own.
+// withTerm returns a copy of env that is never nil. A nil environment would mean the
+// caller's own environment.
 func withTerm(env []string) []string {
 	out := append(make([]string, 0, len(env)+1), env...)
 	for _, kv := range env {
@@ -109,10 +110,10 @@ func winsize(cols, rows int) *creack.Winsize {
 }
 
 // Read reads what the program wrote. It returns io.EOF when the program and all other
-// processes on its terminal have closed it, and os.ErrClosed after Close.
+// processes have closed the terminal. It returns os.ErrClosed after Close.
 func (t *Terminal) Read(p []byte) (int, error) {
 	n, err := t.master.Read(p)
-	if errors.Is(err, syscall.EIO) { // Linux returns EIO when the slave side is closed
+	if errors.Is(err, syscall.EIO) { // Linux returns EIO when the slave is closed
 		err = io.EOF
 	}
 	return n, err
@@ -125,8 +126,8 @@ func (t *Terminal) Write(p []byte) (int, error) {
 }
 
 // Resize sets the terminal's size in cells. The program gets SIGWINCH if the size
-// changed. Sizes outside 2x1 to 1000x1000 are clamped. It returns an error after Close,
-// or when the kernel refuses the size.
+// changed. A size outside the range from 2x1 to 1000x1000 is clamped. Resize returns an
+// error after Close, or if the kernel refuses the size.
 func (t *Terminal) Resize(cols, rows int) error {
 	size := winsize(cols, rows)
 	raw, err := t.master.SyscallConn()
@@ -134,7 +135,7 @@ func (t *Terminal) Resize(cols, rows int) error {
 		return fmt.Errorf("resize terminal to %dx%d: %w", cols, rows, err)
 	}
 	var failed error
-	err = raw.Control(func(fd uintptr) { // not Fd, which would make reads uninterruptible
+	err = raw.Control(func(fd uintptr) { // not Fd: it would make reads uninterruptible
 		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
 			&unix.Winsize{Row: size.Rows, Col: size.Cols, Xpixel: size.X, Ypixel: size.Y})
 	})
@@ -144,20 +145,20 @@ func (t *Terminal) Resize(cols, rows int) error {
 	return nil
 }
 
-// Pid returns the program's process id, which is also that of its session and process
-// group.
+// Pid returns the program's process id. It is also the id of the program's session and
+// of its process group.
 func (t *Terminal) Pid() int {
 	return t.cmd.Process.Pid
 }
 
-// Signal sends sig to the program alone. It returns os.ErrProcessDone after the program
-// has been waited for.
+// Signal sends sig to the program, and to no other process. It returns
+// os.ErrProcessDone after Wait has returned.
 func (t *Terminal) Signal(sig os.Signal) error {
 	return t.cmd.Process.Signal(sig)
 }
 
-// Wait waits until the program ends and returns its state. It may be called any number of
-// times. An exit status other than 0 is not an error.
+// Wait waits until the program ends and returns its state. It may be called more than
+// once. An exit status other than 0 is not an error.
 func (t *Terminal) Wait() (*os.ProcessState, error) {
 	t.wait.Do(func() {
 		t.state, t.err = t.cmd.Process.Wait()

@@ -7,17 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The holder needs more of the master than Read and Write. It reads and journals in one
-// step, and must know of bytes that are not read yet.
+// The holder needs more access to the master than Read and Write give. It reads and
+// journals in one step, and must know whether there are bytes that have not been read
+// yet.
 
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline ends a pending Read and all later ones at a time. The zero time removes
-// the deadline.
+// SetReadDeadline sets the time at which a pending Read and all later ones fail. The
+// zero time removes the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline ends a Write that waits for a program which does not read.
+// SetWriteDeadline sets the time at which a waiting Write fails. A Write waits if the
+// program does not read.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Readable reports whether the program has written output that has not been read yet. It

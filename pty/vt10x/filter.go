@@ -7,25 +7,26 @@ import (
 )
 
 const (
-	// mostNumber is the largest parameter passed on, because vt10x loops over some
-	// parameters.
+	// mostNumber is the largest parameter that is passed on, because vt10x loops over
+	// some parameters.
 	mostNumber = 9999
-	// mostSequence bounds a CSI sequence, in bytes; longer ones are dropped.
+	// mostSequence is the largest size of a CSI sequence in bytes. Longer sequences are
+	// dropped.
 	mostSequence = 256
 )
 
-// filter removes from output what vt10x misreads or never finishes: strings (OSC, DCS,
-// APC, PM, SOS), private CSI u, huge numbers, and REP. It also holds back characters and
-// sequences that are cut between two writes.
+// filter removes from the output what vt10x reads wrongly or never finishes. These are
+// strings (OSC, DCS, APC, PM, SOS), private CSI u, huge numbers, and REP. It also keeps
+// the beginning of a character or sequence that is divided between two writes.
 type filter struct {
 	held   []byte // the beginning of an incomplete character or sequence
-	inText bool   // within a string
-	esc    bool   // the string's last byte was ESC
+	inText bool   // the next byte is inside a string
+	esc    bool   // the last byte of the string was ESC
 	last   rune   // the last printed character, for REP
-	cells  int    // number of cells on the screen: more repetitions change nothing
+	cells  int    // number of cells on the screen; more repeats would change nothing
 }
 
-// pass returns the part of p that vt10x may see.
+// pass returns what vt10x may see of p.
 func (f *filter) pass(p []byte) []byte {
 	p = append(f.held, p...)
 	f.held = nil
@@ -41,8 +42,8 @@ func (f *filter) pass(p []byte) []byte {
 	return out
 }
 
-// one processes the first character, control or sequence of p. It returns its length, or
-// 0 when it is incomplete.
+// one handles the first character, control or sequence of p. It returns the number of
+// its bytes, or 0 if it is incomplete.
 func (f *filter) one(p []byte, out *[]byte) int {
 	switch {
 	case f.inText:
@@ -67,7 +68,7 @@ func (f *filter) one(p []byte, out *[]byte) int {
 	return n
 }
 
-// text drops a byte of a string and looks for its end.
+// text drops one byte of a string, and checks whether the byte ends the string.
 func (f *filter) text(b byte) {
 	if b == 0x07 || b == 0x18 || b == 0x1a || f.esc && b == '\\' {
 		f.inText = false
@@ -95,7 +96,7 @@ func (f *filter) sequence(p []byte, out *[]byte) int {
 		return n
 	case n == len(p):
 		return 0
-	case p[n] < ' ' || p[n] >= 0x7f: // this byte is in no sequence: it begins something else
+	case p[n] < ' ' || p[n] >= 0x7f: // this byte cannot be in a sequence, so it begins something else
 		return n
 	}
 	*out = append(*out, p[:n+1]...)
@@ -112,7 +113,7 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 		return 0
 	case end == len(p) || end >= mostSequence:
 		return end
-	case p[end] < ' ': // a control inside: the sequence is dropped
+	case p[end] < ' ': // there is a control inside the sequence, so the sequence is dropped
 		return end
 	}
 	body, final := string(p[2:end]), p[end]
@@ -127,7 +128,7 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 	return end + 1
 }
 
-// repeat writes the last character again, for REP.
+// repeat executes REP: it writes the last character again.
 func (f *filter) repeat(body string, out *[]byte) {
 	n, err := strconv.Atoi(body)
 	if err != nil || n < 1 {
@@ -138,7 +139,7 @@ func (f *filter) repeat(body string, out *[]byte) {
 	}
 }
 
-// clampNumbers bounds the parameters of a CSI sequence. It drops subparameters after a
+// clampNumbers limits the parameters of a CSI sequence. It drops subparameters after a
 // colon, which vt10x rejects.
 func clampNumbers(body string) string {
 	fields := strings.Split(body, ";")

@@ -1,4 +1,4 @@
-// Package vt10x is a second emulator, with which package pty's own one is compared.
+// Package vt10x is a second emulator. Tests compare it with package pty's own emulator.
 package vt10x
 
 import (
@@ -10,23 +10,24 @@ import (
 	"coleo.dev/pty"
 )
 
-// Screen is a second opinion on the grid: that of hinshun/vt10x for the same output. A
-// filter removes from the output what vt10x misreads. Everything beside the grid (title,
-// modes, replies, notices, history) is a Core's.
+// Screen gives a second opinion on the grid: the grid that hinshun/vt10x draws for the
+// same output. A filter removes from the output what vt10x reads wrongly. Everything
+// except the grid comes from a Core: title, modes, replies, notices and history.
 //
-// It exists for comparisons. It knows no wide and no combining characters, and loses text
-// when it is resized. It implements Screen.
+// It exists for comparisons. It does not know wide and combining characters, and loses
+// text when it is resized. It implements pty.Screen.
 type Screen struct {
 	*pty.Core
 	term   hinshun.Terminal
 	filter filter
-	rows   []string // as the last Changed saw them
+	rows   []string // as the last call of Changed saw them
 	x, y   int
 }
 
 var _ pty.Screen = (*Screen)(nil)
 
-// New returns an empty screen of the given size in cells, clamped as in New.
+// New returns an empty screen. The size in cells is clamped in the same way as in
+// pty.New.
 func New(cols, rows int) *Screen {
 	v := &Screen{Core: pty.New(cols, rows)}
 	cols, rows = v.Size()
@@ -35,7 +36,7 @@ func New(cols, rows int) *Screen {
 	return v
 }
 
-// Write takes a program's output. It takes all of it and returns no error.
+// Write takes a program's output. It takes all of p and never returns an error.
 func (v *Screen) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[v.Feed(rest):]
@@ -43,14 +44,15 @@ func (v *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Feed is Write up to the end of a frame. It returns the number of bytes taken.
+// Feed takes a program's output, at most up to the end of a frame. It returns the
+// number of bytes that it took.
 func (v *Screen) Feed(p []byte) int {
 	n := v.Core.Feed(p)
 	_, _ = v.term.Write(v.filter.pass(p[:n]))
 	return n
 }
 
-// Resize changes the size in cells.
+// Resize changes the size of the screen in cells.
 func (v *Screen) Resize(cols, rows int) {
 	v.Core.Resize(cols, rows)
 	cols, rows = v.Size()
@@ -58,7 +60,8 @@ func (v *Screen) Resize(cols, rows int) {
 	v.term.Resize(cols, rows)
 }
 
-// Row returns the text of row y without trailing blanks, "" if there is no such row.
+// Row returns the text of row y without trailing blanks. It returns "" if there is no
+// such row.
 func (v *Screen) Row(y int) string {
 	cols, rows := v.term.Size()
 	if y < 0 || y >= rows {
@@ -75,7 +78,7 @@ func (v *Screen) Row(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Cursor returns the position of the next character.
+// Cursor returns the position at which the next character will be printed.
 func (v *Screen) Cursor() (x, y int) {
 	c := v.term.Cursor()
 	return c.X, c.Y

@@ -1,25 +1,27 @@
-// Package width says how many cells a character takes, and which characters share a cell.
+// Package width tells how many cells a character takes, and which characters share a
+// cell.
 //
-// Both are those of xterm.js with its grapheme addon (Unicode 15). The table is in
-// width_table.go. The alternatives were:
+// Both are the same as in xterm.js with its grapheme addon (Unicode 15). The table is
+// in width_table.go. These alternatives were considered:
 //
-//   - xterm.js alone (Unicode 6): emoji are one cell wide. No agent CLI seen assumes
-//     that. They measure text with string-width or the like, which returns two, and place
-//     the words after an emoji accordingly.
-//   - its unicode11 addon: emoji have two cells, but those that U+FE0F makes emoji have
-//     one, and each part of a ZWJ sequence or flag has a pair of cells.
-//   - go-runewidth, uniseg, x/ansi: dependencies that disagree with each other on U+FE0F,
-//     flags and Indic vowel signs.
+//   - xterm.js alone (Unicode 6): emoji are one cell wide. No known agent CLI assumes
+//     this width. Agent CLIs measure text with string-width or similar packages. These
+//     return two, and the agent CLIs place the words after an emoji accordingly.
+//   - xterm.js with its unicode11 addon: emoji are two cells wide. But an emoji that
+//     U+FE0F makes an emoji is one cell wide, and each part of a ZWJ sequence or a flag
+//     takes two cells.
+//   - go-runewidth, uniseg, x/ansi: these are dependencies, and they disagree on
+//     U+FE0F, flags and Indic vowel signs.
 //
-// There is one difference from the table's source: invisible formatting characters
-// (U+200B, U+200E, U+2060 …) take no cell, as in all of the others. Characters of
-// ambiguous width are one cell wide.
+// There is one difference from xterm.js: invisible formatting characters (U+200B,
+// U+200E, U+2060 …) take no cell, as in all the alternatives. Characters of ambiguous
+// width are one cell wide.
 package width
 
 import "sync"
 
-// Kinds of characters in grapheme clusters (UAX #29), as in the table. LastKind is the
-// highest.
+// Kinds of characters in grapheme clusters (UAX #29), with the numbers that the table
+// uses. LastKind is the highest kind.
 const (
 	Other = iota
 	Prepend
@@ -37,7 +39,7 @@ const (
 	LastKind = kindPictograph
 
 	kindMask = 15
-	kindWide = 16 // two cells
+	kindWide = 16 // flag: the character takes two cells
 )
 
 type propertyRange struct {
@@ -45,15 +47,15 @@ type propertyRange struct {
 	property uint8
 }
 
-// Table has the kind and the width of every character. It is in two steps: a block for
-// every 256 characters.
+// Table holds the kind and the width of each character. A look-up has two steps: the
+// index names a block, and each block has 256 characters.
 type Table struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
-	Narrow bool // an emoji with its selector takes one cell
+	Narrow bool // a character with U+FE0F takes one cell
 }
 
-// Standard returns the table, which is made once.
+// Standard returns the standard table. The table is made only once.
 func Standard() *Table { return madeTable() }
 
 var madeTable = sync.OnceValue(func() *Table {
@@ -78,11 +80,11 @@ var madeTable = sync.OnceValue(func() *Table {
 	return p
 })
 
-// EmojiSelector is U+FE0F. It makes the character before it an emoji.
+// EmojiSelector is U+FE0F. It turns the character before it into an emoji.
 const EmojiSelector = 0xfe0f
 
-// NarrowEmoji returns the table by which a character with U+FE0F, and all that is
-// joined to it, takes one cell.
+// NarrowEmoji returns a table in which a character with U+FE0F, and all characters that
+// are joined to it, take one cell.
 func NarrowEmoji() *Table { return madeNarrowTable() }
 
 var madeNarrowTable = sync.OnceValue(func() *Table {
@@ -91,7 +93,8 @@ var madeNarrowTable = sync.OnceValue(func() *Table {
 	return &p
 })
 
-// Next returns the state after r, and whether r joins.
+// Next returns the state after the character r. It also reports whether r joins the
+// cluster before.
 func (p *Table) Next(s State, r rune) (State, bool) {
 	after, joined := s.next(p.of(r))
 	switch {
@@ -104,18 +107,20 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// of returns the kind of r and whether it is wide; r must be a Unicode character.
+// of returns the kind of r, and whether r is wide. The argument r must be a Unicode
+// character.
 func (p *Table) of(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
 
-// A State determines whether the next character joins the last one.
+// A State determines whether the next character joins the cluster before.
 type State struct {
 	Kind  uint8
-	Cells uint8 // cells of the cluster so far; 0: nothing to join
+	Cells uint8 // number of cells of the cluster so far; 0: nothing can join
 }
 
-// next returns the state after a character with property p, and whether it joins.
+// next returns the state after a character with property p. It also reports whether the
+// character joins.
 func (s State) next(p uint8) (State, bool) {
 	kind, width := p&kindMask, uint8(1)
 	if p&kindWide != 0 {
@@ -125,7 +130,7 @@ func (s State) next(p uint8) (State, bool) {
 		return State{kind, width}, false
 	}
 	if kind == kindRegional {
-		return State{Other, 2}, true // a flag is complete: a third indicator starts another
+		return State{Other, 2}, true // the flag is complete, so a third indicator begins another flag
 	}
 	return State{kind, max(width, s.Cells)}, true
 }

@@ -1,5 +1,5 @@
-// Package casttest gives tests the recordings of real agent CLIs, and the descriptions by
-// which they are read. Only tests import it.
+// Package casttest gives tests the recordings of real agent CLIs. It also gives them
+// the harness descriptions with which the recordings are read. Only tests import it.
 package casttest
 
 import (
@@ -19,28 +19,30 @@ import (
 )
 
 const (
-	// recordings is the folder of the recordings and their labels, from the module's root.
+	// recordings is the folder of the recordings and their labels, relative to the
+	// module's root.
 	recordings = "harnesses/terminal/testdata/recordings"
-	// shared is the folder of the recordings that the tests of package pty use too.
+	// shared is the folder of the recordings that the tests of package pty also use.
 	shared = "pty/testdata/casts"
 )
 
-// fewest is how many recordings there are at least.
+// fewest is the smallest number of recordings that there must be.
 const fewest = 196
 
-// How few recordings are replayed with the race detector, and with -short: one in so many.
-// A replay is one goroutine, so the detector finds in a few recordings what it would find
-// in all. The plain run replays all of them to check the readings.
+// With the race detector, and with -short, a test replays only one recording in this
+// many. A replay runs in one goroutine. So the race detector finds the same problems in
+// a few recordings as in all of them. A plain run replays all recordings to check the
+// readings.
 const (
 	racedOneIn = 8
 	shortOneIn = 64
 )
 
-// day selects those recordings; each recording has its day.
+// day selects the recordings of a sample. Each recording has its day.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
-// sampled reports whether a test replays a recording in this run: all of them, or a sample
-// with the race detector or with -short.
+// sampled reports whether a test replays a recording in this run. A plain run replays
+// all recordings. A run with the race detector or with -short replays a sample.
 func sampled(test, recording string) bool {
 	oneIn := 1
 	switch {
@@ -66,8 +68,8 @@ func root(t testing.TB) string {
 	return ""
 }
 
-// Names returns the names of all recordings that have labels, as FOLDER/NAME. A folder is
-// named for an agent CLI and its version.
+// Names returns the names of all recordings that have labels, as FOLDER/NAME. A folder
+// has the name of an agent CLI and its version.
 func Names(t testing.TB) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(root(t), recordings, "*.txt"))
@@ -95,7 +97,7 @@ func Names(t testing.TB) []string {
 	return names
 }
 
-// Each runs a parallel subtest for each recording, or for a sample of them: see sampled.
+// Each runs a parallel subtest for each recording, or only for a sample: see sampled.
 func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	t.Helper()
 	for _, name := range Names(t) {
@@ -109,14 +111,15 @@ func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	}
 }
 
-// Cast returns a recording by its name, FOLDER/NAME. It is in its folder, or among those
-// that the tests of package pty use too.
+// Cast returns the recording with the given name, FOLDER/NAME. The recording is in its
+// folder, or among the recordings that the tests of package pty also use.
 func Cast(t testing.TB, name string) *pty.Cast {
 	t.Helper()
 	return Read(t, pathOf(t, name))
 }
 
-// Bytes returns the file of a recording by its name, unpacked: an asciicast.
+// Bytes returns the unpacked file of the recording with the given name. The file is an
+// asciicast.
 func Bytes(t testing.TB, name string) []byte {
 	t.Helper()
 	return unpack(t, pathOf(t, name))
@@ -131,8 +134,8 @@ func pathOf(t testing.TB, name string) string {
 	return path
 }
 
-// sharedPath returns the path of a recording that the tests of package pty use too. Its
-// name there begins with the agent CLI and leaves out the version:
+// sharedPath returns the path of a recording that the tests of package pty also use.
+// The name of its file begins with the agent CLI and leaves out the version:
 // claude-code-2.1.329-osc7501/liar is claude-osc7501-liar.
 func sharedPath(t testing.TB, name string) string {
 	t.Helper()
@@ -148,7 +151,8 @@ func sharedPath(t testing.TB, name string) string {
 	return found[0]
 }
 
-// Read returns the recording in a file. A file whose name ends with .gz is compressed.
+// Read returns the recording in the file at path. If the name of the file ends with
+// .gz, Read decompresses it.
 func Read(t testing.TB, path string) *pty.Cast {
 	t.Helper()
 	cast, err := pty.ReadCast(bytes.NewReader(unpack(t, path)))
@@ -181,8 +185,8 @@ func Length(c *pty.Cast) time.Duration {
 	return c.Events[len(c.Events)-1].At
 }
 
-// Labels returns the labels of the recordings in a folder, by the recording's name. A label
-// lists the states that the recording shows, in order.
+// Labels returns the labels of the recordings in a folder. The keys of the map are the
+// names of the recordings. A label lists the states that the recording shows, in order.
 func Labels(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root(t), recordings, folder+".txt"))
@@ -203,7 +207,7 @@ func Labels(t testing.TB, folder string) map[string]string {
 func Description(t testing.TB, folder string) (path string, data []byte) {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")
-	switch harness { // agent CLIs whose folder has another name
+	switch harness { // these agent CLIs have folders with other names
 	case "claude":
 		harness = "claudecode"
 	case "continue":

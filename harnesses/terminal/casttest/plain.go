@@ -1,7 +1,7 @@
 package casttest
 
-// PlainSpec describes a program with a composer, one dialog and a hook. Tests write its
-// pictures.
+// PlainSpec describes a program with a composer, one dialog and a hook. Tests write the
+// pictures of this program.
 const PlainSpec = `
 name = "bench"
 command = "bench"
@@ -59,12 +59,12 @@ state = "idle"
 when = [{ where = "composer", pattern = '(?s).*' }]
 `
 
-// Pictures of that program.
+// Pictures of the program that PlainSpec describes.
 const (
 	Idle  = "\x1b[2J\x1b[H> \r\n───────\x1b[H"
 	Busy  = "\x1b[2J\x1b[H> \r\n───────\r\nbusy\x1b[H"
 	Asks  = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\n1. Yes\r\n2. No\r\ny/n"
-	Blank = "\x1b[2J\x1b[H" // no rule knows it
+	Blank = "\x1b[2J\x1b[H" // no rule recognizes this picture
 )
 
 // WorkClaim is an escape sequence by which the program claims that it works.

@@ -3,5 +3,5 @@
 package casttest
 
 // Raced reports whether the race detector is on. The race detector makes regular
-// expressions and the emulator ten times as slow.
+// expressions and the emulator ten times slower.
 const Raced = true

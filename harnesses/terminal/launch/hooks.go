@@ -21,8 +21,8 @@ type hookFacts struct {
 // Argv returns the hook's command line.
 func (h *hookFacts) Argv() []string { return append([]string{h.Program}, h.Args...) }
 
-// hookFor returns the hook that the agent CLI is given. It returns nil when the agent CLI
-// takes no hook, or when the hook program is not there. It also returns nil when the user
+// hookFor returns the hook that the agent CLI gets. It returns nil if the agent CLI
+// takes no hook, or if the hook program does not exist. It also returns nil if the user
 // has a hook that Coleo's hook cannot start.
 func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) {
@@ -40,7 +40,7 @@ func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	return h
 }
 
-// readUserHook returns the user's file and reports whether it has a hook of the user's.
+// readUserHook returns the user's file. It also reports whether the file names a hook.
 func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has bool) {
 	if u.Pattern == "" {
 		return nil, false
@@ -53,7 +53,7 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	return text, err == nil && u.In(text)
 }
 
-// HookCommand returns the command line of the hook program. It returns nil where hold is
+// HookCommand returns the command line of the hook program. It returns nil if hold is
 // not a command of Coleo.
 func HookCommand(hold []string) []string {
 	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {

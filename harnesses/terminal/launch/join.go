@@ -11,13 +11,14 @@ import (
 	"coleo.dev"
 )
 
-// joined returns a command line with one occurrence of an option that the agent CLI reads
-// only once. The option's value is a JSON object, or a file that holds one. Tables are
-// joined by key, lists are appended, and of two single values the later one stays. So the
-// user's settings and Coleo's both apply.
+// joined is for an option that the agent CLI reads only once. It returns the command
+// line with one copy of the option, which joins the values of all copies. Each value is
+// a JSON object, or the path of a file that holds a JSON object. Tables are joined key
+// by key, and lists are appended. If there are two single values, the later value
+// stays. So the user's settings apply, and Coleo's settings apply too.
 //
-// The error is EInvalid for a value that cannot be joined: the agent CLI would silently
-// ignore one of the two.
+// The error is EInvalid for a value that cannot be joined. Otherwise the agent CLI
+// would silently ignore one of the two values.
 func joined(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0
@@ -53,7 +54,7 @@ func joined(argv []string, option, workdir string) ([]string, error) {
 	return slices.Insert(out, at, option, string(text)), err
 }
 
-// jsonTable reads a JSON object, or the file that holds it.
+// jsonTable reads a JSON object from value, or from the file that value names.
 func jsonTable(value, workdir string) (map[string]any, error) {
 	text := []byte(value)
 	if !strings.HasPrefix(strings.TrimSpace(value), "{") {

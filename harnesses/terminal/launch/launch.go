@@ -13,9 +13,9 @@ import (
 	"coleo.dev/holder"
 )
 
-// allowedEnv is what every agent CLI gets of the user's environment. Names that end in _
-// are prefixes. The harness's credentials_env are added. Everything else stays out,
-// including Coleo's own variables.
+// allowedEnv lists the variables of the user's environment that every agent CLI gets. A
+// name that ends in _ is a prefix. The variables in the harness's credentials_env are
+// added. All other variables stay out, including Coleo's own variables.
 var allowedEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE",
@@ -23,28 +23,30 @@ var allowedEnv = []string{
 	"SSH_AUTH_SOCK", "COLORTERM",
 }
 
-// hermeticEnv is the part of the user's environment that remains in ProfileHermetic.
+// hermeticEnv lists the variables of the user's environment that remain in
+// ProfileHermetic.
 var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
 
-// launchFacts is what the templates of a Part see.
+// launchFacts holds the values that the templates of a Part see.
 type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	// Account is a file in this start's folder, in which the agent CLI may keep an
-	// account.
+	// Account is a file in the folder of this start. The agent CLI can keep an account
+	// of its tokens in the file.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	MCPServers                     []coleo.MCPServer
-	Hook                           *hookFacts // nil without a hook
+	Hook                           *hookFacts // nil if there is no hook
 }
 
-// Plan turns a configuration into what the holder runs. It fills in what the
-// configuration leaves out and writes the seed files of a hermetic HOME. hook is the
-// command line of the hook program, or nil.
+// Plan turns a configuration into the Launch that the holder runs. It fills in what the
+// configuration leaves out, and writes the first files of a hermetic HOME. The argument
+// hook is the command line of the hook program, or nil.
 //
-// The error is EInvalid for a wrong configuration, EUnsupported for one that the agent
-// CLI cannot carry out, and ENotInstalled when its program is missing.
+// The error is EInvalid if the configuration is wrong. It is EUnsupported if the agent
+// CLI cannot do what the configuration asks. It is ENotInstalled if the agent CLI's
+// program is missing.
 func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
 	if err := prepare(s, c); err != nil {
 		return holder.Launch{}, err
@@ -87,8 +89,9 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	}, nil
 }
 
-// addVariables adds the user's variables to the environment. It refuses a variable in own,
-// which the harness sets itself: the agent CLI would not run as Coleo needs it.
+// addVariables adds the variables in given, which the user chose, to env. It refuses a
+// variable that is also in own. The harness sets the variables in own itself: with
+// another value the agent CLI would not run as Coleo needs it to run.
 func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {
@@ -100,7 +103,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	return nil
 }
 
-// prepare fills in defaults and refuses what cannot be carried out.
+// prepare fills in defaults. It refuses a configuration that cannot be carried out.
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
@@ -152,7 +155,8 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	}, nil
 }
 
-// AccountPath returns the path of the file in which an agent CLI can record its tokens.
+// AccountPath returns the path of the file in which an agent CLI can record the tokens
+// that it used.
 func AccountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
 
 // Home returns the HOME that the agent CLI will see.
@@ -203,7 +207,7 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]strin
 		env[name] = text
 	}
 	if !facts.Hermetic {
-		return nil // outside a hermetic HOME no file is written
+		return nil // outside a hermetic HOME, no file is written
 	}
 	for path, content := range p.Files {
 		text, err := rules.Render(content, facts)
@@ -217,8 +221,8 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]strin
 	return nil
 }
 
-// seed writes a file into a hermetic HOME, unless the file exists. The agent CLI may have
-// changed an existing file.
+// seed writes a file into a hermetic HOME, unless the file already exists. An existing
+// file is kept, because the agent CLI may have changed it.
 func seed(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("seed HOME: %w", err)

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// trustWorkdir writes into the user's file that the work folder is trusted. It replaces
-// the file atomically and leaves its other bytes unchanged.
+// trustWorkdir writes into one of the user's files that the work folder is trusted. It
+// replaces the file atomically, and leaves the other bytes of the file unchanged.
 func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
@@ -27,7 +27,7 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 		folder = named
 	}
 	if real, err := filepath.EvalSymlinks(facts.Workdir); err == nil {
-		facts.Workdir = real // what the agent CLI sees
+		facts.Workdir = real // the path that the agent CLI sees
 	}
 	keys := make([]string, len(t.Path))
 	for i, key := range t.Path {
@@ -40,10 +40,10 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets the value at those keys of a JSON file to true.
+// trusted sets one value in a JSON file to true. The value is at the path keys.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // a link stays a link
+		path = real // write the file that a link points to, and keep the link
 	}
 	mode := fs.FileMode(0o600)
 	raw, err := os.ReadFile(path)
@@ -70,8 +70,8 @@ func trusted(path string, keys []string) error {
 	return replace(path, changed, mode)
 }
 
-// jsonPath returns keys as a path for sjson. It escapes everything but letters and
-// digits.
+// jsonPath returns keys as a path in the form that sjson takes. It escapes all
+// characters except letters and digits.
 func jsonPath(keys []string) string {
 	var b strings.Builder
 	for i, key := range keys {
@@ -88,7 +88,7 @@ func jsonPath(keys []string) string {
 	return b.String()
 }
 
-// replace replaces a file, whole or not at all.
+// replace replaces a file, either completely or not at all.
 func replace(path string, content []byte, mode fs.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".coleo-*")
 	if err != nil {

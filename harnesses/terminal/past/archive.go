@@ -13,8 +13,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// Bounds of one piece of a recording. As JSON a piece is less than 1 MiB, the most that
-// the bus takes.
+// Limits for one piece of a recording. In JSON a piece is less than 1 MiB, which is the
+// most that the bus takes.
 const (
 	pieceBytes  = 128 << 10
 	pieceEvents = 2000
@@ -23,7 +23,7 @@ const (
 // archive is the recorded terminal of one generation: its journal, index and snapshots.
 type archive struct {
 	folder     Folder
-	dir        string // of the journal
+	dir        string // folder of the journal
 	index      *journal.Index
 	start, end int64
 }
@@ -42,9 +42,9 @@ func openArchive(h coleo.Handle) (*archive, error) {
 
 func (a *archive) close() { _ = a.index.Close() }
 
-// ScreenAt returns the terminal of a handle's generation as it was at a time, to 50 ms,
-// with the rows that had scrolled away. The error is EInvalid for a time in the future
-// and for one before the oldest screen that is kept.
+// ScreenAt returns the terminal of a handle's generation as it was at the time at, to
+// 50 ms. The terminal includes the rows that had scrolled away. The error is EInvalid
+// if the time is in the future, or is before the oldest screen that is kept.
 func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -68,8 +68,8 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset at which the output ended at a time, and how many marks the
-// index has up to that time.
+// endAt returns the offset at which the output ended at the time at. It also returns
+// the number of index marks up to that time.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -80,8 +80,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// begins returns the time of the oldest screen that can be shown. It returns false when
-// none can be shown.
+// begins returns the time of the oldest screen that can be shown. The result is false
+// if no screen can be shown.
 func (a *archive) begins() (time.Time, bool) {
 	if a.start == 0 {
 		for m := range a.index.From(0) {
@@ -98,7 +98,7 @@ func (a *archive) begins() (time.Time, bool) {
 			return m.Time, true
 		}
 	}
-	return snapshot.Time.Truncate(time.Millisecond), true // all output since then came at once
+	return snapshot.Time.Truncate(time.Millisecond), true // all output since the snapshot came at once
 }
 
 func tooOld(at, oldest time.Time, kept bool) error {
@@ -109,12 +109,12 @@ func tooOld(at, oldest time.Time, kept bool) error {
 	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is from %s", moment(at), moment(oldest))
 }
 
-// moment formats a time so that a person can read it and pass it back.
+// moment formats a time in a form that people can read and can pass to Coleo again.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// play feeds the journal's bytes between two offsets to a screen. It also applies the
-// resizes in between, but only those among the index's first `marks` marks. If screen is
-// nil, it makes a new one.
+// play feeds a screen with the journal's bytes between the offsets from and until. It
+// also applies the resizes between these offsets, if they are among the first marks
+// marks of the index. If screen is nil, play makes a new screen.
 func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
 	output := journal.NewReader(a.dir, from)
 	defer output.Close()
@@ -140,7 +140,7 @@ func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Cor
 	return screen, feedUntil(screen, output, until, buf)
 }
 
-// feedUntil writes the journal to a screen, up to an offset.
+// feedUntil writes the journal to a screen, up to the offset until.
 func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte) error {
 	for output.Offset() < until {
 		n, err := output.Read(buf[:min(int64(len(buf)), until-output.Offset())])
@@ -157,9 +157,10 @@ func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte
 	return nil
 }
 
-// Record returns the piece of a recording that begins at offset from, in bytes. A piece
-// may begin later, with a painted screen, when older output was deleted. The error is
-// EInvalid when from is after the end of the output.
+// Record returns the piece of a recording that begins at the offset from, in bytes. If
+// the output at from was deleted, the piece begins later, and its first event paints
+// the screen of that moment. The error is EInvalid if from is after the end of the
+// output.
 func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -171,7 +172,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
-			return out, err // a screen may be large: then it is a piece of its own
+			return out, err // a screen may be so large that it takes a piece for itself
 		}
 	case from == 0:
 		for m := range a.index.From(0) {
@@ -187,8 +188,9 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	return out, a.collect(&out, first)
 }
 
-// paint begins a piece with the oldest screen there is, and returns the number of the
-// first mark after it. Without a snapshot the piece begins with the output itself.
+// paint begins a piece with the oldest screen that is kept. It returns the number of
+// the first mark after that screen. If there is no snapshot, the piece begins with the
+// output itself.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
 	snapshot := a.folder.oldest(a.start)
@@ -209,8 +211,8 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// complete reads on to the end of the sequence or character in the middle of which a
-// snapshot was taken.
+// complete is for a snapshot that was taken in the middle of a sequence or a character.
+// It reads to the end of that sequence or character.
 func (a *archive) complete(s *reading.Snapshot) error {
 	output := journal.NewReader(a.dir, s.Offset)
 	defer output.Close()
@@ -224,7 +226,7 @@ func (a *archive) complete(s *reading.Snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size that the last resize before a mark set.
+// sizeAt returns the size that was set by the last resize before a mark.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -238,8 +240,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark before a mark. For the first mark it returns that
-// mark's own time.
+// timeAt returns the time of the mark before the given mark. For the first mark it
+// returns the time of the first mark itself.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -247,7 +249,8 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect fills a piece with output and resizes, from a mark on, until the piece is full.
+// collect fills a piece with output and resizes until the piece is full. It begins at
+// the given mark.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()
@@ -269,7 +272,7 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 	return take(out, output, until, now)
 }
 
-// take adds the output up to an offset to a piece.
+// take adds to a piece the output up to the offset until.
 func take(out *coleo.Recording, output *journal.Reader, until int64, at time.Time) error {
 	if out.Next >= until {
 		return nil

@@ -20,11 +20,11 @@ const (
 	unfinished  = ".new"
 )
 
-// Folder is the folder with the snapshots of a generation. It is a cache: at any time it
-// may be lost or be of another version.
+// Folder is the folder that holds the snapshots of one generation. The snapshots are a
+// cache: a snapshot may be missing, or be of another version.
 type Folder struct {
 	dir   string
-	nonce string // "" accepts any generation, for one that has ended
+	nonce string // "" accepts any generation; used if the generation has ended
 }
 
 // FolderOf returns the folder of a handle's generation.
@@ -36,11 +36,11 @@ func (f Folder) path(offset int64) string {
 	return filepath.Join(f.dir, fmt.Sprintf("%016x%s", offset, snapshotEnd))
 }
 
-// offsets returns the offsets of the screens on disk, ascending.
+// offsets returns the offsets of the snapshots on disk, in ascending order.
 func (f Folder) offsets() []int64 {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return nil // there are none
+		return nil // there are no snapshots
 	}
 	var out []int64
 	for _, e := range entries {
@@ -53,8 +53,8 @@ func (f Folder) offsets() []int64 {
 	return out
 }
 
-// load reads one screen. A file that is torn, damaged, of another generation or of
-// another version is an error.
+// load reads the snapshot at the given offset. It returns an error if the file is
+// incomplete or damaged, or belongs to another generation or version.
 func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 	raw, err := os.ReadFile(f.path(offset))
 	if err != nil {
@@ -70,8 +70,8 @@ func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 	return out, nil
 }
 
-// Newest returns the newest usable screen between two offsets, both included, or nil when
-// there is none.
+// Newest returns the newest usable snapshot whose offset is at least from and at most
+// until. It returns nil if there is none.
 func (f Folder) Newest(from, until int64) *reading.Snapshot {
 	for _, offset := range slices.Backward(f.offsets()) {
 		if offset < from || offset > until {
@@ -84,7 +84,8 @@ func (f Folder) Newest(from, until int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the first usable screen from an offset on, or nil when there is none.
+// oldest returns the oldest usable snapshot whose offset is at least from. It returns
+// nil if there is none.
 func (f Folder) oldest(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {
@@ -97,9 +98,9 @@ func (f Folder) oldest(from int64) *reading.Snapshot {
 	return nil
 }
 
-// write writes a snapshot to the disk, whole or not at all, and returns once it would
-// survive a loss of power. It makes the snapshots' folder but not its parent, so that an
-// arm removed meanwhile stays removed.
+// write writes a snapshot to the disk, either completely or not at all. When it
+// returns, the file would survive a loss of power. It makes the snapshots' folder, but
+// not the parent folder. So an arm that is removed at the same time stays removed.
 func (f Folder) write(offset int64, data []byte) error {
 	if err := os.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for snapshots: %w", err)
@@ -128,8 +129,9 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// prune deletes screens that are of no use because the journal now begins at start,
-// after them. The newest of those screens stays, unless there is one at start itself.
+// prune deletes snapshots that are useless because they lie before start, the new
+// beginning of the journal. The newest of these snapshots stays, unless there is a
+// snapshot at start itself.
 func (f Folder) prune(start int64) {
 	list := f.offsets()
 	for i, offset := range list {
@@ -139,8 +141,8 @@ func (f Folder) prune(start int64) {
 	}
 }
 
-// thin deletes the screens before an offset that were taken inside a segment. Each end of
-// a host agent makes one of those.
+// thin deletes the snapshots before an offset that do not lie at the end of a segment.
+// Each end of a host agent makes one such snapshot.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {
@@ -149,8 +151,8 @@ func (f Folder) thin(before int64) {
 	}
 }
 
-// Tidy deletes files that an earlier host agent left unfinished, and screens after the
-// journal's end, which do not belong to this journal.
+// Tidy deletes files that an earlier host agent left unfinished. It also deletes
+// snapshots after the journal's end, because they do not belong to this journal.
 func (f Folder) Tidy(end int64) {
 	left, _ := filepath.Glob(filepath.Join(f.dir, "*"+unfinished))
 	for _, path := range left {

@@ -9,17 +9,18 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is how many bytes of output since the newest snapshot justify another one when
-// a session is closed. A screen takes in some 200 MB/s, so less output than this is
-// replayed in 1 or 2 ms. A snapshot takes about as long, and a write to the disk.
+// lastBytes is the smallest amount of output since the newest snapshot, in bytes, for
+// which a closing session takes another snapshot. A screen takes in about 200 MB/s, so
+// less output than lastBytes is replayed in 1 or 2 ms. Taking a snapshot needs about
+// the same time, and also a write to the disk.
 const lastBytes = 256 << 10
 
-// Writer writes snapshots of a session's screen, one at a time. It is safe for concurrent
-// use.
+// Writer writes snapshots of a session's screen. It writes one snapshot at a time. It
+// is safe for concurrent use.
 type Writer struct {
 	folder  Folder
 	journal string             // the journal's folder
-	covered func(offset int64) // tells the holder which output a snapshot makes dispensable
+	covered func(offset int64) // tells the holder up to which offset a snapshot replaces the output
 	writing sync.WaitGroup
 
 	mu      sync.Mutex
@@ -28,14 +29,14 @@ type Writer struct {
 	stopped bool
 }
 
-// NewWriter returns a Writer for a handle's generation. It calls covered with the offset
-// of each snapshot that is on the disk.
+// NewWriter returns a Writer for a handle's generation. It calls covered with the
+// offset of each snapshot that has reached the disk.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
 }
 
-// StartFrom says that the screen was rebuilt from a snapshot at an offset, or that output
-// is known from there on.
+// StartFrom sets the offset at which the session begins. The screen was rebuilt from a
+// snapshot at this offset, or the output is known from this offset.
 func (w *Writer) StartFrom(offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,9 +50,10 @@ func (w *Writer) Newest() int64 {
 	return w.newest
 }
 
-// Capture writes a snapshot where a segment of the journal ends, even in the middle of a
-// drawing or a sequence. It calls take at once, and writes later. It skips the snapshot
-// while the last one is being written.
+// Capture writes a snapshot if end is the end of a segment of the journal. It does so
+// even in the middle of a drawing or an escape sequence. It calls take at once, and
+// writes the snapshot later. It skips the snapshot if the last one is still being
+// written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -65,8 +67,8 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	})
 }
 
-// claim reports whether a snapshot at an offset may be written now. The caller must then
-// call free.
+// claim reserves the Writer for a snapshot at the offset end. If it returns true, the
+// caller must later call free. It returns false if no snapshot may be written now.
 func (w *Writer) claim(end int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,10 +90,10 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// keep writes a snapshot, tells the holder which output it makes dispensable, and deletes
-// the snapshots of output that the holder deleted. A snapshot that cannot be written
-// changes nothing: the holder keeps its journal and reports by itself when the disk is
-// full.
+// keep writes a snapshot and tells the holder up to which offset the snapshot replaces
+// the output. It then deletes the snapshots whose output the holder has deleted. If the
+// snapshot cannot be written, nothing changes. The holder then keeps its journal, and
+// reports by itself when the disk is full.
 func (w *Writer) keep(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return
@@ -103,10 +105,11 @@ func (w *Writer) keep(offset int64, data []byte) {
 	w.folder.thin(offset)
 }
 
-// Wait waits for the snapshot that is being written.
+// Wait waits until the snapshot in progress has been written.
 func (w *Writer) Wait() { w.writing.Wait() }
 
-// Stop makes Capture take no more snapshots, and waits for the one that is being written.
+// Stop prevents further snapshots by Capture, and waits until the snapshot in progress
+// has been written.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	w.stopped = true
@@ -114,10 +117,10 @@ func (w *Writer) Stop() {
 	w.writing.Wait()
 }
 
-// Last takes a last snapshot, so that the next host agent has little to replay. It calls
-// take before it returns. The returned function writes the snapshot to the disk. It is nil
-// if less than lastBytes of output came since the newest snapshot, or if the snapshot
-// cannot be encoded.
+// Last takes a last snapshot, so that the next host agent has little to replay. It
+// calls take before it returns. The returned function writes the snapshot to the disk.
+// The function is nil if less than lastBytes of output came since the newest snapshot,
+// or if the snapshot cannot be encoded.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

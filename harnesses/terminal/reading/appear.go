@@ -16,44 +16,48 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must show the same text before that text is
-	// told. Some agent CLIs draw the subject after the box. The presence of a dialog
-	// is told at once.
+	// dialogSettle is how long a dialog must show the same text before the text is
+	// told. Some agent CLIs draw the subject after the box. That a dialog is open is
+	// told at once.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle is the settling time of a dialog that comes back. Such a dialog
-	// replaces one that had itself replaced it within returnWithin. Some agent CLIs draw
-	// the first dialog once more after a second one, until their own server has heard of
-	// the answer. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
+	// returnSettle is the settling time of a dialog that comes back. Dialog A comes
+	// back if dialog B replaced A, and A replaces B within returnWithin. Some agent
+	// CLIs draw dialog A once more after dialog B. They do so until their own server
+	// has received the answer to A. OpenCode 1.18.33 did so for 200 ms on a loaded
+	// machine.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle is the settling time of a dialog whose rule knows that its subject is
-	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box, and 200 ms
-	// after it at a load of ten.
+	// draftSettle is the settling time of a dialog whose rule sees that the subject is
+	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. At a load
+	// of ten it took 200 ms.
 	draftSettle = 3 * time.Second
 	// partialSettle is the settling time of a dialog that shows no title or no options.
-	// On a low screen they may be out of sight, but most such pictures are half drawn.
+	// On a screen with few rows they may be out of sight, but most such pictures are
+	// half drawn.
 	partialSettle = time.Second
 )
 
-// appearances numbers the appearances of dialogs. Its epoch differs for every session
-// object: after a restart nothing proves that a dialog is still the same appearance.
+// appearances counts the appearances of dialogs. Its epoch differs for each session
+// object. After a restart nothing proves that a dialog on the screen is still the same
+// appearance.
 //
-// A picture that no rule knows may be half drawn, so it ends no appearance. The exception
-// is a dialog at which keys were typed: what comes after it may be the next dialog, with
-// the same words.
+// A picture that no rule recognizes may be half drawn, so it does not end an
+// appearance. There is one exception: if keys were typed at a dialog, the next dialog
+// counts as a new appearance even if it has the same text.
 type appearances struct {
 	epoch     string
 	n         int
-	text      string    // text of the dialog on the screen; "" without one
+	text      string    // text of the dialog on the screen; "" if there is no dialog
 	title     string    // title of the last dialog
 	since     time.Time // start of this appearance
-	keysTyped bool      // keys that may have answered it were typed
-	// hiddenSinceKeys says that the dialog was not seen at some time after such keys.
+	keysTyped bool      // keys that may have answered the dialog were typed
+	// hiddenSinceKeys is true if the dialog was out of sight at some time after such
+	// keys.
 	hiddenSinceKeys bool
-	doubtful        bool // it has the text of the one before it, which was hidden after keys
+	doubtful        bool // it has the text of the dialog before it, which was hidden after keys
 
 	settleTime time.Duration        // how long the text must stay the same before it is told
-	lastShown  map[string]time.Time // texts of dialogs, and when each was last seen
+	lastShown  map[string]time.Time // texts of dialogs, and when each text was last seen
 }
 
 func newAppearances() appearances {
@@ -90,45 +94,46 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	a.n++
 }
 
-// unknownPicture records a picture that no rule knows.
+// unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture that is known and has no dialog.
+// end records a picture that a rule recognizes and that shows no dialog.
 func (a *appearances) end() {
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
 }
 
-// settling returns how long the dialog's text must still stay the same before it is
-// told.
+// settling returns how much longer the dialog's text must stay the same before the text
+// is told.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
 
-// DialogSince returns when the present appearance of the dialog began.
+// DialogSince returns the time at which the present appearance of the dialog began.
 func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
 // DialogSettling reports whether the text of the dialog on the screen may still change.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen has the text of one that may
-// have been answered, so that it may be that one, drawn once more.
+// DialogDoubtful reports whether the dialog on the screen has the text of a dialog that
+// may have been answered. The dialog on the screen may then be the answered one, drawn
+// once more.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
-// RenewDialog makes the dialog on the screen a new appearance. It is for a dialog that was
-// answered and is still there, with the same text.
+// RenewDialog makes the dialog on the screen a new appearance. It is for a dialog that
+// was answered and is still on the screen with the same text.
 func (r *Reader) RenewDialog() { r.dialogs.end() }
 
-// NoteKeys notes that keys are about to be typed. Keys that may answer the dialog on the
-// screen matter: after them the next dialog may have the same words. first reports whether
-// these are the first such keys. If they are refused, the caller must then call
-// KeysRefused.
+// NoteKeys notes that keys are about to be typed. Keys that may answer the dialog on
+// the screen matter: after such keys the next dialog may have the same text. The result
+// first reports whether no such keys were noted before. If the keys are refused and
+// first is true, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
 	return !before
 }
 
-// KeysRefused takes back what NoteKeys noted.
+// KeysRefused undoes what NoteKeys noted.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
 // onlyMoves reports whether a key only moves the mark of a list.
@@ -141,9 +146,9 @@ func onlyMoves(key []byte) bool {
 	return false
 }
 
-// contentHash returns a hash of a dialog's content. With the number of its appearance it is
-// the dialog's fingerprint. The marked option is not part of it: moving the mark does not
-// make another dialog.
+// contentHash returns a hash of a dialog's content. This hash and the number of the
+// appearance make up the dialog's fingerprint. The hash does not cover the marked
+// option: if the mark moves, it is still the same dialog.
 func contentHash(d *coleo.Dialog) string {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...),
 		"\x00")))

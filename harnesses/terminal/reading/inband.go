@@ -16,13 +16,13 @@ type protocol struct {
 	name   string
 	kind   pty.NoticeKind
 	read   func(text string) (word, detail string, ok bool)
-	claims map[string]coleo.State // the state that each word adds to the screen's verdict; other words add none
-	weak   bool                   // tools that run in the terminal use it too
+	claims map[string]coleo.State // the states that words add to the screen's verdict; other words add none
+	weak   bool                   // tools that run in the terminal use this protocol too
 }
 
-// protocols returns the protocols: the Program Status Protocol (revision 0.4), the Terminal
-// Agent Protocol, and ConEmu's progress. Window titles are regions of the screen's rules
-// instead.
+// protocols returns the protocols: the Program Status Protocol (revision 0.4), the
+// Terminal Agent Protocol, and ConEmu's progress. Window titles are not here: they are
+// a region that the rules look at.
 func protocols() []protocol {
 	return []protocol{
 		{name: "osc7501", kind: pty.NoticeStatus, read: programStatus, claims: map[string]coleo.State{
@@ -47,9 +47,9 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 	return out
 }
 
-// takeNotice records what the program reports beside its screen. It reports whether that
-// claims a state and comes from a protocol that is not weak. A weak claim is a reason for
-// caution only.
+// takeNotice records what the program reports beside its screen. It returns true if the
+// notice claims a state and its protocol is not weak. A claim by a weak protocol is
+// only a reason for caution.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {
 		if b.kind != n.Kind {
@@ -66,7 +66,7 @@ func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	return false
 }
 
-// fields splits KEY=VALUE pairs.
+// fields splits text into KEY=VALUE pairs.
 func fields(text, separator string) map[string]string {
 	out := map[string]string{}
 	for field := range strings.SplitSeq(text, separator) {
@@ -77,7 +77,7 @@ func fields(text, separator string) map[string]string {
 	return out
 }
 
-// programStatus reads OSC 7501: "state=working:app=…:msg=BASE64".
+// programStatus reads the text of OSC 7501: "state=working:app=…:msg=BASE64".
 func programStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ":")
 	detail = f["msg"]
@@ -87,15 +87,15 @@ func programStatus(text string) (word, detail string, ok bool) {
 	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-// agentStatus reads OSC 26: "Status=running;Detail=…". A sequence without Status carries
-// no status.
+// agentStatus reads the text of OSC 26: "Status=running;Detail=…". The result ok is
+// false for a sequence without Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
 	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""
 }
 
-// plainly decodes a text that is base64 of printable text. It returns any other text
-// unchanged.
+// plainly decodes text if it is the base64 form of printable text. It returns any other
+// text unchanged.
 func plainly(text string) string {
 	plain, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool {
@@ -106,7 +106,7 @@ func plainly(text string) string {
 	return string(plain)
 }
 
-// progress reads OSC 9;4: "state;percent".
+// progress reads the text of OSC 9;4: "state;percent".
 func progress(text string) (word, detail string, ok bool) {
 	state, percent, _ := strings.Cut(text, ";")
 	words := map[string]string{"0": "clear", "1": "progress", "2": "failed", "3": "busy", "4": "paused"}

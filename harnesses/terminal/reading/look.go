@@ -9,30 +9,32 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the loop sleeps when nothing is expected. Output wakes the loop,
-// so idleLook only keeps the timer from firing.
+// IdleLook is how long the loop sleeps when it expects nothing. Output wakes the loop,
+// so the only purpose of IdleLook is that the timer seldom fires.
 const IdleLook = time.Hour
 
 const (
-	// pauseWhole is how long output must pause before a picture counts as whole. It applies
-	// where the agent CLI does not mark its pictures with DEC mode 2026.
+	// pauseWhole is how long output must pause before a picture counts as complete. It
+	// applies where the agent CLI does not mark its pictures with DEC mode 2026.
 	pauseWhole = 15 * time.Millisecond
-	// restless is the age at which output that never pauses is looked at all the same.
+	// longestPaint is how long a picture may be painted without a pause. After that
+	// time the screen is looked at although output goes on.
 	longestPaint = 100 * time.Millisecond
-	// unclosed is how long a synchronized update may stay open before its part of the
-	// picture is looked at. Terminals wait as long.
+	// longestUpdate is how long a synchronized update may stay open. After that time
+	// the screen is looked at although the update is incomplete. Terminals wait for the
+	// same time.
 	longestUpdate = time.Second
 )
 
-// painting is how far the agent CLI has painted its next picture.
+// painting tells how far the agent CLI has painted its next picture.
 type painting struct {
-	begun time.Time // when output came that no look has seen; zero: all is seen
-	whole bool      // that output ends with the end of a synchronized update
+	begun time.Time // when the first output came that no look has seen; zero: looks have seen all output
+	whole bool      // the output so far ends with the end of a synchronized update
 }
 
-// UntilWhole returns how long to wait until the screen counts as a whole picture, 0 when it
-// does. A reading of half a picture is wrong: it might join an old dialog's buttons to
-// new text.
+// UntilWhole returns how long to wait until the screen counts as a complete picture. It
+// returns 0 if the screen does so now. A reading of half a picture would be wrong: it
+// might join an old dialog's buttons to new text.
 func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	switch p := r.painting; {
 	case p.begun.IsZero() || p.whole:
@@ -44,8 +46,8 @@ func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	}
 }
 
-// Look reads the screen, unless it is half painted, and updates the reading. It returns
-// when to look again if no output comes.
+// Look reads the screen and updates the reading. It does nothing if the screen is half
+// painted. It returns how long to wait until the next look if no output comes.
 func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
@@ -55,11 +57,13 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.picture.Use(r.screen.Cell, r.memo)
 	r.verdict = r.spec.Read(r.picture)
 	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
-		// The screen says goodbye. Only the process shows that the agent CLI has ended.
+		// The screen shows the last words of the agent CLI. Only the end of the process
+		// proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
 	if r.verdict.Dialog != nil {
-		// What the hook adds comes later. It must not change the dialog's fingerprint.
+		// The fingerprint is taken before the hook's input completes the subject. That
+		// input must not change the fingerprint.
 		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.State == "" {
@@ -73,7 +77,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
-// visible returns the screen without the bracketed paste mode while that mode is not known.
+// visible returns the screen. It leaves the bracketed paste mode out as long as that
+// mode is not known.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -83,7 +88,7 @@ func (r *Reader) visible() coleo.Screen {
 	return v
 }
 
-// Judge combines the witnesses and returns when to judge again.
+// Judge combines the witnesses. It returns how long to wait until the next call.
 func (r *Reader) Judge(now time.Time) time.Duration {
 	again := min(r.recognise(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
@@ -104,8 +109,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	return min(again, r.settle(now, next))
 }
 
-// checkWitnesses compares each witness with the screen. It tells of witnesses that
-// disagree with the screen and of witnesses that lapse. It returns when to check again.
+// checkWitnesses compares each witness with the screen. It tells each witness that
+// disagrees with the screen, and each witness whose claim lapses. It returns how long
+// to wait until the next check.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
@@ -118,8 +124,9 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	return next
 }
 
-// mostCautious returns the witness that makes the most cautious claim, nil when none makes
-// one. again is when a claim that is too early now will count.
+// mostCautious returns the witness that makes the most cautious claim, or nil if no
+// witness makes a claim. A claim may come too early to count. The result again is how
+// long to wait until the claim counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
 	again = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -138,7 +145,7 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 	return most, again
 }
 
-// recognise keeps track of a screen that no rule knows.
+// recognise keeps track of how long the screen has been unknown to all rules.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
 		r.unknown = unknown{}
@@ -167,8 +174,9 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle passes on work and questions at once. It passes on idle and error only when they
-// have held for the settling time and no prompt is on its way.
+// settle passes on work and questions at once. It passes on idle and error only when
+// two things are true. The state has held for the settling time, and no prompt is on
+// its way.
 func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
@@ -186,7 +194,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	}
 	begin := r.spec.Timing.Begin.Duration() - now.Sub(r.prompt.sentAt)
 	if next.State == coleo.Idle && r.AwaitsWork() && begin > 0 {
-		// The composer holds the prompt, and the agent CLI has not begun on it.
+		// The composer holds the prompt, and the agent CLI has not begun to work on it.
 		r.settlingSince = time.Time{}
 		return begin
 	}
@@ -201,7 +209,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	return IdleLook
 }
 
-// become takes a new reading and tells it when it differs from the last one.
+// become stores a new reading. It tells the reading if it differs from the last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	next.Since = last.Since
@@ -215,8 +223,8 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
-// sameDialog reports whether two dialogs are the same appearance, with the same known
-// content.
+// sameDialog reports whether a and b are the same appearance of a dialog and the same
+// part of the subject is known.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -9,13 +9,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// HistoryRows is how many rows that scrolled off count as part of the transcript.
+// HistoryRows is the number of rows that have scrolled off and still count as part of
+// the transcript.
 const HistoryRows = 2000
 
-// Reader turns a program's output into readings. It keeps the screen, the verdict of the
-// rules, and the combined reading of all witnesses. It has no clock: its caller passes
-// the time, so that a recording is read as a session would have read it. A Reader is not
-// safe for concurrent use.
+// Reader turns a program's output into readings. It keeps the screen, the verdict of
+// the rules, and the combined reading of all witnesses. It has no clock. Its caller
+// passes the time, so that a recording is read as a session would have read the output.
+// A Reader is not safe for concurrent use.
 type Reader struct {
 	spec *rules.Spec
 	tell func(coleo.Change) // called with each change
@@ -26,53 +27,53 @@ type Reader struct {
 	sawPasteMode bool // bracketed paste was on at least once
 
 	picture  *rules.Picture // the last picture looked at
-	lookedAt time.Time      // when that was
-	memo     rules.Memo     // results of earlier pictures
-	verdict  rules.Verdict  // of the last picture
+	lookedAt time.Time      // when the last picture was looked at
+	memo     rules.Memo     // outcomes from earlier pictures
+	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
 
 	protocols []protocol
-	inband    map[pty.NoticeKind]*witness // claims of the program itself, in escape sequences
-	hook      hookReports                 // claims of its hook
-	recorded  recorded                    // claims of its own record of the conversation
+	inband    map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
+	hook      hookReports                 // what the program's hook claims
+	recorded  recorded                    // what the program's own record of the conversation claims
 	notices   []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
-	settlingSince time.Time // since when a verdict of idle or error has held; zero: none has to
+	settlingSince time.Time // since when idle or error has held; zero: no verdict has to settle
 	unknown       unknown
 	prompt        prompt
 	mode          mode
 }
 
-// output is how far the program's output has been read.
+// output tells how far the program's output has been read.
 type output struct {
 	end  int64     // offset of the end of the output that the screen shows
 	last time.Time // when output last came
 }
 
-// unknown is a screen that no rule knows.
+// unknown describes a screen that no rule recognizes.
 type unknown struct {
-	since time.Time // zero: a rule knows the screen
+	since time.Time // since when the screen is unknown; zero: a rule recognizes the screen
 	told  bool
 }
 
-// prompt is what is known of the newest prompt that Coleo typed.
+// prompt is what is known about the newest prompt that Coleo typed.
 type prompt struct {
-	none      bool      // the agent CLI is seen from its start on, and no prompt was sent yet
-	undecided bool      // a prompt was submitted, and what became of it does not show yet
-	sentAt    time.Time // when a prompt was submitted on which no work was seen yet; zero: none
+	none      bool      // the agent CLI was seen from its start, and no prompt has been sent yet
+	undecided bool      // a prompt was submitted, and the screen does not show yet what became of it
+	sentAt    time.Time // when a prompt was submitted, if no work on it has been seen yet; otherwise zero
 	workSeen  int       // number of looks that saw work or a dialog
 }
 
-// mode is how a Reader is used.
+// mode tells how a Reader is used.
 type mode struct {
 	screenOnly bool // the claims of the program and its hook do not count
-	noProcess  bool // no process shows when the program ends
+	noProcess  bool // there is no process whose end could be seen
 	ended      bool // no more output will come
 }
 
-// New returns a Reader of an empty screen with a size in cells. It calls tell with each
-// change, the first one from within New.
+// New returns a Reader of an empty screen. The screen has cols and rows cells. The
+// Reader calls tell with each change. It tells the first change before New returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -86,11 +87,11 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	return r
 }
 
-// FromStart says that the agent CLI is seen from its start on.
+// FromStart tells the Reader that the agent CLI is seen from its start.
 func (r *Reader) FromStart() { r.prompt.none = true }
 
-// Use changes the rules and forgets what the former ones found on the screen. All waiting
-// times begin again. What the hook proves stays as it was.
+// Use changes the rules and forgets what the former rules found on the screen. All
+// waiting times begin again. The evidence from the hook does not change.
 func (r *Reader) Use(spec *rules.Spec) {
 	r.spec, r.memo = spec, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
@@ -99,40 +100,41 @@ func (r *Reader) Use(spec *rules.Spec) {
 // Reading returns the last reading.
 func (r *Reader) Reading() coleo.Reading { return r.reading }
 
-// Verdict returns what the rules say of the last picture.
+// Verdict returns what the rules found on the last picture.
 func (r *Reader) Verdict() rules.Verdict { return r.verdict }
 
-// Picture returns the last whole picture that was looked at. The rules may be asked about
-// it only while nobody else uses the Reader.
+// Picture returns the last complete picture that was looked at. The caller may apply
+// rules to the picture only while nobody else uses the Reader.
 func (r *Reader) Picture() *rules.Picture { return r.picture }
 
-// Core returns the terminal's emulator. Only Feed may write output to it.
+// Core returns the terminal's emulator. Only Feed may write output to the emulator.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
-// End returns the offset of the end of the output that the screen shows, in bytes.
+// End returns an offset in bytes: the end of the output that the screen shows.
 func (r *Reader) End() int64 { return r.output.end }
 
 // UpdateOpen reports whether the program is in the middle of a synchronized update.
 func (r *Reader) UpdateOpen() bool { return r.screen.Frame().Open }
 
-// StartAt says at which offset the output begins that Feed will get first.
+// StartAt sets the offset of the first output that Feed will get.
 func (r *Reader) StartAt(offset int64) { r.output.end = offset }
 
-// measureAsDrawn makes the screen measure characters as the agent CLI does.
+// measureAsDrawn makes the screen use the same character widths as the agent CLI.
 func (r *Reader) measureAsDrawn() {
 	if r.spec.NarrowEmoji {
 		r.screen.NarrowEmoji()
 	}
 }
 
-// Feed writes output to the screen up to the end of a synchronized update, and returns the
-// number of bytes written. whole reports whether such an update has ended.
+// Feed writes output to the screen, at most up to the end of a synchronized update. It
+// returns the number of bytes written. The result whole reports whether a synchronized
+// update has ended.
 func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	frames := r.screen.Frame().Count
 	n = r.screen.Feed(p)
 	r.output.end += int64(n)
 	r.output.last = now
-	r.recorded.witness.contradictedSince = time.Time{} // the agent CLI still draws
+	r.recorded.witness.contradictedSince = time.Time{} // the agent CLI is still drawing
 	if r.painting.begun.IsZero() {
 		r.painting.begun = now
 	}
@@ -148,7 +150,7 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	return n, r.painting.whole
 }
 
-// keepNotice keeps what the program reports beside its screen, for a snapshot.
+// keepNotice keeps for a snapshot what the program reports beside its screen.
 func (r *Reader) keepNotice(n pty.Notice, now time.Time) {
 	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
 		// A title is on the screen, and a bell has no text.
@@ -168,20 +170,22 @@ func (r *Reader) Resume(s *Snapshot, now time.Time) {
 	r.output.last, r.painting = now, painting{begun: now}
 }
 
-// Snapshot returns the present state, without what only a session knows of it. The
-// Reader must not be used before the snapshot is encoded.
+// Snapshot returns the Reader's present state. It leaves out the fields that only a
+// session can fill. The caller must not use the Reader before it has encoded the
+// snapshot.
 func (r *Reader) Snapshot(now time.Time) *Snapshot {
 	return &Snapshot{Offset: r.output.end, Time: now.UTC(), Pastes: r.sawPasteMode, Notices: slices.Clone(r.notices),
 		screen: r.screen}
 }
 
-// Ended says that the program has ended, with its exit code.
+// Ended tells the Reader that the program has ended with the given exit code.
 func (r *Reader) Ended(now time.Time, code int, how string) {
 	view := r.screen.View()
 	r.become(now, coleo.Reading{State: coleo.Dead, Rule: "process", Known: true, ExitCode: &code}, how, &view)
 }
 
-// witnesses returns the witnesses beside the screen, those of the program first.
+// witnesses returns the witnesses beside the screen. The protocols of the program come
+// first.
 func (r *Reader) witnesses() []*witness {
 	out := make([]*witness, 0, len(r.protocols)+2)
 	for _, b := range r.protocols {
@@ -190,7 +194,7 @@ func (r *Reader) witnesses() []*witness {
 	return append(out, &r.hook.witness, &r.recorded.witness)
 }
 
-// Explain returns the evidence behind the reading.
+// Explain returns the evidence for the reading.
 func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	x := coleo.Explanation{
 		Reading: r.reading, Now: now, Rows: r.verdict.Rows, Screen: r.screen.View(),
@@ -209,27 +213,28 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	return x
 }
 
-// Transcript returns the rows above the composer on the last picture, after those that
-// have scrolled off.
+// Transcript returns the rows that have scrolled off, and then the rows above the
+// composer on the last picture.
 func (r *Reader) Transcript() []string {
 	return append(r.screen.History(HistoryRows), r.picture.Above()...)
 }
 
-// TranscriptOf returns the rows above the composer on a screen, after those that have
-// scrolled off.
+// TranscriptOf returns the rows that have scrolled off a screen, and then the rows
+// above its composer.
 func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 	return append(screen.History(HistoryRows), rules.NewPicture(screen.View(), composer).Above()...)
 }
 
-// Echoes returns how often the transcript shows how a prompt begins, including the rows
-// that have scrolled off.
+// Echoes returns how many times the transcript shows the beginning of prompt. The
+// transcript includes the rows that have scrolled off.
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
-// EchoedSince reports whether the transcript shows the prompt's beginning more often than
-// before, which is the result of an earlier Echoes. It returns false in two cases. While
-// the next picture is being drawn, a row of the last one may also have scrolled off, and
-// would count twice. Without a composer, the composer's own text may be half drawn, and
-// would look like an echo.
+// EchoedSince reports whether the transcript shows the prompt's beginning more often
+// than it did earlier. The argument before is the result of an earlier Echoes. There
+// are two cases in which EchoedSince always returns false. The first case is that the
+// next picture is being drawn. A row of the last picture may also have scrolled off by
+// then, and would count twice. The second case is that no composer is found. The
+// composer's own text may then be half drawn, and would look like an echo.
 func (r *Reader) EchoedSince(prompt string, before int) bool {
 	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > before
 }

@@ -7,20 +7,22 @@ import (
 	"coleo.dev/record"
 )
 
-// lapseOfRecord is how long the screen must show an idle agent CLI, and print nothing,
-// before a turn without an end in the record no longer counts as running. Agent CLIs
-// write the end of a turn within a second. A turn that was broken off by hand may never
-// get one. While a model thinks, some screens show no work for half a minute.
+// lapseOfRecord is how long the record may claim that a turn is running while the
+// screen is idle and nothing is printed. After that time the claim lapses. Agent CLIs
+// write the end of a turn within a second. A turn that a person broke off may never get
+// an end in the record. While a model thinks, some screens show no work for half a
+// minute.
 const lapseOfRecord = 60 * time.Second
 
-// recorded is what the agent CLI has written down of the conversation: a witness, and
-// the prompts that it took.
+// recorded is what the agent CLI has written in its own record of the conversation: a
+// witness, and the prompts that the agent CLI took.
 type recorded struct {
 	witness witness
-	prompts []recordedPrompt // the newest ones
+	prompts []recordedPrompt // the newest prompts
 }
 
-// recordedPrompt is a prompt that the agent CLI took, or keeps until its turn has ended.
+// recordedPrompt is a prompt that the agent CLI took, or that it has queued until its
+// present turn ends.
 type recordedPrompt struct {
 	text  string // as rules.Hook.Bare returns it
 	taken time.Time
@@ -31,7 +33,7 @@ func newRecorded() recorded {
 }
 
 // AddEntry adds an entry of the agent CLI's own record to the evidence. A turn that has
-// begun and not ended there is work.
+// a beginning and no end in the record counts as work.
 func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if r.mode.screenOnly {
 		return
@@ -46,7 +48,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Answer, record.Tool, record.End:
 	}
 	if e.Kind == record.Queued {
-		return // the turn before it goes on
+		return // the turn before this prompt goes on
 	}
 	word, claim := string(e.Kind), coleo.Processing
 	switch {
@@ -59,8 +61,8 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	r.recorded.witness.at = at
 }
 
-// took reports whether the record has a prompt that was sent at some moment. The record's
-// times are in milliseconds.
+// took reports whether the record has the prompt bare with a time not before sent. The
+// time sent is cut to milliseconds, because the record's times have that precision.
 func (r *recorded) took(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {

@@ -10,25 +10,25 @@ import (
 	"coleo.dev/pty"
 )
 
-// Recording is output that is read as a session would have read it. The recording's clock
-// takes the place of the session's.
+// Recording is recorded output, to be read as a session would have read it. The
+// recording's clock takes the place of the session's.
 type Recording struct {
 	Cast       *pty.Cast
-	Until      time.Duration // time since the recording's start; below 0: to its end
-	ScreenOnly bool          // ignore what the program reports of itself beside its screen
+	Until      time.Duration // time since the recording's start; a negative value means the recording's end
+	ScreenOnly bool          // ignore what the program reports about itself beside its screen
 }
 
-// recordingStart returns the moment at which every recording begins. Any time but the
-// zero time will do.
+// recordingStart returns the moment at which every recording begins. The choice does
+// not matter, but the zero time must not be used.
 func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
-// Since returns the time from a recording's start to a moment in it.
+// Since returns the time between the recording's start and moment.
 func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording and calls tell with each change, as a session would. It
-// returns the evidence for the reading at the end, and the time of that end since the
-// recording's start. A recording ends with its last event of any kind, so a reading that
-// must hold for a while has until then.
+// Replay reads a recording as a session would have read it. It calls tell with each
+// change. It returns the evidence for the reading at the end. It also returns the time
+// between the recording's start and that end. The last event of any kind ends a
+// recording. A reading that has to hold for some time must have held by then.
 func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	start := recordingStart()
 	p := newPlayer(spec, rec, tell)
@@ -47,8 +47,8 @@ func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Exp
 	return p.Explain(end), last
 }
 
-// Label returns a recording's states over time in one line, in the form of the labels of
-// recordings: seconds, state, and a dialog's title.
+// Label returns a recording's states over time in one line. It has the form of the
+// labels of recordings: seconds, state, and the title of a dialog.
 func Label(spec *rules.Spec, rec Recording) string {
 	var out []string
 	var last coleo.State
@@ -71,8 +71,9 @@ func Label(spec *rules.Spec, rec Recording) string {
 	return strings.Join(out, ", ")
 }
 
-// ExplainScreen classifies one picture by the screen rules alone, as a session does when
-// it first sees it. It returns the evidence too: the witness and the rows that matched.
+// ExplainScreen applies only the screen rules to one picture, as a session does when it
+// first sees the picture. It also returns the evidence: the witness, and the rows that
+// matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	v := spec.Read(rules.NewPicture(s, &spec.Composer))
 	now := recordingStart()
@@ -85,10 +86,10 @@ func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	}
 }
 
-// player feeds a reader by a recording's clock.
+// player feeds a Reader by the clock of a recording.
 type player struct {
 	*Reader
-	due time.Time // when the reader wants to look again
+	due time.Time // when the Reader wants the next look
 }
 
 func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
@@ -98,7 +99,7 @@ func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player
 	return p
 }
 
-// wait takes the looks that the reader wanted before now.
+// wait makes the looks that the Reader wanted before now.
 func (p *player) wait(now time.Time) {
 	for p.due.Before(now) {
 		at := p.due
@@ -114,7 +115,7 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 		for b := []byte(e.Data); len(b) > 0; {
 			n, whole := p.Feed(b, now)
 			b = b[n:]
-			p.screen.Replies() // nobody waits for them
+			p.screen.Replies() // nobody waits for the replies
 			if whole && len(b) > 0 {
 				p.Look(now)
 			}
@@ -125,8 +126,9 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture. A picture that no more output completes is whole as
-// it is, except for an update that is still open.
+// finish looks at the last picture of the recording. That picture counts as complete,
+// because no more output follows. The exception is a synchronized update that is still
+// open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

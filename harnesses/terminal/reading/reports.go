@@ -9,24 +9,25 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports bounds the prompts and tools that are remembered. It is more than one turn
-// needs at a time.
+// maxReports is the largest number of prompts, and also of tools, that are remembered.
+// One turn needs fewer.
 const maxReports = 32
 
-// ToolAsks is how long after the report of a tool its dialog may come. An idle Claude
-// Code 2.1.329 draws it 400 to 600 ms later. A tool without a dialog may run for long.
+// ToolAsks is how long after the report of a tool the dialog about the tool may come.
+// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. The time
+// has a limit, because a tool without a dialog may run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is what the hook of an agent CLI has reported: a witness, and what the hook
-// knows better than the screen.
+// hookReports is what the hook of an agent CLI has reported: a witness, and facts that
+// the screen does not show as well.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
-	prompts []turn // the taken prompts, and how they were answered
-	tools   []tool // the tools that were to run since the last prompt
+	prompts []turn // the prompts that the agent CLI took, and the answers to them
+	tools   []tool // the tools that were about to run, since the last prompt
 }
 
-// turn is a prompt that the agent CLI took, and its answer once it has ended.
+// turn is a prompt that the agent CLI took. It has an answer once the turn has ended.
 type turn struct {
 	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time
@@ -35,7 +36,7 @@ type turn struct {
 	over   bool
 }
 
-// tool is a tool with its input, as the agent CLI reported it.
+// tool is a tool and its input, as the agent CLI reported them.
 type tool struct {
 	at    time.Time
 	name  string
@@ -46,8 +47,8 @@ func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook", lapseAfter: lapseAfter}, spec: spec}
 }
 
-// AddReport adds one line of the hook's file to the evidence. It ignores a line that the
-// harness has no use for.
+// AddReport adds one line of the hook's file to the evidence. It ignores a line for
+// which the harness has no report.
 func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
@@ -68,8 +69,8 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	}
 }
 
-// MayAsk reports whether the hook has reported a tool so recently that its dialog may be
-// open and not be drawn yet.
+// MayAsk reports whether the hook has just reported a tool. The dialog about the tool
+// may then be open although it is not drawn yet.
 func (r *Reader) MayAsk(now time.Time) bool {
 	w := &r.hook.witness
 	return (w.claims() == coleo.Executing || w.claims() == coleo.WaitingApproval) && now.Sub(w.at) < ToolAsks
@@ -78,13 +79,14 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook, or the agent CLI's own record, has named a
-// prompt that was sent at some moment. Blanks make no difference.
+// PromptReported reports whether the hook, or the agent CLI's own record, has named the
+// prompt text since it was sent at the time sent. It ignores blanks.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
 	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
 }
 
-// HookAnswer returns the answer that the hook has linked to a prompt, "" for none.
+// HookAnswer returns the answer that the hook has linked to a prompt, or "" if there is
+// none.
 func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	if t := r.hook.turn(text, sent); t != nil {
 		return t.answer
@@ -92,7 +94,7 @@ func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	return ""
 }
 
-// take remembers the prompts, answers and tools of a report.
+// take remembers the prompt, the answer and the tool of a report.
 func (h *hookReports) take(l hook.Line, rep *rules.Report) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
@@ -114,9 +116,9 @@ func (h *hookReports) take(l hook.Line, rep *rules.Report) {
 	}
 }
 
-// beginTurn records a prompt that was taken. A queued prompt has the id of the turn that
-// runs (Claude Code 2.1.329). Another id shows that the turns before it are over; an
-// interrupted turn leaves no other trace.
+// beginTurn records a prompt that the agent CLI took. A queued prompt has the id of the
+// running turn (Claude Code 2.1.329). A new id shows that the earlier turns are over.
+// An interrupted turn leaves no other trace.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
 		if t.id != "" && h.prompts[i].id != t.id {
@@ -126,9 +128,10 @@ func (h *hookReports) beginTurn(t turn) {
 	h.prompts = appendBounded(h.prompts, t)
 }
 
-// endedTurn returns the turn whose end is reported. It is the oldest open turn with that
-// id. Without one, it is the newest if the same report names its prompt, or else the only
-// one that is open. endedTurn returns nil where that is not clear.
+// endedTurn returns the turn whose end is reported. It is the oldest open turn that has
+// the id. If no open turn has the id, there are two more cases. If named is true, the
+// report names its prompt, and the newest open turn is returned. If only one turn is
+// open, that turn is returned. In any other case endedTurn returns nil.
 func (h *hookReports) endedTurn(id string, named bool) *turn {
 	var open []*turn
 	for i := range h.prompts {
@@ -146,7 +149,8 @@ func (h *hookReports) endedTurn(id string, named bool) *turn {
 	return nil
 }
 
-// appendBounded appends to a list and drops the oldest elements beyond reportsKept.
+// appendBounded appends to a list. It drops the oldest elements so that maxReports
+// remain.
 func appendBounded[T any](list []T, x T) []T {
 	if len(list) >= maxReports {
 		list = append(list[:0:0], list[len(list)-maxReports+1:]...)
@@ -154,8 +158,8 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn of a prompt that was sent at some moment, or nil when none
-// was reported. Blanks do not count, because agent CLIs change them.
+// turn returns the newest turn of a prompt that was sent at the time sent. It returns
+// nil if no such turn was reported. It ignores blanks, because agent CLIs change them.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

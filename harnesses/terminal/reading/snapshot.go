@@ -11,33 +11,34 @@ import (
 	"coleo.dev/pty"
 )
 
-// snapshotForm begins an encoded snapshot. The first line has this text and the IEEE
-// CRC-32, in hex, of all that follows. Then come one line of JSON and the bytes of
-// pty.Core.Snapshot.
+// snapshotForm begins an encoded snapshot. The first line consists of this text and a
+// checksum: the IEEE CRC-32, in hex, of everything after the line. The second line is
+// JSON. The bytes of pty.Core.Snapshot follow it.
 const snapshotForm = "coleo snapshot 1 "
 
-// Snapshot is a screen at an offset of the output. It also holds what else a session
-// needs to continue as if it had read all earlier output.
+// Snapshot is the screen at one offset of the output. It also holds the other facts
+// that a session needs to continue as if it had read all earlier output.
 type Snapshot struct {
-	Nonce   string    `json:"nonce"` // of the generation: a screen of another generation is of no use
+	Nonce   string    `json:"nonce"` // names the generation; a screen of another generation is useless
 	Offset  int64     `json:"offset"`
 	Time    time.Time `json:"time"`             // when the snapshot was taken
 	Pastes  bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
 	Notices []Notice  `json:"said,omitempty"`   // the newest notice of each kind
-	Replies []Reply   `json:"owed,omitempty"`   // answers to queries that the holder had not confirmed yet
+	Replies []Reply   `json:"owed,omitempty"`   // replies to queries that the holder has not confirmed yet
 
 	screen *pty.Core
 }
 
-// Notice is what the program sent to its terminal beside the screen.
+// Notice is something that the program sent to its terminal and that the screen does
+// not show.
 type Notice struct {
 	Kind pty.NoticeKind `json:"kind"`
 	Text string         `json:"text"`
 	Time time.Time      `json:"time"`
 }
 
-// Reply is the terminal's answer to queries of the program, in the output up to an
-// offset.
+// Reply is the terminal's reply to queries of the program. The queries are in the
+// output before Offset.
 type Reply struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
@@ -55,12 +56,12 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
 }
 
-// sealed returns a snapshot with its first line.
+// sealed returns the snapshot body with its first line.
 func sealed(body []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
 }
 
-// DecodeSnapshot reads what Encode returned. It returns an error for data that is torn,
+// DecodeSnapshot reads what Encode returned. It returns an error if data is incomplete,
 // damaged or of another version.
 func DecodeSnapshot(data []byte) (*Snapshot, error) {
 	first, body, _ := bytes.Cut(data, []byte("\n"))

@@ -11,12 +11,13 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// maxSubject bounds a subject that is taken from a hook, in bytes. Nobody reads a longer
-// one in a dialog. Beyond the bound the screen's own subject stays, marked as cut off.
+// maxSubject is the largest size in bytes of a subject that is taken from a hook.
+// Nobody reads a longer subject in a dialog. If the hook's subject is larger, the
+// screen's subject stays and is marked as cut off.
 const maxSubject = 16 << 10
 
-// complete replaces a subject that the screen cuts off. It takes the tool's input as the
-// hook reported it, if the rows on the screen are part of that input.
+// complete replaces a subject that the screen cuts off. The new subject is the tool's
+// input as the hook reported it. The rows on the screen must be part of that input.
 func (r *Reader) complete(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
@@ -25,7 +26,7 @@ func (r *Reader) complete(v *rules.Verdict) {
 		c := r.hook.tools[i]
 		text, values := c.subject()
 		if len(text) <= maxSubject && v.SubjectIsPartOf(values) {
-			full := *v.Dialog // the reading may hold the other one
+			full := *v.Dialog // a copy, because the reading may point to the dialog
 			full.Subject, full.Truncated = text, false
 			v.Dialog = &full
 			return
@@ -33,8 +34,8 @@ func (r *Reader) complete(v *rules.Verdict) {
 	}
 }
 
-// subject returns what a tool is about to do. text is for people, with the names of the
-// tool's inputs; values holds the values alone, in order.
+// subject returns what a tool is about to do. The result text is for people, and names
+// the tool's inputs. The result values holds only their values, in order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
@@ -50,8 +51,8 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// harmless returns a text of several lines without the characters that would act on the
-// terminal that shows it.
+// harmless returns a text of several lines without control characters, which would act
+// on a terminal.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -62,8 +63,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// eachLeaf calls take with each value of a JSON document that is neither a list nor an
-// object, in order, and with the value's name.
+// eachLeaf calls take with each value in a JSON document that is neither a list nor an
+// object. It keeps the order, and passes the value's name.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -92,6 +93,6 @@ func leaves(d *json.Decoder, name string, take func(name, value string)) error {
 			return err
 		}
 	}
-	_, err = d.Token() // the closing one
+	_, err = d.Token() // the closing token
 	return err
 }

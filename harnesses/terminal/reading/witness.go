@@ -11,40 +11,43 @@ import (
 
 const (
 	// lapseAfter is how long the screen must contradict a witness's claim before the
-	// claim no longer counts. It is longer than any redraw and shorter than people wait.
-	// While an agent CLI starts, a claim of work must also hold this long before it
-	// counts.
+	// claim lapses and no longer counts. It is longer than any redraw, and shorter than
+	// people wait. There is a second use: while an agent CLI starts, a claim of work
+	// must hold this long before it counts.
 	lapseAfter = 3 * time.Second
-	// disagreeAfter is how long they must disagree before that is told.
+	// disagreeAfter is how long a witness and the screen must disagree before the
+	// disagreement is told.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long after such a lapse a claim counts again, unless the screen
-	// agrees with it earlier. It leaves enough time to use an arm between two forged
-	// claims.
+	// forgiveAfter is how long after such a lapse the witness can make a new claim. If
+	// the screen agrees with the claim earlier, the claim counts at once. In this time
+	// a person can use an arm between two forged claims.
 	forgiveAfter = 10 * time.Second
 )
 
-// witness is what one source beside the screen claimed last: the program by an escape
-// sequence, or its hook. Anything that prints can forge it, so a witness can make a
-// reading only more cautious. A claim that the screen contradicts lapses. Otherwise one
-// forged word could hold an arm for ever.
+// witness is what one source beside the screen claimed last. The source is an escape
+// sequence of the program, the program's hook or its record. Anything that can print
+// can forge such a claim. So a witness can only make a reading more cautious. A claim
+// lapses when the screen contradicts it for long enough. Otherwise one forged claim
+// could block an arm forever.
 type witness struct {
 	name              string
 	word              string
 	detail            string
 	claim             coleo.State // the state that the word adds to the screen's verdict; "" for none
-	weak              bool        // it is a reason for caution only
+	weak              bool        // its claims are only a reason for caution
 	at                time.Time   // when the word came
 	since             time.Time   // since when the claim holds
 	lapsed            bool
-	refuted           time.Time     // when the screen made it lapse
-	contradictedSince time.Time     // since when the screen has contradicted its claims
-	silentSince       time.Time     // since when it has claimed nothing; zero: it claims
+	refuted           time.Time     // when the screen made the claim lapse
+	contradictedSince time.Time     // since when the screen has contradicted the claims
+	silentSince       time.Time     // since when the witness has claimed nothing; zero: it has a claim
 	disagreementTold  bool          // the disagreement was told
 	lapseAfter        time.Duration // how long the screen must contradict a claim until it lapses
 }
 
-// record records a word. A claim that is repeated, or withdrawn for a moment, while the
-// screen contradicts it stays the same claim. It gains no time.
+// record records a word of the witness. While the screen contradicts a claim, a witness
+// may repeat the claim, or withdraw it for a moment. It then still counts as the same
+// claim, and gains no time.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":
@@ -61,10 +64,10 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 	}
 }
 
-// maxWord bounds the kept length of a word, in characters: it is for people.
+// maxWord is the largest length of a kept word in characters. The word is for people.
 const maxWord = 120
 
-// oneLine returns a text in one line without characters that act on a terminal.
+// oneLine returns text in one line, without characters that would act on a terminal.
 func oneLine(text string) string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -75,8 +78,9 @@ func oneLine(text string) string {
 	return string(line[:min(len(line), maxWord)])
 }
 
-// mayClaimAgain reports whether the last contradiction is long enough ago for a claim to
-// count as a new one.
+// mayClaimAgain reports whether the next claim counts as a new one. If the screen made
+// the last claim lapse, forgiveAfter must have passed since. Otherwise the witness must
+// have claimed nothing for lapseAfter.
 func (w *witness) mayClaimAgain(now time.Time) bool {
 	if w.lapsed && !w.refuted.IsZero() {
 		return now.Sub(w.refuted) >= forgiveAfter
@@ -86,7 +90,8 @@ func (w *witness) mayClaimAgain(now time.Time) bool {
 
 func (w *witness) used() bool { return w.word != "" }
 
-// claims returns the state that the witness adds to the screen's verdict, "" for none.
+// claims returns the state that the witness adds to the screen's verdict, or "" if it
+// adds none.
 func (w *witness) claims() coleo.State {
 	if w.lapsed {
 		return ""
@@ -100,16 +105,17 @@ func (w *witness) asWitness() coleo.Witness {
 	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
-// lapse ends a claim. An interrupt or a denial ends what the claim was about, even if the
-// program does not report so.
+// lapse makes the claim lapse. An interrupt or a denial ends the work that the claim
+// was about, even if the program does not report the end.
 func (w *witness) lapse() {
 	if w.claim != "" {
 		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
 	}
 }
 
-// isContradicted reports whether the screen shows that a claim is wrong: work on an idle
-// screen, or a question without a dialog.
+// isContradicted reports whether the screen shows that the claim is wrong. It is wrong
+// if it claims work and the screen is idle, or if it claims a question and there is no
+// dialog.
 func (w *witness) isContradicted(screen coleo.State) bool {
 	if w.claim == coleo.WaitingApproval {
 		return screen != "" && screen != coleo.WaitingApproval
@@ -122,8 +128,9 @@ func (w *witness) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
-// check makes a claim lapse that the screen has contradicted for lapseAfter. It returns
-// the change to report, if any, and when to check again.
+// check makes the claim lapse if the screen has contradicted it for lapseAfter. It
+// returns the kind of the change to tell, or "". It also returns how long to wait until
+// the next check.
 func (w *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
 	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
@@ -153,10 +160,10 @@ func (w *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKin
 	return "", "", w.lapseAfter - held
 }
 
-// tooEarlyFor returns for how much longer a claim of work does not count while the agent
-// CLI starts. Some agent CLIs report "working" for a moment before they are ready, and
-// nothing is typed into a starting one anyway. So a claim counts only when it holds, or
-// when the screen agrees.
+// tooEarlyFor returns how much longer a claim of work does not count while the agent
+// CLI starts. Some agent CLIs report "working" for a moment before they are ready.
+// Nothing is typed into a starting agent CLI anyway. So a claim counts only when it has
+// held long enough, or when the screen agrees.
 func (w *witness) tooEarlyFor(now time.Time) time.Duration {
 	if !w.claims().Working() {
 		return 0

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// AnswerRule takes the last answer from the screen, where the agent CLI keeps no
-// transcript that Coleo reads.
+// AnswerRule describes how the last answer is read from the screen. It is for an agent
+// CLI that keeps no transcript that Coleo can read.
 type AnswerRule struct {
 	// The first row of an answer. The text is in the last group, or is the whole match
-	// without a group: `^● (.*)$`.
+	// if there is no group: `^● (.*)$`.
 	Begin patternText `toml:"begin"`
-	// The first row after an answer. It may begin another answer: `^(❯|●)`.
+	// The first row after an answer. The same row may begin another answer: `^(❯|●)`.
 	End patternText `toml:"end"`
-	// What is removed from the further rows of an answer, such as an indent: `^  `.
+	// What is removed from each row after the first row of an answer, such as an
+	// indent: `^ `.
 	Strip patternText `toml:"strip"`
 	// Whether the answer is everything that was printed since the prompt. Use it for a
 	// program that prints lines and ends with its prompt, such as a shell.
@@ -51,8 +52,8 @@ func ShowsAnswer(rows []string, prompt, answer string) bool {
 	return showsEndOf(afterEcho(rows, prompt), answer)
 }
 
-// afterEcho returns the rows after the last one that shows the beginning of a prompt.
-// It returns all rows where none does.
+// afterEcho returns the rows after the last row that shows the beginning of a prompt.
+// It returns all rows if no row shows the beginning.
 func afterEcho(rows []string, prompt string) []string {
 	line, _, _ := strings.Cut(prompt, "\n")
 	echo := firstRunes(squeeze(line), tailRunes)
@@ -64,7 +65,7 @@ func afterEcho(rows []string, prompt string) []string {
 	return rows
 }
 
-// showsEndOf reports whether rows show the end of a text.
+// showsEndOf reports whether rows show the end of text.
 func showsEndOf(rows []string, text string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -89,8 +90,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns how many of the first rows together show a text. It returns 0 when they
-// show another text.
+// rowsOf returns the number of rows at the beginning of rows that together show text.
+// It returns 0 when the rows show another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/config"
 )
 
-// layBase fills a Spec from the base that a file names, if it names one, and returns the
-// base's rules and dialogs. A base cannot have a base of its own.
+// layBase fills s from the base that the file names, if the file names a base. It
+// returns the rules and the dialogs of the base. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -31,8 +31,8 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 	return under, nil
 }
 
-// inherit appends a base's rules and dialogs to those of s. It leaves out those whose
-// names s has itself.
+// inherit appends the rules and dialogs of a base to those of s. It leaves out a rule
+// or dialog of the base if s has one with the same name.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
@@ -69,8 +69,8 @@ func (l *Launch) renameEnv(names map[string]string) {
 	}
 }
 
-// support checks the level of support that a harness claims, and that a harness with less
-// than full support says what is missing.
+// support checks the level of support that a harness claims. A harness with less than
+// full support must say what is missing.
 func (c *compiler) support(s *Spec) {
 	if s.Support == "" {
 		s.Support = string(coleo.SupportFull)

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// byDigit answers a dialog with the number that is shown before an option. The number
-// alone answers, without ENTER.
+// byDigit answers a dialog by typing the number that is shown before an option. The
+// number answers without ENTER.
 type byDigit struct{}
 
 func (byDigit) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
@@ -21,8 +21,8 @@ func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Keys: digit}, err
 }
 
-// digit returns the key that picks an option: the number shown before it. In a list that
-// has scrolled, that number is not the option's place.
+// digit returns the key that picks an option: the number shown before it. In a list
+// that has scrolled, this number differs from the option's place in the list.
 func (v Verdict) digit(n int) (string, error) {
 	number := strconv.Itoa(n + 1)
 	if n < len(v.numbers) {

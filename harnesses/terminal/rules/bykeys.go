@@ -2,8 +2,8 @@ package rules
 
 import "coleo.dev"
 
-// byKeys answers a dialog with keys that its rule names for each choice. It picks no
-// option by its number.
+// byKeys answers a dialog with the keys that the dialog's rule names for each choice.
+// It picks no option by its number.
 type byKeys struct{}
 
 func (byKeys) check(c *compiler, at string, d *DialogRule) {

@@ -2,14 +2,14 @@ package rules
 
 import "coleo.dev"
 
-// byMark answers a dialog in two steps. It moves the mark of its list to an option, and
-// presses ENTER once the mark is seen there.
+// byMark answers a dialog in two steps. It first moves the mark of the list to an
+// option. It presses ENTER when it sees the mark at that option.
 type byMark struct {
 	back, on string // the keys that move the mark to a lower and to a higher index
 }
 
-// check makes sure that the mark is seen: ENTER takes the marked option, so a guess could
-// take another one.
+// check makes sure that the mark must be seen. ENTER takes the marked option, so with a
+// guessed mark ENTER could take another option.
 func (byMark) check(c *compiler, at string, d *DialogRule) {
 	c.labels(at, d)
 	d.Default = -1

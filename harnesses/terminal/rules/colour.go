@@ -7,13 +7,15 @@ import (
 	"coleo.dev/pty"
 )
 
-// colours are the colours that a condition may name: the part of a colour that stands out.
-// A theme may choose any red for its errors, but hardly another colour.
+// colours are the colors that a condition may name. Each is one part of an RGB color,
+// and it must stand out from the other two parts. A theme may choose any shade of red
+// for its errors, but hardly another color.
 var colours = []string{"red", "green", "blue"}
 
-// colourOf returns the name of the part that stands out: it is at least a quarter larger
-// than each of the others. It returns "" where no part does, and for the default colour.
-// The first sixteen palette colours count as terminals have them by default.
+// colourOf returns the name of the part of a color that stands out. That part is at
+// least a quarter larger than each other part. It returns "" if no part stands out, and
+// for the default color. The first sixteen palette colors have the values that
+// terminals give them by default.
 func colourOf(c pty.Colour) string {
 	parts, ok := c.RGB()
 	if !ok {
@@ -33,9 +35,9 @@ func colourOf(c pty.Colour) string {
 	return ""
 }
 
-// hasColour reports whether one of the places where a condition's pattern matches has the
-// condition's colour. The colour is taken at the group "mark", or else at the first
-// character of the match.
+// hasColour reports whether the condition's pattern matches at a place that has the
+// condition's color. It takes the color at the group "mark" of the pattern. Without
+// this group it takes the color at the first character of the match.
 func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	if p.cell == nil || numbers == nil {
 		return false
@@ -56,10 +58,11 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the option that is shown on a background of its own. It
-// returns -1 when no option is, or more than one. The options are on one row, the lowest
-// that holds all of them. The main background of any row marks nothing: buttons may have
-// the background of the box above them.
+// markedOption returns the index of the option that is shown on a background of its
+// own. It returns -1 when no option has its own background, or more than one option
+// has. All options are on one row. It is the lowest row that holds all options. A
+// background does not mark an option if most cells of this row or of a row above have
+// it. Buttons may have the background of the box above them.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -80,8 +83,8 @@ func (p *Picture) markedOption(options []string) int {
 	return found
 }
 
-// otherBackgrounds returns the first of the columns of a row whose background is none of
-// the grounds, or -1, and how many others there are.
+// otherBackgrounds looks for columns of row y whose background is not in grounds. It
+// returns the index of the first such column, or -1, and the number of further ones.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -106,8 +109,8 @@ func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	return -1, nil
 }
 
-// columnsOf returns the columns of texts in a row of narrow characters, where they stand
-// in order. It returns nil when one is missing.
+// columnsOf returns the columns at which texts stand in a row of narrow characters. The
+// texts must stand in order. It returns nil when a text is missing.
 func columnsOf(row string, texts []string) []int {
 	var columns []int
 	at := 0
@@ -122,7 +125,7 @@ func columnsOf(row string, texts []string) []int {
 	return columns
 }
 
-// backgroundOf returns the background of most cells of a row.
+// backgroundOf returns the background that most cells of row y have.
 func (p *Picture) backgroundOf(y int) pty.Colour {
 	count := map[pty.Colour]int{}
 	var most pty.Colour

@@ -13,20 +13,20 @@ import (
 	"coleo.dev/config"
 )
 
-// Bounds of a harness.toml, several times what any built-in one has. A larger value is a
-// mistake, and would make each look at a screen slow.
+// Limits for a harness.toml. Each limit is several times what any built-in harness.toml
+// has. A larger value is a mistake, and would slow down each look at a screen.
 const (
 	maxSpec     = 256 << 10 // size of the file in bytes
-	maxRules    = 100       // rules, and as many dialogs
+	maxRules    = 100       // number of rules, and also of dialogs
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
-	maxProgram  = 2000      // compiled steps of a pattern; each may be taken at each character
-	maxLineText = 200       // characters of a name or another one-line text
+	maxProgram  = 2000      // compiled steps of a pattern; each step may run at each character
+	maxLineText = 200       // characters of a name or of another one-line text
 	maxTime     = 600_000   // a time in ms: longer than any agent CLI takes for anything
 )
 
-// names matches the valid names of a harness. They can be used on command lines, in file
-// names and in URLs without quotes.
+// names matches the valid names of a harness. Such names need no quotes on command
+// lines, in file names and in URLs.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // ParseSpec reads a harness.toml that has no base. Its errors are EInvalid and name the
@@ -34,9 +34,10 @@ var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
 // ParseSpecOn reads a harness.toml that may have a base. It calls bases with the base's
-// name to get the base's harness.toml; nil means that there is none. Keys of the file
-// replace those of the base. Rules and dialogs of the file come before the base's and
-// replace those with the same name. Other lists are replaced as a whole. Its errors are
+// name to get the harness.toml of the base. If bases returns nil, there is no such
+// base. Keys of the file replace those of the base. Rules and dialogs of the file come
+// before those of the base. They replace rules and dialogs of the base with the same
+// name. Any other list of the file replaces the whole list of the base. Its errors are
 // EInvalid and name the file and the line.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
@@ -61,7 +62,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	return s, c.err
 }
 
-// screen checks what only an agent CLI with a screen has.
+// screen checks the keys that only an agent CLI with a screen has.
 func (c *compiler) screen(s *Spec) {
 	c.timing(s.Timing)
 	c.required("keys.submit", s.Keys.Submit)
@@ -90,8 +91,8 @@ func (c *compiler) screen(s *Spec) {
 	c.transcript(&s.Transcript)
 }
 
-// compiler checks a spec and keeps the first error. Paths name keys in the form that
-// config.Line takes.
+// compiler checks a spec and keeps the first error. The argument path of its methods
+// names a key in the form that config.Line takes.
 type compiler struct {
 	file string
 	data []byte
@@ -138,7 +139,8 @@ func (c *compiler) timing(t Timing) {
 	}
 }
 
-// plain checks that a text is one line and does nothing to a terminal.
+// plain checks that text is one line without control characters, which a terminal would
+// obey.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text,
@@ -146,7 +148,8 @@ func (c *compiler) plain(path, text string) {
 	}
 }
 
-// atMost bounds the length of a list. Its error is at the first element beyond the bound.
+// atMost checks that the length n of a list does not exceed the limit most. Its error
+// names the line of the first element beyond the limit.
 func (c *compiler) atMost(path string, n, most int) {
 	if n > most {
 		c.fail(fmt.Sprintf("%s[%d]", path, most), "there are %d of %s, more than %d", n, path, most)
@@ -159,13 +162,14 @@ func (c *compiler) required(path, value string) {
 	}
 }
 
-// pattern is the text of a regular expression and the place of its compiled form.
+// pattern is the text of a regular expression and the place where its compiled form is
+// stored.
 type pattern struct {
 	text string
 	to   **regexp.Regexp
 }
 
-// regexps compiles the patterns of a table, by their keys.
+// regexps compiles the patterns in list. The keys of list are the keys of the table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// cutSidebar cuts a sidebar on the right off the rows, if there is one.
+// cutSidebar removes a sidebar on the right from the rows, if there is a sidebar.
 func (c *Composer) cutSidebar(rows []string) {
 	if c.side == nil {
 		return
@@ -23,30 +23,32 @@ func (c *Composer) cutSidebar(rows []string) {
 	}
 	edge := pty.Cells(last[0][:at[0]])
 	for i, row := range rows {
-		if len(row) > edge { // length in bytes; each cell has at least one
+		if len(row) > edge { // len is in bytes; each cell has at least one byte
 			rows[i] = pty.Cut(row, edge)
 		}
 	}
 }
 
-// cursorEdge, as a composer's lower edge, stands for the cursor's own row.
+// cursorEdge is a value for the composer's lower edge. It means that the composer ends
+// at the cursor's row.
 const cursorEdge = "cursor"
 
-// Values of Composer.Cursor: where the cursor must be. An overlay takes the cursor away.
-// So does the end of the agent CLI, which leaves the composer's picture behind.
+// Values of Composer.Cursor: where the cursor must be. When an overlay opens, the
+// cursor leaves the composer. It also leaves the composer when the agent CLI ends,
+// although the composer's picture stays on the screen.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
 )
 
-// pasteMode is the mode by which some agent CLIs show that they take input. A mode that
-// was never switched on may still be on. It may have been switched on before the terminal
-// was there, or the recording may lack that.
+// pasteMode is the terminal mode that some agent CLIs switch on while they take input.
+// A mode that Coleo never saw switched on may still be on. The agent CLI may have
+// switched it on before the terminal was there, or the recording may lack that moment.
 const pasteMode = string(pty.ModeBracketedPaste)
 
-// ComposerView is the composer on one picture.
+// ComposerView is the composer as one picture shows it.
 type ComposerView struct {
-	top, bottom int    // the composer's rows are [top, bottom)
+	top, bottom int    // the composer's rows are rows[top:bottom]
 	Text        string // rows joined by \n, edges trimmed
 	Empty       bool
 }
@@ -54,17 +56,19 @@ type ComposerView struct {
 // Composer describes where the agent CLI takes text: the rows between an upper and a
 // lower edge.
 type Composer struct {
-	// The row below the composer, searched from the bottom up: `^─{20,}`. With `cursor` the
-	// composer ends at the cursor's row. The key is required.
+	// The pattern of the row below the composer: `^─{20,}`. Coleo searches it from the
+	// bottom of the screen up. With `cursor` the composer ends at the cursor's row. The
+	// key is required.
 	Bottom patternText `toml:"bottom"`
-	// Whether a cursor on an empty row has left the composer, because the agent CLI has
-	// taken the text above. A row that the terminal has wrapped does not count as empty.
+	// Whether a cursor on an empty row is outside the composer. Set this key if the
+	// cursor goes to such a row when the agent CLI takes the text above. A row that the
+	// terminal has wrapped does not count as empty.
 	Leaves bool `toml:"leaves"`
 	// The row above the composer: `^─{20,}`. Without `top` and `row` the composer begins at
 	// the row that matches `first`.
 	Top patternText `toml:"top"`
-	// Each row of the composer. It replaces `top`: the composer begins at the highest of the
-	// rows above `bottom` that match.
+	// The pattern of each row of the composer. It replaces `top`: the composer begins
+	// at the highest row of the unbroken run of matching rows above `bottom`.
 	Row patternText `toml:"row"`
 	// How the composer's first row begins: `^❯ ?`. The row must match, and the match is
 	// removed from the text.
@@ -77,39 +81,44 @@ type Composer struct {
 	Tall bool `toml:"tall"`
 	// What is removed from each row, such as an indent or a frame on both sides: `^  `.
 	Strip patternText `toml:"strip"`
-	// What the screen's last row shows where a sidebar begins. Coleo cuts the sidebar off,
-	// so no other pattern sees it.
+	// What the screen's last row shows at the column where a sidebar begins. Coleo
+	// removes the sidebar, so no other pattern sees it.
 	Side patternText `toml:"side"`
-	// How many rows at the composer's end hold no text.
+	// The number of rows at the composer's end that hold no text.
 	Drop int `toml:"drop"`
-	// The composer's text when it holds only a hint: `^Type a message`.
+	// The composer's text when the composer shows only a hint: `^Type a message`.
 	Empty patternText `toml:"empty"`
-	// The composer's text when a note stands for a large paste: `\[Pasted text #\d+`.
+	// The composer's text when it shows a note in place of a large paste: `\[Pasted
+	// text #\d+`.
 	Held patternText `toml:"held"`
-	// What the composer shows for a tab, if not blanks.
+	// What the composer shows in place of a tab, if it is not blanks.
 	Tab string `toml:"tab"`
-	// Whether rows after a tab are drawn over each other. Coleo then looks for the beginning
-	// of a text with tabs, and for its end at the beginning of the last row.
+	// Whether the agent CLI draws rows over each other after a tab. For a text with
+	// tabs, Coleo then looks for the beginning of the text at the beginning of the
+	// composer. It looks for the end of the text at the beginning of the composer's
+	// last row.
 	TabGarbles bool `toml:"tab_garbles"`
-	// A terminal mode that must be on: `bracketed_paste`. Use it for an agent CLI that has
-	// the mode on only while it takes input.
+	// A terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
+	// that switches the mode on only while it takes input.
 	Mode string `toml:"mode"`
-	// Where the cursor must be: `inside` or `not outside` the composer. Use it if an overlay
-	// leaves the composer's picture behind. With `inside` the cursor must also be visible.
+	// Where the cursor must be: `inside` or `not outside` the composer. Use this key if
+	// the composer's picture stays on the screen under an overlay. With `inside` the
+	// cursor must also be visible.
 	Cursor string `toml:"cursor"`
-	// Prompts that the agent CLI would take for commands: `^[/!]`.
+	// Prompts that the agent CLI would take as commands: `^[/!]`.
 	Refuse patternText `toml:"refuse"`
-	// Prompts that are always refused, because not even `lead` makes them text: `^\s*&`. A
-	// refused prompt is better than a lost one.
+	// Prompts that are always refused, because the agent CLI would not take them as
+	// text even with `lead` before them: `^\s*&`. Coleo refuses such a prompt, because
+	// otherwise the prompt would be lost.
 	Never patternText `toml:"never"`
-	// What is put before prompts that match `refuse`, such as a blank. Without it they are
-	// refused.
+	// What is put before prompts that match `refuse`, such as a blank. Without this
+	// key, Coleo refuses those prompts.
 	Lead string `toml:"lead"`
-	// What the screen shows if submit would do something else than send the prompt, such as
-	// in the agent CLI's shell mode: `(?m)^ ! for bash mode`.
+	// What the screen shows if submit would not send the prompt, such as in the agent
+	// CLI's shell mode: `(?m)^ ! for bash mode`.
 	Trap patternText `toml:"trap"`
-	// Whether submit may become an empty row below the text. Coleo presses submit once more
-	// when it sees that.
+	// Whether the agent CLI may turn submit into an empty row below the text. Coleo
+	// presses submit once more when it sees such a row.
 	Breaks bool `toml:"breaks"`
 
 	bottom, top, row, first, head, strip, side, empty, held, refuse, never, trap *regexp.Regexp
@@ -133,7 +142,7 @@ func (c *compiler) composer(b *Composer) {
 	}
 }
 
-// find returns the composer, or nil when it is not on the picture.
+// find returns the composer, or nil when the picture shows no composer.
 func (c *Composer) find(p *Picture) *ComposerView {
 	if c.Mode != "" && !p.Screen.Modes[c.Mode] {
 		return nil
@@ -155,7 +164,7 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	return v
 }
 
-// allowsCursor reports whether the cursor is where the composer's rule requires it.
+// allowsCursor reports whether the cursor is where c.Cursor requires it.
 func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
 	y := p.Screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
@@ -167,8 +176,9 @@ func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
 	return top <= y && y < bottom
 }
 
-// findBottom returns the row after the composer's last row, or -1 without one. When
-// somebody has moved up in a long text, the rest of that text is below the cursor's row.
+// findBottom returns the index of the row after the composer's last row, or -1 if there
+// is no such row. When somebody has moved the cursor up in a long text, the rest of the
+// text is below the cursor's row.
 func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(p.cursorY()+1, len(p.rows))
@@ -187,8 +197,9 @@ func (c *Composer) findBottom(p *Picture) int {
 	return -1
 }
 
-// nearestBottom returns the first lower edge below the upper edge at top, if it is above
-// bottom. Gemini CLI 0.61.0 leaves an old lower edge on a low screen, below its own.
+// nearestBottom returns the first row below top that matches the lower edge, if that
+// row is above bottom. Otherwise it returns bottom. On a screen with few rows, Gemini
+// CLI 0.61.0 leaves an old lower edge below the composer's own lower edge.
 func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(p.rows[top-1]) {
 		return bottom
@@ -201,7 +212,7 @@ func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	return bottom
 }
 
-// findTop returns the composer's first row, or -1 without one.
+// findTop returns the composer's first row, or -1 if there is none.
 func (c *Composer) findTop(p *Picture, bottom int) int {
 	switch {
 	case c.row != nil:
@@ -217,7 +228,7 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 			}
 		}
 		return c.topOfRun(p, bottom)
-	default: // the composer begins where its first row is
+	default: // the composer begins at the row that looks like its first row
 		for i := bottom - 1; i >= 0; i-- {
 			if c.first != nil && c.first.MatchString(p.rows[i]) {
 				return i
@@ -230,9 +241,10 @@ func (c *Composer) findTop(p *Picture, bottom int) int {
 	}
 }
 
-// topOfRun returns the first of the rows above bottom that all look like a first row. They
-// are what is left of a composer whose upper edge has scrolled away. run returns -1 where
-// only one row can look like that.
+// topOfRun returns the highest row of the run of rows above bottom that all look like a
+// first row. These rows are the rest of a composer whose upper edge has scrolled away.
+// topOfRun returns -1 if the composer has no head, because then only one row can look
+// like a first row.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
@@ -244,7 +256,7 @@ func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	return top
 }
 
-// belowHead returns the first row from top on that is not part of the head.
+// belowHead returns the first row at or below top that is not part of the head.
 func (c *Composer) belowHead(p *Picture, top, bottom int) int {
 	for c.head != nil && top < bottom && c.head.MatchString(p.rows[top]) {
 		top++
@@ -266,8 +278,8 @@ func (c *Composer) text(rows []string) string {
 	return strings.Trim(strings.Join(rows, "\n"), "\n ")
 }
 
-// EndsEmpty reports whether the last row of the composer holds no text. The composer must
-// be there.
+// EndsEmpty reports whether the last row of the composer holds no text. The picture
+// must show a composer.
 func (p *Picture) EndsEmpty() bool {
 	row := p.rows[p.Composer.bottom-1]
 	if p.spec.strip != nil {
@@ -276,11 +288,10 @@ func (p *Picture) EndsEmpty() bool {
 	return squeeze(row) == ""
 }
 
-// Rows returns how many rows of the screen the composer takes.
+// Rows returns the number of screen rows that the composer takes.
 func (v *ComposerView) Rows() int { return v.bottom - v.top }
 
-// EndsWith reports whether the composer's text ends with a text. Blanks make no
-// difference.
+// EndsWith reports whether the composer's text ends with text. It ignores blanks.
 func (v *ComposerView) EndsWith(text string) bool {
 	return strings.HasSuffix(squeeze(v.Text), squeeze(text))
 }

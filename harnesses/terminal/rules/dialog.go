@@ -7,106 +7,117 @@ import (
 	"coleo.dev"
 )
 
-// DialogRule says how to recognise a dialog, where its parts are, and which keys answer it.
+// DialogRule describes how to recognize a dialog, where its parts are, and which keys
+// answer it.
 //
-// What it reads is of two kinds. The kind, the title, the subject and the options are the
-// dialog's identity. Its fingerprint is made of them (contentHash in package reading), so
-// other text there makes another dialog, and an answer to the earlier one is refused. The
-// marked option is state: it may change while the dialog stays the same. A rule keeps
-// state such as a mark, a tick, a cursor or typed text out of the patterns of its
-// identity.
+// What a rule reads from the screen is of two kinds: identity and state. The kind, the
+// title, the subject and the options are the dialog's identity. Its fingerprint is made
+// of these four parts (contentHash in package reading). If one of them changes, the
+// dialog counts as another dialog. Coleo refuses an answer to the earlier dialog. The
+// marked option is state: it may change, and the dialog is still the same. The patterns
+// of the identity must not take in state, such as a mark, a tick, a cursor or typed
+// text.
 type DialogRule struct {
-	// The name of the rule. `coleo harness explain` shows it. A rule replaces that of the
-	// base with the same name.
+	// The name of the rule. `coleo harness explain` shows it. A rule replaces the rule
+	// of the base with the same name.
 	Name string `toml:"name"`
-	// What the dialog is about: `permission`, `question`, `trust`, `login`, `plan`, `update`
-	// or `other`. It is part of the dialog's identity. The first two and `plan` are for
-	// dialogs that come only from work on a prompt.
+	// What the dialog is about: `permission`, `question`, `trust`, `login`, `plan`,
+	// `update` or `other`. It is part of the dialog's identity. `permission`,
+	// `question` and `plan` are for dialogs that only work on a prompt can open.
 	Kind string `toml:"kind"`
-	// The conditions, 1 to 16, which must all hold.
+	// The conditions, 1 to 16. All conditions must hold.
 	When []Cond `toml:"when"`
-	// What is removed from each row before the patterns below look at it, such as a frame:
-	// `^│ | *│$`.
+	// What Coleo removes from each row before it applies the patterns below, such as a
+	// frame: `^│ | *│$`.
 	Strip patternText `toml:"strip"`
 
-	// Identity: the title, the subject and the options. Kind is part of it too.
+	// Identity: the title, the subject and the options. The kind is part of it too.
 
-	// The row with the question, searched from the bottom up: `^  (Do you want to .*\?)$`.
-	// The title is the first group, or the whole match without a group. In a narrow
-	// terminal Coleo joins the rows of a title. The title is part of the dialog's identity.
-	// One of `title`, `block` and `heading` is required.
+	// The pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo
+	// searches it from the bottom of the screen up. The title is the first group, or
+	// the whole match if there is no group. In a narrow terminal Coleo joins the rows
+	// of a title. The title is part of the dialog's identity. One of `title`, `block`
+	// and `heading` is required.
 	Title patternText `toml:"title"`
-	// Whether the title is the whole paragraph above the numbered options, whatever it
-	// says. It replaces `title`, and needs the group `number` in `option`.
+	// Whether the title is the whole paragraph above the numbered options, whatever its
+	// text is. It replaces `title`, and needs the group `number` in `option`.
 	Block bool `toml:"block"`
-	// Whether the title is the first row below `top`, if no `title` is found. It needs
-	// `top`.
+	// Whether the title is the first row below `top`, if Coleo finds no `title`. This
+	// key needs `top`.
 	Heading bool `toml:"heading"`
-	// The row above the dialog: `^  Permission required`. The subject begins below it.
-	// Without `top` the subject is the one row above the title.
+	// The row above the dialog: `^ Permission required`. The subject begins below this
+	// row. Without `top` the subject is the one row above the title.
 	Top patternText `toml:"top"`
-	// Where the command or the file is that the dialog is about: `above` or `below` the
-	// title. The subject is part of the dialog's identity. Without this key there is none.
+	// Where the subject is: `above` or `below` the title. The subject is the command or
+	// the file that the dialog is about. The subject is part of the dialog's identity.
+	// Without this key the dialog has no subject.
 	Subject string `toml:"subject"`
-	// The row of an option, below the title:
-	// `^(?P<mark>❯| ) (?P<number>\d)\. (?P<label>.*)$`. The group `label` is required, and
-	// is part of the dialog's identity. So a tick that comes and goes must stay outside it.
-	// The group `mark` is state: it shows something for the marked option, and blanks for
-	// the others. The group `number` is what a digit types.
+	// The pattern of the row of an option, below the title: `^(?P<mark>❯| )
+	// (?P<number>\d)\. (?P<label>.*)$`. The group `label` is required. The label is
+	// part of the dialog's identity. So a tick that comes and goes must stay outside
+	// the group `label`. The group `mark` is state: it matches a sign at the marked
+	// option, and blanks at the other options. The group `number` is the digit that is
+	// typed.
 	Option patternText `toml:"option"`
 	// The labels of the options, if they are always the same: `["Yes", "No"]`. They replace
 	// `option`, and are part of the dialog's identity.
 	Options []string `toml:"options"`
-	// Each option on the title's own row: `\((\w)\)([^/\[]*)`. Its groups together are the
-	// label, which is part of the dialog's identity.
+	// The pattern of each option, if the options are on the title's own row:
+	// `\((\w)\)([^/\[]*)`. All groups together are the label. The label is part of the
+	// dialog's identity.
 	Choice patternText `toml:"choice"`
-	// The row after the options or the subject: `^ Esc to cancel`.
+	// The pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
 
 	// State: which option is marked. The fingerprint ignores it.
 
-	// The text that names the marked one of the options of `choice`: `\[(Yes|No)\]: ?$`. Its
-	// group is the label.
+	// The text that names the marked option, if the options come from `choice`:
+	// `\[(Yes|No)\]: ?$`. Its group is the label.
 	Chosen patternText `toml:"chosen"`
-	// The option that is marked, counted from 0, if no mark is found. Without this key it is
-	// the first one. -1 means that none is known. With `arrows` and `row` the mark must be
-	// seen, and the key has no effect.
+	// The index of the option that is marked if Coleo finds no mark. The first option
+	// has index 0. Without this key the first option counts as marked. -1 means that
+	// the marked option is not known. With `select = "arrows"` or `select = "row"` this
+	// key has no effect: Coleo must see the mark.
 	Default int `toml:"default"`
-	// `background`, if only a background colour shows which of `options` is marked. The
-	// options must be on one row.
+	// The only value is `background`. Use it if only a background color shows which of
+	// `options` is marked. All options must be on one row.
 	Mark string `toml:"mark"`
 
 	// Completeness: whether the screen shows the whole subject.
 
-	// What the screen shows if the subject continues beyond its rows. Without it, a row that
-	// ends with `…` means that. A subject is also cut off if `top` is out of sight.
+	// What the screen shows if the subject continues beyond the rows that are shown.
+	// Without this key, a row that ends with `…` means that the subject continues. A
+	// subject is also cut off if the row of `top` is out of sight.
 	Cut []Cond `toml:"cut"`
-	// What the screen shows while the subject is not drawn yet. Coleo then reports the
-	// dialog when it is complete, or after 3 s as cut off.
+	// What the screen shows before the subject is drawn. Coleo then reports the dialog
+	// when it is complete. After 3 s Coleo reports it in any case, with a subject that
+	// is cut off.
 	Draft []Cond `toml:"draft"`
-	// What stands before the text in the rows of the subject, such as line numbers or a bar:
-	// `^ *\d+ `. Coleo removes it from the title of a `block`. It also removes it to compare
-	// the rows with what a hook reports.
+	// What stands before the text in the rows of the subject, such as line numbers or a
+	// bar: `^ *\d+ `. Coleo removes it from the title of a `block`. Coleo also removes
+	// it before it compares the rows with what a hook reports.
 	Gutter patternText `toml:"gutter"`
-	// A changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last group is the sign.
-	// Coleo compares only such rows with what a hook reports.
+	// The pattern of a changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last
+	// group is the sign. Coleo compares only changed rows with what a hook reports.
 	Changed patternText `toml:"changed"`
 
 	// Answers.
 
-	// How an option is picked. `digit` types the number before the option, without `ENTER`.
-	// `arrows` moves the mark with `UP` and `DOWN` and then presses `ENTER`. `row` does so
-	// with `LEFT` and `RIGHT`. `keys` picks no option: it presses the keys of `approve`,
-	// `always` and `deny`. The key is required.
+	// How an option is picked. `digit` types the number before the option, without
+	// `ENTER`. `arrows` moves the mark with `UP` and `DOWN` and then presses `ENTER`.
+	// `row` moves the mark with `LEFT` and `RIGHT` and then presses `ENTER`. `keys`
+	// picks no option: it presses the keys of `approve`, `always` and `deny`. The key
+	// is required.
 	Select string `toml:"select"`
 	// The label of the option that approves: `^Yes$`. With `select = "keys"` these are the
 	// keys that approve: `ENTER`.
 	Approve string `toml:"approve"`
-	// The same as `approve`, for an approval that also holds for later questions.
+	// The same as `approve`, for an approval that also covers later questions.
 	Always string `toml:"always"`
 	// The same as `approve`, for a denial.
 	Deny string `toml:"deny"`
-	// Keys that deny the dialog, whatever its options are: `ESCAPE`. They replace `deny`.
+	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
+	// `deny`.
 	DenyKeys keysText `toml:"deny_keys"`
 
 	strip, title, top, option, end *regexp.Regexp

@@ -1,14 +1,15 @@
-// Package rules holds what Coleo knows of one agent CLI with a screen: its description,
-// harness.toml. It also holds what that description says of a single picture.
+// Package rules holds what Coleo knows about one agent CLI with a screen: its
+// description in harness.toml. It also works out what that description means for a
+// single picture.
 //
 // ParseSpec reads and checks a description and returns a Spec. NewPicture prepares a
 // screen and finds the composer on it. Spec.Read applies the dialogs and then the rules
 // of the description to a Picture, and returns a Verdict.
 //
-// Everything here is pure: no clock, no process, no file. A Picture and a Verdict belong
-// to one moment. What earlier moments add is the job of package reading.
+// Everything here is pure: no clock, no process, no file. A Picture and a Verdict
+// belong to one moment. Package reading adds what earlier moments tell.
 //
-// The files by subject:
+// The files, by subject:
 //
 //   - the description: spec, launch, hook, transcript, compile, base
 //   - conditions: region, match, colour

@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// markup is what a transcript may leave out of a prompt: Claude Code 2.1.329 draws `code`
-// without the backquotes.
+// markup holds the characters that a transcript may leave out of a prompt: Claude Code
+// 2.1.329 draws `code` without the backquotes.
 const markup = "`*_~"
 
-// Echoes reports whether the transcript above the composer shows how the text begins or
-// how it ends. The beginning of a long text has scrolled away.
+// Echoes reports whether the transcript above the composer shows the beginning or the
+// end of text. It accepts the end because the beginning of a long text may have
+// scrolled away.
 func (p *Picture) Echoes(text string) bool {
 	if p.Composer == nil {
 		return false
@@ -19,13 +20,13 @@ func (p *Picture) Echoes(text string) bool {
 	return CountEchoes(p.Above(), text) > 0 || occurrences(p.Above(), text, lastRunes) > 0
 }
 
-// CountEchoes returns how often rows show how a prompt begins.
+// CountEchoes returns how many times rows show the beginning of prompt.
 func CountEchoes(rows []string, prompt string) int {
 	line, _, _ := strings.Cut(strings.TrimLeft(prompt, " \t\n"), "\n")
 	return occurrences(rows, line, firstRunes)
 }
 
-// Above returns the rows above the composer, or all rows where there is no composer.
+// Above returns the rows above the composer, or all rows if there is no composer.
 func (p *Picture) Above() []string {
 	if p.Composer == nil {
 		return p.rows
@@ -33,9 +34,9 @@ func (p *Picture) Above() []string {
 	return p.rows[:p.Composer.top]
 }
 
-// occurrences returns how often rows show a piece of a text: the piece that cut returns.
-// Line breaks and markup in the rows make no difference. A text of emoji alone must be
-// there as it is.
+// occurrences returns how many times rows show a piece of text. The function cut
+// chooses the piece. It ignores line breaks and markup in the rows. A text that
+// consists only of emoji must stand in the rows unchanged.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
 	for _, bare := range []func(string) string{unmarked, unspaced} {
 		if piece := edge(text, bare, cut); piece != "" {
@@ -45,8 +46,9 @@ func occurrences(rows []string, text string, cut func(string, int) string) int {
 	return 0
 }
 
-// edge returns the piece that cut leaves of a text after bare has been applied to it. For
-// a long text it tries pieces at the edge first, each larger than the one before.
+// edge applies bare to s and returns the piece of the result that cut returns. For a
+// long text, edge first tries pieces at the beginning or the end of the text. Each
+// piece is larger than the piece before.
 func edge(text string, bare func(string) string, cut func(string, int) string) string {
 	for size := 8 * tailRunes; size < len(text); size *= 8 {
 		if piece := cut(bare(cut(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {

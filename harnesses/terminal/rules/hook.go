@@ -9,51 +9,54 @@ import (
 	"coleo.dev/hook"
 )
 
-// Hook describes what an agent CLI reports to a hook, and what each report proves. Where
-// there is a hook, the parts of Launch pass it on by argv or environment, never in a file
-// of the user's.
+// Hook describes what an agent CLI reports to a hook program, and what each report
+// proves. The parts of Launch give the hook to the agent CLI by argv or by environment.
+// They never write it to a file of the user.
 type Hook struct {
-	// The key of the report that names the event: `hook_event_name`. It is required if
-	// there is a report.
+	// The key of the report that names the event: `hook_event_name`. This key is
+	// required if there is a report.
 	Event string `toml:"event"`
 	// The key of the id of a turn, if prompts may wait for their turn: `prompt_id`.
 	Turn string `toml:"turn"`
-	// What the agent CLI puts around a prompt's text, such as `</?pasted>`. It is removed
-	// before the text is compared.
+	// What the agent CLI puts around the text of a prompt, such as `</?pasted>`. Coleo
+	// removes it before it compares the text.
 	Strip patternText `toml:"strip"`
-	// The user's file that may already name a hook. Use this table for an agent CLI that
-	// takes only one hook. If the file names a hook, the user's hook stays. Without `key` the
-	// agent CLI then gets no hook from Coleo.
+	// The user's file that may already name a hook program. Use this table for an agent
+	// CLI that takes only one hook. If the file names a hook program, the user's hook
+	// program stays. Coleo then adds its own hook only if `key` is set.
 	UserHook UserHook `toml:"unless"`
-	// What one event of the agent CLI proves. Of several reports for one event, the first
-	// whose `when` holds counts. `.Hook.Events` in a part lists the events that have a report.
+	// What one event of the agent CLI proves. An event may have several reports. The
+	// first report whose `when` holds counts. `.Hook.Events` in a part lists the events
+	// that have a report.
 	Reports []Report `toml:"report"`
 
 	strip *regexp.Regexp
 }
 
-// UserHook describes a file of the user's that may already name a hook. It is for an agent
-// CLI that takes one hook alone: the user's hook stays. With a Key Coleo's hook is given
-// all the same and starts the user's hook afterwards, if that key can be read.
+// UserHook describes a file of the user that may already name a hook program. It is for
+// an agent CLI that takes only one hook. The user's hook stays. If Key is set and its
+// value can be read, the agent CLI gets Coleo's hook, which then starts the user's
+// hook.
 type UserHook struct {
-	// The environment variable that names the folder of the file. It comes before `folder`.
+	// The environment variable that names the folder of the file. It takes precedence
+	// over `folder`.
 	FolderEnv string `toml:"folder_env"`
 	// The folder of the file below HOME, such as `.mine`.
 	Folder string `toml:"folder"`
 	// The name of the file in that folder, such as `config.toml`.
 	File string `toml:"file"`
-	// What the file's text shows if it names a hook: `(?m)^notify`.
+	// What the file's text shows if the file names a hook: `(?m)^notify`.
 	Pattern patternText `toml:"pattern"`
-	// The key of the user's hook in the file, if the file is TOML and the value is a command
-	// line as a list. The agent CLI then gets Coleo's hook, which starts the user's hook with
-	// the same report.
+	// The key of the user's hook in the file, if the file is TOML and the value is a
+	// command line as a list. The agent CLI then gets Coleo's hook. Coleo's hook starts
+	// the user's hook with the same report.
 	Key string `toml:"key"`
 
 	pattern *regexp.Regexp
 }
 
-// Report is what one event proves. Of several reports for one event, the first whose When
-// conditions all hold counts.
+// Report is what one event proves. An event may have several reports. The first report
+// whose When conditions all hold counts.
 type Report struct {
 	// The name of the event, such as `PreToolUse`. The key is required.
 	Event string `toml:"event"`
@@ -61,26 +64,28 @@ type Report struct {
 	// `{ notification_type = "permission_prompt" }`.
 	When map[string]string `toml:"when"`
 	// The state that the event claims: `processing`, `executing` or `waiting_approval`.
-	// Without it the earlier claim is over.
+	// Without this key, the event ends the earlier claim.
 	State string `toml:"state"`
-	// The key of the text of the prompt that the agent CLI took. It proves that the prompt
-	// arrived.
+	// The key of the text of the prompt that the agent CLI took. The event proves that
+	// the prompt arrived.
 	Prompt string `toml:"prompt"`
-	// The key of a list of prompts. The last one is that of the turn.
+	// The key of a list of prompts. The last prompt in the list is the prompt of the
+	// turn.
 	Prompts string `toml:"prompts"`
 	// The key of the text of the answer. The event then ends the turn.
 	Answer string `toml:"answer"`
 	// The key of the name of the tool that is about to run.
 	Tool string `toml:"tool"`
-	// The key of the input of that tool. Coleo completes a subject with it that the screen
-	// cuts off.
+	// The key of the input of that tool. If the screen cuts a subject off, Coleo
+	// completes the subject with this input.
 	Input string `toml:"input"`
-	// The key of a text for people, such as the reason of an error. It is shown with the
-	// state.
+	// The key of a text for people, such as the reason for an error. Coleo shows the
+	// text with the state.
 	Detail string `toml:"detail"`
 }
 
-// claimable are the states that a hook may claim. None of them releases an arm.
+// claimable are the states that a hook may claim. None of these states lets the arm
+// take new work.
 var claimable = []coleo.State{coleo.Processing, coleo.Executing, coleo.WaitingApproval}
 
 func (c *compiler) hook(h *Hook) {
@@ -100,7 +105,7 @@ func (c *compiler) hook(h *Hook) {
 	}
 }
 
-// In reports whether a text of the user's file names a hook.
+// In reports whether the text of the user's file names a hook.
 func (u *UserHook) In(text []byte) bool { return u.pattern != nil && u.pattern.Match(text) }
 
 // Bare returns a prompt without blanks and without what the agent CLI puts around it.
@@ -111,14 +116,15 @@ func (h *Hook) Bare(prompt string) string {
 	return squeeze(prompt)
 }
 
-// ReportsTools reports whether the hook reports tools before their dialogs are drawn.
+// ReportsTools reports whether the hook reports a tool before the dialog about it is
+// drawn.
 func (h *Hook) ReportsTools() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool {
 		return r.Tool != "" && r.State == string(coleo.Executing)
 	})
 }
 
-// Events returns the events that have a report, each once.
+// Events returns the names of the events that have a report, each once.
 func (h *Hook) Events() []string {
 	var out []string
 	for _, r := range h.Reports {
@@ -129,7 +135,7 @@ func (h *Hook) Events() []string {
 	return out
 }
 
-// Find returns the report that a line stands for, or nil when there is none.
+// Find returns the report that describes a line of the hook, or nil when there is none.
 func (h *Hook) Find(l hook.Line) *Report {
 	event := l.Text(h.Event)
 	for i, r := range h.Reports {

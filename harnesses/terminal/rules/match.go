@@ -7,35 +7,37 @@ import (
 	"strings"
 )
 
-// Cond is one thing that must show on the screen, or with `not` must not show. Rules,
-// dialogs and other keys list such conditions.
+// Cond is one condition on the screen: something must show, or with `not` must not
+// show. Rules, dialogs and other keys have lists of conditions.
 type Cond struct {
 	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
 	// `wrapped line`, `title`, `modes`, `composer`, `below composer` or
 	// `above composer N`. N is a number of rows that are not blank, 1 to 99. The guide says
 	// what each part holds. The key is required.
 	Where string `toml:"where"`
-	// What that part must show, such as `esc to interrupt`. The rows are joined with `\n`.
-	// With `(?m)` at its beginning, `^` and `$` match at each row. The key is required.
+	// The regular expression that this part must match, such as `esc to interrupt`. The
+	// rows of the part are joined with `\n`. With `(?m)` at its beginning, `^` and `$`
+	// match at each row. The key is required.
 	Pattern patternText `toml:"pattern"`
-	// The colour of the text: `red`, `green` or `blue`. It must be a quarter stronger than
-	// the other two. Coleo looks at the group `mark` of the pattern, or else at the first
-	// character found. Only `screen`, `bottom N`, `cursor`, `below composer` and
-	// `above composer N` have colours.
+	// The color of the text: `red`, `green` or `blue`. This component must be a quarter
+	// stronger than the other two. Coleo looks at the group `mark` of the pattern, or
+	// else at the first character found. Only `screen`, `bottom N`, `cursor`, `below
+	// composer` and `above composer N` have colors.
 	Colour string `toml:"colour"`
-	// Whether the condition holds when the pattern is not found. It then also holds if the
-	// part is not on the screen, such as a composer.
+	// Whether the condition holds if the pattern is not found, instead of if it is
+	// found. The condition then also holds if the screen does not show the part, such
+	// as a composer.
 	Not bool `toml:"not"`
 
 	where   region
 	pattern *regexp.Regexp
-	needs   []string // words of which each text that pattern matches holds one
+	needs   []string // each text that pattern matches holds one of these words
 }
 
 // match reports whether a condition holds. It also returns the detail that the pattern
-// names and the rows in which it was found.
+// names, and the rows in which the pattern was found.
 func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := outcome{ok: c.Not} // the outcome where the region is not on the picture
+	a := outcome{ok: c.Not} // the outcome if the region is not on the picture
 	if p.memo != nil {
 		a, rows = p.memo.outcomeOf(p, c)
 	} else if all, present := p.region(c.where); present {
@@ -47,7 +49,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate evaluates a condition on the rows of its region. text is those rows joined.
+// evaluate evaluates a condition on the rows of its region. The rows are joined in
+// text.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -82,28 +85,29 @@ func (p *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string)
 	return true, detail, rows
 }
 
-// mayMatch reports whether a text holds one of the words that a condition's pattern
-// needs.
+// mayMatch reports whether text holds one of the words that the pattern of c needs.
 func (c *Cond) mayMatch(text string) bool {
 	return c.needs == nil || slices.ContainsFunc(c.needs,
 		func(word string) bool { return strings.Contains(text, word) })
 }
 
-// Shows reports whether all of some conditions hold on the picture. It is true for none.
+// Shows reports whether all conditions in conds hold on the picture. It returns true if
+// conds is empty.
 func (p *Picture) Shows(conds []Cond) bool {
 	ok, _, _ := p.matchAll(conds)
 	return ok
 }
 
 // A search for a word takes a hundredth of the time of a search for a pattern. Most
-// patterns are of screens that are not there. So a pattern is matched only against a text
-// that holds one of the words that it needs.
+// patterns describe screens that are not shown at the moment. So a pattern is matched
+// only against a text that holds one of the words that the pattern needs.
 
-// maxNeeds bounds the words of one pattern. More alternatives do not save time.
+// maxNeeds is the largest number of such words for one pattern. With more words, the
+// search for the words saves no time.
 const maxNeeds = 8
 
-// needsOf returns words of which every text that the pattern matches holds at least one.
-// It returns nil when there are no such words.
+// needsOf returns a list of words. Every text that the pattern matches holds at least
+// one of them. needsOf returns nil when there is no such list.
 func needsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -132,7 +136,8 @@ func needed(re *syntax.Regexp) []string {
 	return nil
 }
 
-// ofEach returns the words that several alternatives need together.
+// ofEach returns the words that all alternatives need. It returns nil if an alternative
+// needs no word.
 func ofEach(alternatives []*syntax.Regexp) []string {
 	var all []string
 	for _, sub := range alternatives {
@@ -148,7 +153,7 @@ func ofEach(alternatives []*syntax.Regexp) []string {
 	return all
 }
 
-// shortest returns the length of the shortest word in bytes, 0 without any.
+// shortest returns the length in bytes of the shortest word, or 0 if there is no word.
 func shortest(words []string) int {
 	if len(words) == 0 {
 		return 0

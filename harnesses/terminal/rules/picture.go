@@ -8,18 +8,18 @@ import (
 	"coleo.dev/pty"
 )
 
-// Picture is one picture, prepared for the rules.
+// Picture is the screen of one moment, prepared for the rules.
 type Picture struct {
 	Screen   coleo.Screen
-	rows     []string  // with no-break spaces replaced by plain ones
-	spec     *Composer // by which the composer is found
+	rows     []string  // the screen's lines, with plain blanks in place of no-break blanks
+	spec     *Composer // the description by which the composer is found
 	Composer *ComposerView
-	cell     func(x, y int) pty.Cell // nil where the picture has text alone
-	memo     Memo                    // answers from earlier pictures; nil: every condition is evaluated
+	cell     func(x, y int) pty.Cell // nil if the picture has only text
+	memo     Memo                    // outcomes from earlier pictures; nil: every condition is evaluated
 }
 
-// Use gives a picture the cells of its screen, and the results of earlier pictures. The
-// picture then reads cells for as long as it is in use.
+// Use gives the picture the cells of its screen, and the outcomes of earlier pictures.
+// The picture calls cell as long as it is in use.
 func (p *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { p.cell, p.memo = cell, m }
 
 // NewPicture returns the picture of a screen, with the composer that c describes.
@@ -33,13 +33,14 @@ func NewPicture(s coleo.Screen, c *Composer) *Picture {
 	return f
 }
 
-// Memo keeps the outcomes of conditions from picture to picture. A condition depends only
-// on the rows of its region, so its outcome stays while those rows do. A condition on a
-// colour, which rows do not hold, is evaluated on each picture. A Memo is not safe for
-// concurrent use.
+// Memo keeps the outcomes of conditions for the next pictures. A condition depends only
+// on the rows of its region. Its outcome stays valid as long as these rows do not
+// change. A condition with a color is evaluated on each picture, because the rows hold
+// no colors. A Memo is not safe for concurrent use.
 type Memo map[region]*regionMemo
 
-// regionMemo is what a region showed when a condition on it was last evaluated.
+// regionMemo holds what a region showed when a condition on the region was last
+// evaluated.
 type regionMemo struct {
 	picture  *Picture // the picture that rows and present come from
 	rows     []string
@@ -52,11 +53,11 @@ type regionMemo struct {
 type outcome struct {
 	ok        bool
 	detail    string
-	from, end int // rows of the region in which the pattern was found
+	from, end int // the rows of the region in which the pattern was found are rows[from:end]
 }
 
-// recall returns what is remembered of a region. It forgets the earlier outcomes if the
-// region has changed.
+// recall returns what m remembers about region r. It forgets the earlier outcomes if
+// the region has changed.
 func (m Memo) recall(p *Picture, r region) *regionMemo {
 	s := m[r]
 	if s == nil {

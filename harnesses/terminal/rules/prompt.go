@@ -9,11 +9,11 @@ import (
 	"coleo.dev/pty"
 )
 
-// PromptText returns a prompt in the form that the composer takes as text. The error is
-// EInvalid for a prompt that has no such form.
+// PromptText returns the prompt in a form that the composer takes as text. The error is
+// EInvalid if the prompt has no such form.
 func (s *Spec) PromptText(prompt string) (string, error) {
 	c, prompt := &s.Composer, plain(prompt)
-	begin := strings.TrimLeftFunc(prompt, cutOff) // as it looks to an agent CLI that cuts them off
+	begin := strings.TrimLeftFunc(prompt, cutOff) // an agent CLI may remove these characters
 	switch {
 	case strings.TrimLeftFunc(prompt, invisible) == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -29,25 +29,25 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 		"%s would take a prompt that begins with %q as a command: put a word before it", s.Title, begin[:1])
 }
 
-// plain returns a prompt as it is typed: with one kind of line end, without blanks at its
-// end, and without what pty.Plain removes. All other checks look at this text. Otherwise
-// an invisible character could hide the first character from a check and be gone when the
-// prompt is typed.
+// plain returns a prompt in the form in which it is typed. All line ends are the same,
+// and there are no blanks at the end. It lacks what pty.Plain removes. All other checks
+// look at the result of plain. Otherwise an invisible character could hide the first
+// visible character from a check, and be removed when the prompt is typed.
 func plain(prompt string) string {
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
 }
 
-// cutOff reports whether agent CLIs cut a character off at the beginning of a prompt.
-// They do so with blanks of all kinds and with the byte order mark.
+// cutOff reports whether agent CLIs remove r from the beginning of a prompt. They
+// remove blanks of all kinds and the byte order mark.
 func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // invisible reports whether a character shows nothing by itself.
 func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
-// KeySequence returns the bytes of named keys, one element per write. Blanks separate the
-// writes, + joins keys into one write, and a single character stands for itself.
-// "y+ENTER" is one write; "ESCAPE ESCAPE" is two.
+// KeySequence returns the bytes of the keys that names lists. Each element is one
+// write. Blanks separate the writes, and + joins keys into one write. A single
+// character stands for itself. "y+ENTER" is one write; "ESCAPE ESCAPE" is two.
 func KeySequence(names string) ([][]byte, error) {
 	var out [][]byte
 	for group := range strings.FieldsSeq(names) {

@@ -16,18 +16,18 @@ import (
 //	screen            all rows
 //	bottom N          the last N rows that are not blank
 //	cursor            the cursor's row
-//	cursor line       the cursor's row and the rows above it whose text continues in
-//	                  it, judged by their length
+//	cursor line       the cursor's row, and the rows above whose text continues into the
+//	                  cursor's row, judged by the length of the rows
 //	wrapped line      the cursor's row and the rows above it that the terminal wrapped
 //	title             the window title
 //	modes             the names of the terminal modes that are on, one per row;
-//	                  "bracketed_paste?" where it is not known whether that one is on
+//	                  "bracketed_paste?" if it is not known whether that mode is on
 //	composer          the composer's text
-//	below composer    the rows below it
-//	above composer N  the last N rows above it that are not blank
+//	below composer    the rows below the composer
+//	above composer N  the last N rows above the composer that are not blank
 //
-// A region that is not there, such as a composer that is not on the screen, matches
-// nothing. A condition with Not holds there.
+// A region that is not on the screen, such as a missing composer, matches no pattern. A
+// condition with Not holds for such a region.
 type region struct {
 	name string
 	n    int
@@ -49,7 +49,8 @@ func parseRegion(s string) (region, error) {
 	return region{name: m[2], n: n}, err
 }
 
-// region returns the rows of a region, and whether the region is there at all.
+// region returns the rows of region r. It also returns whether the region is on the
+// screen.
 func (p *Picture) region(r region) ([]string, bool) {
 	switch r.name {
 	case "screen":
@@ -75,7 +76,7 @@ func (p *Picture) region(r region) ([]string, bool) {
 		return strings.Split(p.Composer.Text, "\n"), true
 	case "below composer":
 		return p.rows[p.Composer.bottom:], true
-	default: // above composer
+	default: // "above composer"
 		return lastRows(p.rows[:p.Composer.top], r.n), true
 	}
 }
@@ -87,9 +88,9 @@ func (p *Picture) cursorRow() string {
 	return ""
 }
 
-// cursorLine returns the cursor's row together with the rows above that continue in it. A
-// row continues when the first character of the next one had no room in it. Rows that
-// draw a line do not continue.
+// cursorLine returns the cursor's row, joined with the rows above that continue into
+// it. A row continues into the next row if it had no room for the first character of
+// the next row. A row that draws a line does not continue.
 func (p *Picture) cursorLine() string {
 	line := p.cursorRow()
 	for y := min(p.cursorY(), len(p.rows)) - 1; y >= 0; y-- {
@@ -103,8 +104,8 @@ func (p *Picture) cursorLine() string {
 	return line
 }
 
-// wrappedLine returns the cursor's row together with the rows that the terminal wrapped
-// into it.
+// wrappedLine returns the cursor's row, joined with the rows above that the terminal
+// wrapped into it.
 func (p *Picture) wrappedLine() string {
 	line, wrapped := p.cursorRow(), p.Screen.Wrapped
 	for y := p.cursorY(); 0 < y && y < len(wrapped) && y < len(p.rows) && wrapped[y]; y-- {
@@ -113,8 +114,8 @@ func (p *Picture) wrappedLine() string {
 	return line
 }
 
-// cursorY returns the cursor's row, or the last row with text where the cursor's row is
-// not known.
+// cursorY returns the cursor's row. If the cursor's row is not known, it returns the
+// last row with text.
 func (p *Picture) cursorY() int {
 	if y := p.Screen.Cursor[1]; y >= 0 {
 		return y
@@ -141,7 +142,7 @@ func (p *Picture) modes() []string {
 	return on
 }
 
-// lastRows returns the last n rows that are not blank, in order.
+// lastRows returns the last n rows that are not blank, from top to bottom.
 func lastRows(rows []string, n int) []string {
 	var out []string
 	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
@@ -153,8 +154,9 @@ func lastRows(rows []string, n int) []string {
 	return out
 }
 
-// rowNumbers returns the numbers of the screen rows that make up a region. It returns nil
-// for a region that is not made of whole screen rows. The region must be there.
+// rowNumbers returns the numbers of the screen rows that make up a region. It returns
+// nil for a region that does not consist of whole screen rows. The region must be on
+// the screen.
 func (p *Picture) rowNumbers(r region) []int {
 	switch r.name {
 	case "screen":
@@ -179,7 +181,8 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows above a row that are not blank.
+// notBlank looks at the rows before the row with number above. It returns the numbers
+// of the last n of them that are not blank.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

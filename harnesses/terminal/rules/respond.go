@@ -7,34 +7,34 @@ import (
 	"coleo.dev"
 )
 
-// Steps is how a decision on a dialog is typed. It is either a sequence of keys, or a mark
-// that must be moved to an option before ENTER.
+// Steps describes how a decision on a dialog is typed. Either Keys are typed, or the
+// mark is moved to an option before ENTER is pressed.
 type Steps struct {
 	Keys     string // for KeySequence; "" if the mark must be moved
-	Option   int    // index of the option, from 0
+	Option   int    // index of the option; the first option has index 0
 	Back, On string // the keys that move the mark to a lower and to a higher index
 }
 
-// answerer is one style of answering a dialog. The key `select` of a dialog chooses it, when
-// the description is read.
+// answerer is one way to answer a dialog, called a style. The key `select` of a dialog
+// chooses the style when the description is read.
 type answerer interface {
-	// check checks what the style needs of a dialog's rule, and compiles it. at is the path
-	// of the rule, with a dot at its end.
+	// check checks the parts of a dialog's rule that the style needs, and compiles
+	// them. The argument at is the path of the rule, with a dot at its end.
 	check(c *compiler, at string, d *DialogRule)
 	// steps returns how a decision on the dialog of a verdict is typed. The error is
-	// EUnsupported for a decision that the style cannot type or the dialog does not offer,
-	// and EInvalid for an option that does not exist.
+	// EUnsupported if the style cannot type the decision or the dialog does not offer
+	// it. The error is EInvalid if the option does not exist.
 	steps(v Verdict, d coleo.Decision) (Steps, error)
 }
 
-// answerStyle is a style with its name in harness.toml.
+// answerStyle is a style and its name in harness.toml.
 type answerStyle struct {
 	name string
 	answerer
 }
 
-// answerStyles holds every style. A new one is a type in a file of its own, and one line
-// here.
+// answerStyles holds every style. To add a style, write a type in its own file, and add
+// one line here.
 var answerStyles = []answerStyle{
 	{"digit", byDigit{}},
 	{"arrows", byMark{back: "UP", on: "DOWN"}},
@@ -42,7 +42,7 @@ var answerStyles = []answerStyle{
 	{"keys", byKeys{}},
 }
 
-// selects chooses the style by which a dialog is answered, and checks what it needs.
+// selects chooses the style for a dialog, and checks what the style needs.
 func (c *compiler) selects(at string, d *DialogRule) {
 	var names []string
 	for _, style := range answerStyles {
@@ -58,8 +58,8 @@ func (c *compiler) selects(at string, d *DialogRule) {
 		names[last], d.Select)
 }
 
-// Respond returns how a decision on the dialog is typed. The error is EUnsupported for a
-// decision that the dialog does not offer, and EInvalid for an option that does not
+// Respond returns how a decision on the dialog is typed. The error is EUnsupported if
+// the dialog does not offer the decision. The error is EInvalid if the option does not
 // exist. The picture must show a dialog.
 func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	if d.Words != "" {
@@ -72,14 +72,14 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	return v.by.answers.steps(v, d)
 }
 
-// labels compiles the patterns by which a choice finds the label of its option. It is for
-// the styles that pick an option.
+// labels compiles the patterns that find the label of the option for each choice. It is
+// for the styles that pick an option.
 func (c *compiler) labels(at string, d *DialogRule) {
 	c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
 		"deny": {d.Deny, &d.deny}})
 }
 
-// optionFor returns the index of the option that a decision means.
+// optionFor returns the index of the option that decision means.
 func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
 	if decision.Choice == coleo.Reply {
 		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Holds reports whether the composer shows the end of a text, or the note that stands for
-// a large paste.
+// Holds reports whether the composer shows the end of text, or a note in place of a
+// large paste.
 func (p *Picture) Holds(text string) bool {
 	if p.Composer == nil {
 		return false
@@ -16,13 +16,13 @@ func (p *Picture) Holds(text string) bool {
 	return p.Folded() || p.spec.endsLike(p.Composer.Text, text)
 }
 
-// Folded reports whether the composer shows the note that stands for a large paste.
+// Folded reports whether the composer shows a note in place of a large paste.
 func (p *Picture) Folded() bool { return p.Composer != nil && p.spec.isFolded(p.Composer.Text) }
 
-// isFolded reports whether shown is the note that stands for a large paste.
+// isFolded reports whether shown is a note in place of a large paste.
 func (c *Composer) isFolded(shown string) bool { return c.held != nil && c.held.MatchString(shown) }
 
-// endsLike reports whether shown ends as a text does.
+// endsLike reports whether shown and text have the same end.
 func (c *Composer) endsLike(shown, text string) bool {
 	if c.Tab != "" && strings.Contains(text, "\t") {
 		shown = strings.ReplaceAll(shown, c.Tab, "")
@@ -33,9 +33,10 @@ func (c *Composer) endsLike(shown, text string) bool {
 	return whole || c.garblesTabs(text) && beginsLike(shown, text) && endsBelow(shown, text)
 }
 
-// endsComposed reports whether shown ends as a text does when a letter and the combining
-// marks after it may be shown as one letter. Claude Code 2.1.329 makes é of e and its
-// accent. Any letter is accepted in that place.
+// endsComposed reports whether shown and text have the same end if each letter with
+// combining marks may be shown as one character. Claude Code 2.1.329 shows the letter e
+// and a combining accent as the one character é. endsComposed accepts any character in
+// that place.
 func endsComposed(shown, text string) bool {
 	var all []rune
 	for _, r := range text[endOf(text, tailRunes+1):] {
@@ -55,17 +56,20 @@ func endsComposed(shown, text string) bool {
 	})
 }
 
-// garblesTabs reports whether a text may be shown in another order than its own.
+// garblesTabs reports whether the agent CLI may show text in another order, because
+// text has tabs.
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
-// tabOver is how many columns wider a tab is drawn than the agent CLI counted. Text that
-// runs that far over the edge is overwritten.
+// tabOver is the difference in columns between the width at which a tab is drawn and
+// the width that the agent CLI counts. Because of the difference, text may run over the
+// edge of a row. This text is overwritten.
 const tabOver = 3
 
-// endsBelow reports whether the last row of shown is where a text ends when tabs are
-// drawn wider than the agent CLI counted. That row is drawn last. It begins with its own
-// words, before the text that ran over from the row above. Its own overrun is lost: one
-// word, and all after it.
+// endsBelow reports whether the last row of shown is the end of text. It allows for
+// tabs that are drawn wider than the agent CLI counted. The agent CLI draws the last
+// row last. So the last row begins with its own words, and not with the text that ran
+// over from the row above. What ran over the edge of the last row itself is lost. That
+// may be one word and all text after the word.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -87,19 +91,19 @@ func endsBelow(shown, text string) bool {
 	return false
 }
 
-// beginsLike reports whether shown begins as a text does.
+// beginsLike reports whether shown and text have the same beginning.
 func beginsLike(shown, text string) bool {
 	head := firstRunes(squeeze(text), tailRunes)
 	return head != "" && strings.HasPrefix(squeeze(shown), head)
 }
 
-// columns returns the width of a text in columns when tabs are drawn as blanks.
+// columns returns the width of text in columns when its tabs are drawn as blanks.
 func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed returns the part of a text after the first n bytes that squeeze leaves
-// of it.
+// behindSqueezed drops the beginning of text from which squeeze leaves n bytes, and
+// returns the rest.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -110,8 +114,9 @@ func behindSqueezed(text string, n int) string {
 	return ""
 }
 
-// Overflows reports whether a composer taller than the screen shows the end of a long
-// text right before the cursor. The edges of such a composer are out of sight.
+// Overflows reports whether the screen shows the end of a long text right before the
+// cursor, in a composer that is taller than the screen. The edges of such a composer
+// are out of sight.
 func (p *Picture) Overflows(text string) bool {
 	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
 	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||
@@ -121,7 +126,7 @@ func (p *Picture) Overflows(text string) bool {
 	return c.endsLike(strings.Join(p.rows[:y+1], "\n"), text)
 }
 
-// Released reports whether the composer is there and no longer holds the text.
+// Released reports whether the picture shows a composer that no longer holds text.
 func (p *Picture) Released(text string) bool {
 	if p.Composer == nil {
 		return false

@@ -6,30 +6,31 @@ import (
 	"coleo.dev"
 )
 
-// These types say what a text in a harness.toml holds. The reference of the keys names
-// them (docs/harness-reference.md).
+// These types tell what a text in a harness.toml holds. The reference of the keys uses
+// their names (docs/harness-reference.md).
 type (
 	patternText  = string // a regular expression, as the package regexp takes it
 	keysText     = string // names of keys, as KeySequence takes them
 	templateText = string // a template, as Render takes it
 )
 
-// Spec is a harness.toml: what Coleo knows of one agent CLI with a screen. The comments of
-// its fields, and of the fields of all types that it reaches, are the reference of the
-// keys. So they speak to a person who writes a harness.toml.
+// Spec is a harness.toml: what Coleo knows about one agent CLI with a screen. The
+// reference of the keys is made from the comments of the fields, here and in all types
+// that a field uses. So these comments address a person who writes a harness.toml.
 type Spec struct {
-	// The name of a built-in harness that this one changes. Keys of this file replace those
-	// of the base. Rules and dialogs come before those of the base, and replace those with
-	// the same name. Other lists are replaced as a whole.
+	// The name of a built-in harness that this one changes. The keys of this file
+	// replace those of the base. The rules and dialogs of this file come before those
+	// of the base. They replace rules and dialogs of the base with the same name. Any
+	// other list replaces the whole list of the base.
 	Base string `toml:"base"`
-	// The name of the harness, as `coleo arm spawn --harness` takes it. It has small
-	// letters, digits, dots, dashes and underscores. The key is required.
+	// The name of the harness, as `coleo arm spawn --harness` takes it. It consists of
+	// small letters, digits, dots, dashes and underscores. The key is required.
 	Name string `toml:"name"`
 	// The name of the agent CLI for people, such as `Claude Code`. Errors show it.
 	Title string `toml:"title"`
 	// The version of this description, not of the agent CLI.
 	Version string `toml:"version"`
-	// The versions of the agent CLI that this description was checked with, such as
+	// The versions of the agent CLI with which this description was checked, such as
 	// `["1.2.3"]`.
 	Checked []string `toml:"checked"`
 	// The program to start. Coleo looks for it in `PATH`. The key is required.
@@ -38,39 +39,41 @@ type Spec struct {
 	Install string `toml:"install"`
 	// The package of the agent CLI, for `coleo harness install`: `npm:NAME` or `pip:NAME`.
 	Package string `toml:"package"`
-	// Whether arms of this harness need a host agent, unless the user allows a local start.
+	// Whether arms of this harness need a host agent. The user can allow a start
+	// without a host agent.
 	DaemonManaged bool `toml:"daemon_managed"`
-	// Whether the models are those of OpenCode's catalogue. Coleo then replaces a model that
-	// the catalogue does not have.
+	// Whether the models come from OpenCode's catalog. Coleo then replaces a model that
+	// is not in the catalog.
 	Catalog bool `toml:"catalog"`
-	// How complete the harness is. With `full`, all that the agent CLI can do is claimed
-	// and tested. With `partial`, `missing` lists the rest. `declared` is for a harness
-	// that never ran under Coleo.
+	// How complete the harness is. With `full`, everything that the agent CLI can do is
+	// claimed and tested. With `partial`, `missing` lists what is not claimed.
+	// `declared` is for a harness that never ran under Coleo.
 	Support string `toml:"support"`
-	// What full support would need, in one sentence each. It is required with less than
-	// full support, and must be empty with full support.
+	// What full support would need. Each item is one sentence. The list is required
+	// with less than full support, and must be empty with full support.
 	Missing []string `toml:"missing"`
-	// Whether the program asks no model, such as a shell. Checks that need a model are then
-	// skipped.
+	// Whether the program uses no model. A shell is an example. Checks that need a
+	// model are then skipped.
 	NoModel bool `toml:"no_model"`
-	// How Coleo talks to the agent CLI: `pty` for its terminal, `http` for its API. `http` is
-	// for a harness with code of its own. Only the top level, `[capabilities]` and `[launch]`
-	// count then.
+	// How Coleo talks to the agent CLI: `pty` through its terminal, `http` through its
+	// API. `http` is for a harness that has Go code of its own. With `http`, only the
+	// top level, `[capabilities]` and `[launch]` have an effect.
 	Transport string `toml:"transport"`
-	// Whether the agent CLI draws a character that U+FE0F makes an emoji (❤️) as one cell
-	// and a blank.
+	// Whether the agent CLI draws an emoji such as ❤️ as one cell and a blank. Such an
+	// emoji is a character followed by U+FE0F.
 	NarrowEmoji bool `toml:"narrow_emoji"`
-	// Whether the agent CLI paints its whole screen in one synchronized update whenever it
-	// takes a new size. Coleo then gives it the next size only after that update.
+	// Whether the agent CLI paints its whole screen in one synchronized update whenever
+	// it takes a new size. After a new size, Coleo then waits for that update before it
+	// sends the next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
 
-	// What the agent CLI can do through this harness. A capability that is claimed is
-	// tested by `coleo harness test`, and one that is not claimed is skipped.
+	// What the agent CLI can do through this harness. `coleo harness test` tests each
+	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
 	// How the agent CLI is started.
 	Launch Launch `toml:"launch"`
-	// What the agent CLI reports to a program that it starts at certain moments. Leave the
-	// table out for an agent CLI that starts no such program.
+	// What the agent CLI reports to a hook, a program that it starts at certain
+	// moments. Leave the table out for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
@@ -80,42 +83,48 @@ type Spec struct {
 	// How long Coleo waits. Leave these keys out until a check needs another value. The
 	// longest time is 600000 ms.
 	Timing Timing `toml:"timing"`
-	// What the screen shows when the command of `keys.compact` may be submitted. Agent CLIs
-	// complete commands from a menu, and run the marked entry whatever was typed. It is
-	// required if `compact` is claimed in `[capabilities]`.
+	// What the screen shows when Coleo may submit the command of `keys.compact`. An
+	// agent CLI completes commands from a menu. It runs the marked entry of the menu,
+	// whatever was typed. This key is required if `compact` is claimed in
+	// `[capabilities]`.
 	CompactWhen []Cond `toml:"compact_when"`
-	// What the screen shows between the first and the last key of `keys.interrupt`. Coleo
-	// presses the last key only while these conditions hold, and the first key again until
-	// they do. Without them the keys are pressed one after the other.
+	// What the screen shows between the first and the last key of `keys.interrupt`.
+	// Coleo presses the last key only while these conditions hold. Until then it
+	// presses the first key again. Without this key, Coleo presses the keys one after
+	// the other.
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// Where the agent CLI takes text: the rows between an upper and a lower edge.
 	Composer Composer `toml:"composer"`
-	// What one kind of screen means. Rules come after dialogs, in their order. The first
-	// rule whose conditions all hold decides. At most 100 rules are allowed.
+	// A kind of screen, and the state of the agent CLI that it means. Coleo tries the
+	// rules after the dialogs, in the order of the file. The first rule whose
+	// conditions all hold decides. At most 100 rules are allowed.
 	Rules []Rule `toml:"rule"`
-	// What one kind of dialog looks like, and how it is answered. The first dialog whose
-	// conditions all hold decides, before any rule. At most 100 dialogs are allowed. The
-	// kind, the title, the subject and the options are the dialog's identity. Its
-	// fingerprint is made of them, so other text there makes another dialog. Which option is
-	// marked is its state: it may change while the dialog stays the same. So let no pattern
-	// take a mark, a tick or typed text into the title, the subject or a label.
+	// How to recognize one kind of dialog, and how to answer it. Coleo tries the
+	// dialogs before the rules. The first dialog whose conditions all hold decides. At
+	// most 100 dialogs are allowed. The kind, the title, the subject and the options
+	// are the dialog's identity. The dialog's fingerprint is made of these four parts.
+	// If one of them changes, the dialog counts as another dialog. The marked option is
+	// the dialog's state: it may change, and the dialog is still the same. So no
+	// pattern may take a mark, a tick or typed text into the title, the subject or a
+	// label.
 	Dialogs []DialogRule `toml:"dialog"`
-	// How the last answer is read from the screen. It is used if the agent CLI keeps no
-	// transcript that Coleo can read.
+	// How Coleo reads the last answer from the screen. Coleo uses this table if the
+	// agent CLI keeps no transcript that Coleo can read.
 	Answer AnswerRule `toml:"answer"`
-	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in it are
-	// complete. A key inside an entry is given by the keys on the way to it, joined with
-	// dots: `message.content.text`. Lists on the way are searched element by element.
+	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in
+	// this file are complete. To name a key inside an entry, join the keys on the way
+	// to it with dots: `message.content.text`. If a value on the way is a list, Coleo
+	// searches each of its elements.
 	Transcript Transcript `toml:"transcript"`
 }
 
-// Keys are sequences of key names (pty.Key), separated by blanks.
+// Keys are sequences of key names (pty.Key). Blanks separate the names.
 type Keys struct {
 	// The keys that submit the composer's text, such as `ENTER`. The key is required.
 	Submit keysText `toml:"submit"`
-	// The keys that queue a prompt while the agent CLI works, and answer no dialog. Coleo
-	// then presses them instead of `submit`. A text that the composer shows as a note is
-	// refused during work.
+	// The keys that queue a prompt while the agent CLI works. They must not answer a
+	// dialog. While the agent CLI works, Coleo presses them instead of `submit`. During
+	// work, Coleo refuses a text that the composer would show only as a note.
 	Queue keysText `toml:"queue"`
 	// The keys that stop a running turn, such as `ESCAPE`.
 	Interrupt keysText `toml:"interrupt"`
@@ -125,12 +134,13 @@ type Keys struct {
 	// The command that shortens the conversation, such as `/compact`. Coleo types it, and
 	// submits it once `compact_when` holds.
 	Compact string `toml:"compact"`
-	// The keys that empty the composer, such as `CTRL_U`. Coleo presses them as long as they
-	// change something. So they should remove a row wherever its cursor is.
+	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again
+	// as long as each press changes something. So the keys should remove a row wherever
+	// the cursor is in that row.
 	Clear keysText `toml:"clear"`
 }
 
-// Milliseconds is a time as a harness.toml has it.
+// Milliseconds is a time in a harness.toml.
 type Milliseconds int
 
 // Duration returns the time as a Duration.
@@ -138,20 +148,21 @@ func (m Milliseconds) Duration() time.Duration { return time.Duration(m) * time.
 
 // Timing holds times in milliseconds.
 type Timing struct {
-	// How long `idle` or `error` must hold before Coleo reports it. It must be longer than
-	// the longest gap within a turn in which the screen reads idle.
+	// How long the screen must read `idle` or `error` before Coleo reports that state.
+	// It must be longer than the longest time for which the screen reads `idle` within
+	// a turn.
 	Settle Milliseconds `toml:"settle_ms"`
-	// How long after a submit `idle` counts only if work was seen.
+	// For this time after a submit, `idle` counts only if Coleo has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
 	// The pause between a typed text and `keys.submit`.
 	PasteGap Milliseconds `toml:"paste_gap_ms"`
 	// The pause between the keys of a sequence.
 	KeyGap Milliseconds `toml:"key_gap_ms"`
-	// The age at which a dialog takes keys. It is also the pause between a moved mark and
-	// `ENTER`.
+	// How old a dialog must be before Coleo presses keys in it. It is also the pause
+	// between the last move of the mark and `ENTER`.
 	DialogGap Milliseconds `toml:"dialog_gap_ms"`
-	// How long the start may take until the first screen that a rule knows. After that
-	// Coleo reports the unknown screen.
+	// How long the agent CLI may take from its start to the first screen that a rule
+	// recognizes. After that time Coleo reports the unknown screen.
 	Start Milliseconds `toml:"start_ms"`
 	// How long a later screen may stay unknown before Coleo reports it.
 	Unknown Milliseconds `toml:"unknown_ms"`
@@ -159,24 +170,24 @@ type Timing struct {
 	Interrupted Milliseconds `toml:"interrupted_ms"`
 }
 
-// Rule maps a picture to a state. The first rule whose conditions all hold decides. A
-// group called detail becomes the reading's detail.
+// Rule maps a picture to a state. The first rule whose conditions all hold decides. If
+// a pattern has a group called detail, its text becomes the reading's detail.
 type Rule struct {
 	// The name of the rule. `coleo harness explain` shows it. The key is required.
 	Name string `toml:"name"`
 	// The state that this screen means, such as `processing`, `executing`, `idle` or
-	// `error`. Seldom it is `initializing` or `waiting_approval`. `dead` is for the last
-	// screen of an agent CLI: it counts as unknown until the process has ended. The key is
-	// required.
+	// `error`. `initializing` and `waiting_approval` are rare. `dead` is for the last
+	// screen of an agent CLI. The screen counts as unknown until the process has ended.
+	// The key is required.
 	State string `toml:"state"`
-	// Whether the rule says nothing about an agent CLI that is still starting.
+	// Whether Coleo ignores the rule while the agent CLI is still starting.
 	Late bool `toml:"late"`
-	// The conditions, 1 to 16, which must all hold. A group named `detail` in a pattern,
-	// such as `attempt (?P<detail>\d+)`, is shown with the state.
+	// The conditions, 1 to 16. All conditions must hold. Coleo shows the text of a
+	// group named `detail` with the state: `attempt (?P<detail>\d+)`.
 	When []Cond `toml:"when"`
 }
 
-// defaultTiming returns the times of a harness.toml that sets none.
+// defaultTiming returns the times that hold if a harness.toml sets none.
 func defaultTiming() Timing {
 	return Timing{Settle: 400, PasteGap: 100, KeyGap: 30, DialogGap: 400, Start: 60_000, Unknown: 10_000,
 		Interrupted: 5_000}

@@ -2,17 +2,18 @@ package rules
 
 import "strings"
 
-// SubjectIsPartOf reports whether the rows of a subject that is cut off are a part of a
-// tool's input.
+// SubjectIsPartOf reports whether the visible rows of the subject are a part of input.
+// The subject is cut off on the screen, and input is the input of a tool.
 func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
 
-// showsPartOf reports whether the rows of a dialog are a part of a tool's input. If the
-// rows show changes, only the changed rows count: the removed rows and the added rows
-// must each stand in the input in order. Unchanged rows are not in the input.
+// showsPartOf reports whether the rows in shown are a part of the tool input. If the
+// rows show changes, only the changed rows count. The removed rows must stand in the
+// input in order, and so must the added rows. The input does not hold the unchanged
+// rows.
 func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	input = squeeze(input)
 	var all strings.Builder
-	changes := map[string][]string{} // by their sign
+	changes := map[string][]string{} // the changed rows, by sign
 	for _, row := range shown {
 		text := squeeze(strings.Trim(d.withoutGutter(row), boxDrawing+"…"))
 		all.WriteString(text)
@@ -35,7 +36,7 @@ func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	return true
 }
 
-// inOrder reports whether texts stand in another text, one after the other.
+// inOrder reports whether in holds all texts, one after the other.
 func inOrder(texts []string, in string) bool {
 	for _, text := range texts {
 		i := strings.Index(in, text)

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// squeeze drops all blanks, because each screen breaks its lines elsewhere. It also drops
-// combining marks, joiners and symbols such as emoji. Programs disagree about the width
-// of these, and some agent CLIs paint over those that they take for narrower than they
-// are.
+// squeeze drops all blanks, because each screen breaks lines at other places. It also
+// drops combining marks, joiners and symbols such as emoji. Programs disagree about the
+// width of these characters. Some agent CLIs take a character for narrower than it is,
+// and paint over it.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
@@ -19,11 +19,12 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// squeezedEnd returns the last n runes that squeeze leaves of a text. It reads no more of
-// the text than it needs: a prompt may be long, and every picture is compared with it.
+// squeezedEnd returns the last n runes of squeeze(s). It reads only as much of s as it
+// needs: a prompt may be long, and every picture is compared with the prompt.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns the offset at which the last n runes begin that squeeze leaves of a text.
+// endOf returns the offset in s at which the last n runes begin that squeeze would
+// leave.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {
@@ -52,10 +53,10 @@ func lastRunes(s string, n int) string {
 	return s[at:]
 }
 
-// boxDrawing are the characters of rows that only draw a box or a scroll bar.
+// boxDrawing holds the characters of rows that only draw a box or a scroll bar.
 const boxDrawing = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
 
-// joinRows joins rows to a text, without indents and without rows that only draw frames.
+// joinRows joins rows into one text. It drops indents and rows that only draw frames.
 func joinRows(rows []string) string {
 	var out []string
 	for _, row := range rows {
@@ -66,9 +67,9 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter stands for a letter with a combining mark in the runes that are looked for.
+// anyLetter stands for a letter with a combining mark in the text that is searched for.
 const anyLetter = '\uffff'
 
-// tailRunes is how many characters of a prompt's end must be seen in the composer, and of
-// its beginning in the transcript.
+// tailRunes is the number of characters that must be seen: at the end of a prompt in
+// the composer, and at its beginning in the transcript.
 const tailRunes = 24

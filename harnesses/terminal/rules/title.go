@@ -8,7 +8,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// findTitle reads the title and returns its first and its last row, -1 without a title.
+// findTitle reads the title. It returns the first and the last row of the title, or -1
+// if there is no title.
 func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	if d.Block {
 		return d.findBlock(w, out)
@@ -33,7 +34,7 @@ func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last in
 	return -1, -1
 }
 
-// findBlock reads the paragraph above the options.
+// findBlock reads the title from the paragraph above the options.
 func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	above := d.firstOption(w.rows)
 	says := func(i int) string { return strings.Trim(d.withoutGutter(w.rows[i]), boxDrawing) }
@@ -51,8 +52,8 @@ func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last in
 	return at, max(at, above-1)
 }
 
-// findHeading reads the first row below the top. If several tops are on the screen, the
-// lowest counts.
+// findHeading reads the title from the first row below the top. If the screen shows
+// several tops, the lowest counts.
 func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {
@@ -69,8 +70,9 @@ func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last 
 
 func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
 
-// firstOption returns the row of the lowest option with number 1. If that one is out of
-// sight, it returns the row of the highest option, and 0 without any option.
+// firstOption returns the row of the lowest option that has the number 1. If no option
+// 1 is in sight, it returns the row of the highest option. It returns 0 if there is no
+// option.
 func (d *DialogRule) firstOption(rows []string) int {
 	number, highest := d.option.SubexpIndex("number"), 0
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -83,7 +85,7 @@ func (d *DialogRule) firstOption(rows []string) int {
 	return highest
 }
 
-// chooseFrom reads options that are after the title.
+// chooseFrom reads the options that follow the title in the same row.
 func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 	if d.choice == nil {
 		return
@@ -101,7 +103,7 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 }
 
 // parseOptions reads the options below the title. It returns the row at which the
-// options, or the dialog, end, and the numbers of the options.
+// options end, or the dialog ends. It also returns the numbers of the options.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, numbers []string) {
 	rows := w.rows
 	first := len(rows)
@@ -128,8 +130,8 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 	return first, numbers
 }
 
-// label returns the text of an option with its continuation rows, which are indented more
-// than the option.
+// label returns the text of an option, joined with its continuation rows. Continuation
+// rows are indented more than the option.
 func (d *DialogRule) label(w wrappedRows, at int, text string) string {
 	for i := at; i-at < wrapRows && w.continues(i); i++ {
 		next := w.rows[i+1]
@@ -142,24 +144,24 @@ func (d *DialogRule) label(w wrappedRows, at int, text string) string {
 }
 
 const (
-	// wrapMargin is how many columns before the right edge a text may be wrapped.
-	// Indents, frames and scroll bars take some.
+	// wrapMargin is the largest distance in columns from the right edge at which a text
+	// may be wrapped. Indents, frames and scroll bars take some columns.
 	wrapMargin = 8
-	// fullMargin is the same for a word that is longer than a row.
+	// fullMargin is the same distance for a word that is longer than a row.
 	fullMargin = 2
-	// wrapRows bounds the rows of a title or an option.
+	// wrapRows is the largest number of rows of a title or an option.
 	wrapRows = 6
 )
 
 // wrappedRows joins the rows of a text that an agent CLI has wrapped in a narrow terminal.
 type wrappedRows struct {
-	rows  []string // as a dialog's rules see them
-	plain []string // as they are on the screen
+	rows  []string // the rows as the patterns of a dialog see them
+	plain []string // the rows as they are on the screen
 	cols  int
 }
 
-// continues reports whether the text of row i continues in the next row. It does when row i
-// had no room left for the first word of the next.
+// continues reports whether the text of row i continues in the next row. It does when
+// row i had no room for the first word of the next row.
 func (w wrappedRows) continues(i int) bool {
 	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
 		return false
@@ -168,26 +170,26 @@ func (w wrappedRows) continues(i int) bool {
 	return strings.Trim(word, boxDrawing) != "" && w.end(i)+1+pty.Cells(word) > w.cols-wrapMargin
 }
 
-// end returns the column after the text of a row.
+// end returns the column after the end of the text of row i.
 func (w wrappedRows) end(i int) int {
 	text := strings.TrimSpace(w.rows[i])
 	at := max(0, strings.Index(w.plain[i], text))
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join appends the text of row i+1 to the text of the rows up to i.
+// join appends the text of row i+1 to text, which holds the rows up to i.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
-		return text + w.rows[i+1] // the terminal itself has wrapped it
+		return text + w.rows[i+1] // the terminal itself has wrapped the row
 	}
 	next := strings.TrimSpace(w.rows[i+1])
 	first, _, _ := strings.Cut(next, " ")
 	last := text[strings.LastIndexByte(text, ' ')+1:]
 	if w.end(i) >= w.cols-fullMargin && pty.Cells(last+first) > w.cols-wrapMargin {
-		return text + next // one word, longer than a row
+		return text + next // one word that is longer than a row
 	}
 	if len(last) > 1 && strings.HasSuffix(last, "-") {
-		return text + next // one word, broken at its hyphen
+		return text + next // one word that was broken at its hyphen
 	}
 	return text + " " + next
 }

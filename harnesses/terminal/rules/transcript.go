@@ -6,22 +6,25 @@ import (
 	"strings"
 )
 
-// Transcript describes the file of JSON lines in which an agent CLI keeps a conversation.
-// Answers in it are complete. A key names a value inside an entry by the keys on the way
-// to it, joined with dots. Lists on the way are searched element by element.
+// Transcript describes the file of JSON lines in which an agent CLI keeps a
+// conversation. Answers in this file are complete. To name a value inside an entry,
+// join the keys on the way to it with dots. If a value on the way is a list, each of
+// its elements is searched.
 type Transcript struct {
-	// The path of the file below HOME. It may have `*`, and `{id}` stands for the id of the
-	// conversation: `.mine/chats/{id}.jsonl`.
+	// The path of the file below HOME. The path may contain `*`. `{id}` stands for the
+	// id of the conversation: `.mine/chats/{id}.jsonl`.
 	File string `toml:"file"`
-	// How an entry of the user is recognised, as KEY=VALUE: `type=user`. The answer comes
-	// after the last such entry.
+	// How an entry of the user is recognized, as KEY=VALUE: `type=user`. The answer
+	// comes after the last entry of the user.
 	Prompt string `toml:"prompt"`
-	// How an entry of the model is recognised, as KEY=VALUE: `type=assistant`. The last
-	// one with text is the answer.
+	// How an entry of the model is recognized, as KEY=VALUE: `type=assistant`. The last
+	// such entry that has a text is the answer.
 	Answer string `toml:"answer"`
-	// The key of the text in both kinds of entries: `message.content.text`.
+	// The key of the text in the user's entries and in the model's entries:
+	// `message.content.text`.
 	Text string `toml:"text"`
-	// A key beside the text. If it is true, the text is left out: `thought`.
+	// A key in the same object as the text, such as `thought`. If its value is true,
+	// Coleo leaves the text out.
 	Without string `toml:"without"`
 }
 
@@ -43,17 +46,17 @@ func (c *compiler) transcript(t *Transcript) {
 // Search looks through the entries of a transcript for the answer to a prompt.
 type Search struct {
 	rule   *Transcript
-	prompt string // the beginning that the prompt's entry must hold
+	prompt string // the beginning of the prompt; the user's entry must hold it
 	last   string // the model's last text after the last prompt
-	mine   bool   // that prompt is the one that is looked for
+	mine   bool   // the last prompt is the prompt that is searched for
 }
 
-// Search begins a search for the answer to a prompt.
+// Search begins a search for the answer to prompt.
 func (t *Transcript) Search(prompt string) *Search {
 	return &Search{rule: t, prompt: firstRunes(squeeze(prompt), tailRunes)}
 }
 
-// Take looks at the next entry, a value that was decoded from JSON.
+// Take looks at the next entry. The entry is a value that was decoded from JSON.
 func (s *Search) Take(entry any) {
 	t := s.rule
 	text := strings.Join(t.texts(entry, strings.Split(t.Text, ".")), "")
@@ -66,8 +69,8 @@ func (s *Search) Take(entry any) {
 	}
 }
 
-// Answer returns the model's last text after the prompt, if that prompt is the last one
-// so far. It returns "" while the entries do not hold it.
+// Answer returns the model's last text after the prompt, if the prompt is the last
+// prompt so far. It returns "" if the entries so far do not hold that text.
 func (s *Search) Answer() string {
 	if !s.mine {
 		return ""
@@ -75,7 +78,7 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings at a key of an entry.
+// texts returns the strings that an entry has at the path keys.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -86,14 +89,15 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair reports whether an entry has a value at a key. pair is key=value.
+// holdsPair reports whether an entry has the given value at the given key. The pair has
+// the form key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
 	walk(v, strings.Split(key, "."), func(_ map[string]any, value any) {
 		text, ok := value.(string)
 		if !ok {
-			raw, _ := json.Marshal(value) // it came out of JSON
+			raw, _ := json.Marshal(value) // cannot fail: the value was decoded from JSON
 			text = string(raw)
 		}
 		found = found || text == want
@@ -101,7 +105,8 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk calls take with each value at a key, and with the object that holds it.
+// walk calls take with each value at the path keys, and with the object that holds the
+// value.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

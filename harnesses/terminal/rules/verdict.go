@@ -7,23 +7,23 @@ import (
 	"coleo.dev"
 )
 
-// Verdict is the result of the screen rules for one picture.
+// Verdict is what the rules found on one picture.
 type Verdict struct {
-	State   coleo.State // "" when no rule knows the picture
+	State   coleo.State // "" when no rule recognizes the picture
 	Rule    string
 	Detail  string
 	Rows    []string // the rows that the rule looked at
 	Dialog  *coleo.Dialog
 	by      *DialogRule // the rule that recognised the dialog
 	Late    bool        // the rule does not count while the agent CLI is still starting
-	shown   []string    // the visible rows of a subject that is cut off
-	numbers []string    // the numbers of the options as shown; none where they have none
+	shown   []string    // the visible rows of the subject, if the subject is cut off
+	numbers []string    // the numbers of the options as the screen shows them; empty if there are none
 
 	Draft   bool // the dialog's subject is not drawn yet
-	Partial bool // it shows no title or no options, though its rule has them
+	Partial bool // the screen shows no title or no options, though the rule has them
 }
 
-// Read applies dialogs, then rules. It is a pure function of the picture.
+// Read applies the dialogs, and then the rules. It is a pure function of the picture.
 func (s *Spec) Read(p *Picture) Verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
@@ -45,9 +45,10 @@ func (s *Spec) Read(p *Picture) Verdict {
 	return Verdict{}
 }
 
-// parse reads the parts of the dialog on a picture. Parts that it cannot find stay empty;
-// the dialog counts all the same. If the screen cuts the subject off, shown holds the
-// visible rows. numbers holds the numbers of the options.
+// parse reads the parts of the dialog on a picture. A part that it cannot find stays
+// empty. The dialog counts nevertheless. If the screen cuts the subject off, the result
+// shown holds the visible rows of the subject. The result numbers holds the numbers of
+// the options.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []string) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {
@@ -63,7 +64,7 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []stri
 	w := wrappedRows{rows, p.rows, p.Screen.Cols}
 	at, last := d.findTitle(w, out)
 	if at < 0 {
-		out.Truncated = d.Subject != "" // its subject is out of sight
+		out.Truncated = d.Subject != "" // the subject is out of sight
 		return out, nil, nil
 	}
 	behind, numbers := d.parseOptions(w, last, out)
@@ -97,8 +98,8 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	return 0, true
 }
 
-// cutsOff reports whether the agent CLI shows that the subject has more rows than those
-// shown.
+// cutsOff reports whether the agent CLI shows that the subject has more rows than are
+// visible.
 func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
 	if len(d.Cut) > 0 {
 		return p.Shows(d.Cut)
@@ -114,7 +115,7 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 }
 
 // isPartial reports whether a dialog shows no title or no options although its rule has
-// them. It may be half drawn.
+// them. Such a dialog may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
 }

@@ -1,17 +1,17 @@
 // Package typing types into an agent CLI: prompts, answers to dialogs, interrupts. It
-// types only while the newest picture shows that the keys do what they are meant to do.
-// Afterwards it looks for proof that they did.
+// types only while the newest picture shows that the keys will have the intended
+// effect. Afterwards it looks for proof that the keys had that effect.
 //
-// A Typist types for one session, for one caller at a time. It sees the session through a
-// View, and never touches a screen, a lock or a process itself.
+// A Typist types for one session, for one caller at a time. It sees the session through
+// a View. It never touches a screen, a lock or a process itself.
 //
-// The files by subject:
+// The files, by subject:
 //
 //   - the session as a Typist sees it: view
 //   - one key at a time: keys; the Typist and its lock: typist
-//   - a prompt: prompt clears the composer and types the text; submit presses the key and
-//     collects the proof; resubmit presses it once more where it was lost; unseen makes
-//     sure that nothing typed earlier is still on its way; prove looks for a prompt that
-//     was typed before a restart
+//   - a prompt: prompt clears the composer and types the text; submit presses the
+//     submit key and collects the proof; resubmit presses the key once more if it was
+//     lost; unseen makes sure that no earlier text is still on its way; prove looks for
+//     a prompt that was typed before a restart
 //   - dialogs and turns: respond, interrupt
 package typing

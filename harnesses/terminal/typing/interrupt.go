@@ -11,21 +11,24 @@ import (
 )
 
 const (
-	// armedTimeout bounds how long the first key of an interrupt may take to show. After
-	// that the key is pressed again. OpenCode 1.18.33 shows it within 40 ms.
+	// armedTimeout is how long the first key of an interrupt may take to show an
+	// effect. After that time the key is pressed again. OpenCode 1.18.33 shows an
+	// effect within 40 ms.
 	armedTimeout = time.Second
-	// haltTimeout bounds how long an agent CLI may take to stop after the last key of an
-	// interrupt. After that the interrupt begins anew. OpenCode 1.18.33 takes 0.1 s.
+	// haltTimeout is how long an agent CLI may take to stop after the last key of an
+	// interrupt. After that time the interrupt begins anew. OpenCode 1.18.33 takes 0.1
+	// s.
 	haltTimeout = 3 * time.Second
 )
 
-// Interrupt stops the running turn. It denies an open dialog, which ends that turn.
-// Without a turn it does nothing. On a screen that no rule knows it presses no key. The
-// key that stops a turn might answer a question there, or end the agent CLI.
+// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog.
+// The denial ends the turn. If no turn is running, it does nothing. On a screen that no
+// rule recognizes, it presses no key. On such a screen the key that stops a turn might
+// answer a question or end the agent CLI.
 //
-// The error is EUnsupported where the agent CLI cannot be interrupted, and EUnrecognised
-// on an unknown screen. It is EExited after the agent CLI ended, and ETimeout when the
-// turn did not stop in time.
+// The error is EUnsupported if the agent CLI cannot be interrupted. It is EUnrecognised
+// if no rule recognizes the screen. It is EExited if the agent CLI has ended. It is
+// ETimeout if the turn did not stop in time.
 func (t *Typist) Interrupt(ctx context.Context) error {
 	_, done := t.turn.take()
 	defer done()
@@ -46,8 +49,8 @@ func (t *Typist) Interrupt(ctx context.Context) error {
 	return t.awaitStopped(ctx)
 }
 
-// mayInterrupt is the check that a rule knows the screen. The screen may be unknown when
-// the agent CLI has ended, or was never given anything to do.
+// mayInterrupt checks that a rule recognizes the screen. The screen may be unknown if
+// the agent CLI has ended, or has not been given any work since its start.
 func (t *Typist) mayInterrupt(r *reading.Reader) error {
 	if r.Verdict().State != "" || r.Starting() || r.Reading().State == coleo.Dead {
 		return nil
@@ -81,9 +84,10 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 	})
 }
 
-// pressInterrupt presses the keys of an interrupt. The harness may say what the screen
-// shows between the first key and the last. Then the last key is pressed only once that
-// shows, and the first one again until it does. No key is pressed once nothing runs.
+// pressInterrupt presses the keys of an interrupt. The harness may specify what the
+// screen shows between the first key and the last key. Then the last key is pressed
+// only while the screen shows that. Before that, the first key is pressed again.
+// pressInterrupt presses no more keys when no turn is running.
 func (t *Typist) pressInterrupt(ctx context.Context) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
@@ -105,7 +109,7 @@ func (t *Typist) pressInterrupt(ctx context.Context) error {
 		switch {
 		case err == nil:
 			t.view.Await(limit, most, func(r *reading.Reader) bool { return t.hasAdvanced(r, now) })
-		// EBusy and EStale say that the screen has changed: try again
+		// EBusy and EStale mean that the screen has changed: try again
 		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
 			return err
 		}
@@ -113,8 +117,8 @@ func (t *Typist) pressInterrupt(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// pressNext presses the next key of an interrupt, and returns how long the agent CLI may
-// take to show that.
+// pressNext presses the next key of an interrupt. It returns how long the agent CLI may
+// take to show an effect.
 func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte) (most time.Duration, err error) {
 	switch now.phase {
 	case phaseAsking:
@@ -123,13 +127,13 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte) (mo
 		err = t.typeIf(ctx, t.during(now.phase), keys[0])
 	case phaseArmed:
 		return haltTimeout, t.typeIf(ctx, t.during(now.phase), keys[len(keys)-1])
-	case phaseUnbegun, phaseHalted: // no key would do anything
+	case phaseUnbegun, phaseHalted: // no key would have an effect
 	}
 	return armedTimeout, err
 }
 
-// deny denies the dialog of a turn that is interrupted. Where the harness cannot deny it,
-// deny presses a key of the interrupt.
+// deny denies the dialog of a turn that is interrupted. If the harness has no way to
+// deny the dialog, deny presses the key of the interrupt.
 func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 	same := showing(v.Dialog.Fingerprint)
 	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
@@ -139,24 +143,26 @@ func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 	return err
 }
 
-// phase is how far an interrupt has come.
+// phase is a stage of an interrupt.
 type phase string
 
 const (
 	phaseUnbegun phase = "unbegun" // a prompt was submitted, and no work on it shows yet
 	phaseRunning phase = "running"
 	phaseAsking  phase = "asking" // a dialog is open
-	phaseArmed   phase = "armed"  // the first key has been read
+	phaseArmed   phase = "armed"  // the screen shows that the first key had its effect
 	phaseHalted  phase = "halted"
 )
 
-// progress is the phase that a picture shows, and what the rules say of that picture.
+// progress is the phase that a picture shows, and the verdict of the rules on that
+// picture.
 type progress struct {
 	phase   phase
 	verdict rules.Verdict
 }
 
-// progress waits for a picture that a rule knows, and returns the progress it shows.
+// progress waits for a picture that a rule recognizes, and returns the progress that
+// the picture shows.
 func (t *Typist) progress(ctx context.Context) (progress, error) {
 	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
 		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
@@ -180,7 +186,7 @@ func (t *Typist) phaseOf(r *reading.Reader) phase {
 	return phaseHalted
 }
 
-// hasAdvanced reports whether the screen shows what came after a phase.
+// hasAdvanced reports whether the screen shows what comes after the phase in was.
 func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	now := t.phaseOf(r)
 	switch {
@@ -191,11 +197,12 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	case was.phase == phaseRunning || was.phase == phaseUnbegun:
 		return now != was.phase
 	}
-	// The work ends later than the first key shows.
+	// After the last key the screen first shows the old phase, because the work ends
+	// later.
 	return now == phaseHalted || now == phaseAsking
 }
 
-// during returns the check that the phase of an interrupt has not changed.
+// during returns a check that passes while the interrupt is in the phase was.
 func (t *Typist) during(was phase) Check {
 	return func(r *reading.Reader) error {
 		if now := t.phaseOf(r); now != was {

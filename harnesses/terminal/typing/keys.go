@@ -9,14 +9,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typeWindow bounds how long keys wait for a moment in which the screen that they were
-// meant for is still the newest.
+// typeWindow is how long keys wait for a moment in which the screen for which they were
+// meant is still the newest.
 const typeWindow = 3 * time.Second
 
-// typeWhile types bytes only while look succeeds on the newest picture. The holder refuses
-// the bytes when there is output that this picture does not show yet. Then look is called
-// on the newer picture. typeWhile returns what look found on the picture on which the
-// bytes were typed, and where the session was then.
+// typeWhile types data only if look succeeds on the newest picture. The holder refuses
+// the bytes if there is output that this picture does not show yet. In that case
+// typeWhile calls look on the newer picture. It returns what look found on the picture
+// on which the bytes were typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	order := ctx
@@ -40,8 +40,8 @@ func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	}
 }
 
-// sequenceWhile types keys one by one, each only while look succeeds. It returns what
-// typeWhile returns for the last key.
+// sequenceWhile types keys one by one. It types each key only if look succeeds. For the
+// last key, it returns the same results as typeWhile.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -53,31 +53,31 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// nothing returns a look that finds nothing and succeeds when a check passes.
+// nothing returns a look that only runs the check ok. The look succeeds when the check
+// passes.
 func nothing(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
 
-// typeIf types bytes only while a check passes on the newest picture.
+// typeIf types data only if the check ok passes on the newest picture.
 func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := typeWhile(ctx, t, data, nothing(ok))
 	return err
 }
 
-// pressIf types keys one by one while a check passes.
+// pressIf types keys one by one. It types each key only if the check ok passes.
 func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	_, _, err := sequenceWhile(ctx, t, names, nothing(ok))
 	return err
 }
 
-// pressSlowlyIf types keys one by one while a check passes, with the harness's gap between
-// them.
+// pressSlowlyIf does the same as pressIf, with the harness's pause between the keys.
 func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
-// press types keys one by one, with the harness's gap between them. It does not check the
-// screen, so it is only for keys that can do no harm.
+// press types keys one by one, with the harness's pause between them. It does not check
+// the screen, so it may only be used for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -85,7 +85,7 @@ func (t *Typist) press(ctx context.Context, names string) error {
 	})
 }
 
-// eachKey calls a function with each key of a sequence, with the harness's gap between
+// eachKey calls typeKey with each key of a sequence, with the harness's pause between
 // two calls.
 func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
 	keys, err := rules.KeySequence(names)

@@ -12,32 +12,34 @@ import (
 )
 
 const (
-	// heldTimeout bounds how long a composer may take to show a paste, beside the time
-	// that a long text takes.
+	// heldTimeout is how long a composer may take to show a paste. A long text gets
+	// additional time.
 	heldTimeout = 10 * time.Second
-	// slowest is the lowest rate, in bytes per second, at which an agent CLI digests a
-	// text that it shows or starts on. Gemini CLI 0.61.0 stalls for 27 to 100 s
-	// over 100 kB in one line, and longer on a loaded machine.
+	// slowest is the lowest rate, in bytes per second, at which an agent CLI handles a
+	// text. The agent CLI may be showing the text or starting to work on it. Gemini CLI
+	// 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a loaded
+	// machine.
 	slowest = 400
-	// clearTries is how often in a row the keys that clear a row may be pressed in vain.
-	// Each try lasts clearTimeout. clearMost bounds all tries: each clears one row.
+	// clearTries is how many times in a row the keys that clear a row may have no
+	// effect. Each try lasts clearTimeout. clearMost limits all tries: each try clears
+	// one row.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
 
 // SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it.
-// With p.Interrupt it first interrupts the turn that is running.
+// If p.Interrupt is set, SendPrompt first interrupts the running turn.
 //
-// The error is EInvalid for a prompt that the composer cannot take as text. It is
-// EBlocked when a dialog is open, and EBusy when no prompt can be typed now. It is
-// EExited after the agent CLI ended, and EUnrecognised when no rule knows the screen.
-// ETimeout says that ctx ended first. EPromptLost says that the prompt cannot be proven
-// to have arrived.
+// The error is EInvalid if the composer cannot take the prompt as text. It is EBlocked
+// if a dialog is open. It is EBusy if no prompt can be typed at present. It is EExited
+// if the agent CLI has ended. It is EUnrecognised if no rule recognizes the screen. It
+// is ETimeout if ctx ended first. It is EPromptLost if it cannot be proven that the
+// prompt arrived.
 func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
 		if now := t.state(); now.State == coleo.WaitingApproval {
-			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // an open dialog comes first
+			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // report an open dialog first
 		}
 		return coleo.Receipt{}, err
 	}
@@ -49,10 +51,10 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 	return t.send(ctx, text, nil)
 }
 
-// SendCompact submits the command by which the agent CLI shortens its conversation, and
-// returns when the agent CLI has taken it. The error is EUnsupported where the agent CLI
-// has no such command, and EBusy while it is working. SendCompact also returns the errors
-// of SendPrompt.
+// SendCompact submits the command by which the agent CLI shortens its conversation. It
+// returns when the agent CLI has taken the command. The error is EUnsupported if the
+// agent CLI has no such command. It is EBusy if the agent CLI is working. SendCompact
+// also returns the errors of SendPrompt.
 func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	spec := t.Spec()
 	if !spec.Capabilities.Compact || spec.Keys.Compact == "" {
@@ -72,8 +74,8 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	})
 }
 
-// send types a text into the composer and submits it. With also, it submits only once
-// that check passes.
+// send types text into the composer and submits it. If also is not nil, send submits
+// the text only when the check also passes.
 func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
@@ -107,9 +109,9 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	return t.submit(ctx, left, text, also)
 }
 
-// unsubmittedError returns the error for a prompt whose time was up after its text was
-// typed. The text stays where it is: no key may be typed after that time, not even one
-// that clears it.
+// unsubmittedError returns the error for a prompt whose time ran out after its text was
+// typed. The text stays in the composer. No key may be typed after the time has run
+// out, not even a key that clears the text.
 func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
 		"time was up before the prompt was submitted to %s: its text stands in the composer, "+
@@ -117,7 +119,8 @@ func (t *Typist) unsubmittedError() error {
 		t.Spec().Title)
 }
 
-// lostError returns the error for a prompt that cannot be proven to have arrived.
+// lostError returns the error for a prompt that may not have arrived: there is no
+// proof.
 func (t *Typist) lostError(ctx context.Context, why string) error {
 	if coleo.Wanted(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
@@ -135,8 +138,8 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 	})
 }
 
-// awaitHeld waits until the composer shows a text, and reports whether it does. It stops
-// waiting when a dialog stands in the composer's place.
+// awaitHeld waits until the composer shows text, and reports whether it does. It stops
+// waiting when a dialog takes the composer's place.
 func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	held, _ := await(ctx, t.view, heldTimeout+digesting(text), func(r *reading.Reader) (held, done bool) {
 		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
@@ -148,13 +151,13 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 // asks reports whether a dialog is open.
 func asks(r *reading.Reader) bool { return r.Reading().Dialog != nil && r.Verdict().Dialog != nil }
 
-// digesting returns how long an agent CLI may stall over a text.
+// digesting returns how long an agent CLI may stall while it handles text.
 func digesting(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 
-// mayPrompt is the check before text is typed. It passes when this picture shows the
-// composer and no dialog, and the agent CLI takes prompts now.
+// mayPrompt is the check that is made before text is typed. It passes if the picture
+// shows the composer and no dialog, and the agent CLI takes prompts at present.
 func (t *Typist) mayPrompt(r *reading.Reader) error {
 	spec, v, picture, state := t.Spec(), r.Verdict(), r.Picture(), r.Reading().State
 	switch {
@@ -184,15 +187,15 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 	return nil
 }
 
-// onScreen returns an error with the screen that it is about.
+// onScreen returns an error that has the picture's screen attached.
 func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) error {
 	e := coleo.Errorf(code, format, args...)
 	e.Screen = &p.Screen
 	return e
 }
 
-// emptyComposer clears text that somebody left in the composer, because the agent CLI
-// would join it to the prompt.
+// emptyComposer clears text that somebody left in the composer. The agent CLI would
+// join such text to the prompt.
 func (t *Typist) emptyComposer(ctx context.Context) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {
@@ -230,7 +233,7 @@ func (t *Typist) emptyComposer(ctx context.Context) error {
 
 // content is what the composer holds.
 type content struct {
-	shown bool // the composer is on the screen
+	shown bool // the screen shows the composer
 	empty bool
 	text  string
 }

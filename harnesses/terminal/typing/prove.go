@@ -10,16 +10,17 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout bounds how long a working agent CLI may take to show the prompt that it
-// works on. It draws the prompt at once, but may draw slowly.
+// proveTimeout is how long a working agent CLI may take to show the prompt on which it
+// works. It begins to draw the prompt at once, but may draw slowly.
 const proveTimeout = 5 * time.Second
 
-// Prove looks for a prompt that somebody was about to type at p.Time. The prompt has
-// arrived when the hook has named it since. It has also arrived when the composer does
-// not hold it and the transcript shows it once more than at that time. screenThen returns
-// the terminal as it was at that time, or an error if it is not kept: then only the hook
-// can prove the prompt. Prove returns an empty proof when it finds neither, and the error
-// of ctx when that ends.
+// Prove looks for a prompt that somebody was about to type at the time p.Time. The hook
+// proves that the prompt arrived if it has named the prompt since then. The screen
+// proves it if the composer does not hold the prompt and the transcript shows the
+// prompt once more than at that time. screenThen returns the terminal as it was at that
+// time. It returns an error if no such terminal is kept. Then only the hook can prove
+// the prompt. If Prove finds neither proof, it returns an empty proof. If ctx ends, it
+// returns the error of ctx.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
 	text, err := t.Spec().PromptText(p.Text)

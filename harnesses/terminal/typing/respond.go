@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// goneTimeout bounds how long an answered dialog may stay on the screen.
+	// goneTimeout is how long an answered dialog may stay on the screen.
 	goneTimeout = 10 * time.Second
-	// markTimeout bounds how long the mark of a list may take to move.
+	// markTimeout is how long the mark of a list may take to move.
 	markTimeout = 2 * time.Second
 )
 
-// Respond answers one appearance of one dialog, and returns when the dialog is gone from
-// the screen. The error is EStale when another dialog or none is on the screen, and
-// EUnsupported when the dialog does not offer the decision. It is EInvalid for an option
-// that does not exist, EBusy when the screen never held still, and ETimeout when the
-// dialog stays. Respond returns the error of ctx when that ends first.
+// Respond answers one appearance of one dialog. It returns when the dialog is gone from
+// the screen. The error is EStale if another dialog, or no dialog, is on the screen. It
+// is EUnsupported if the dialog does not offer the decision. It is EInvalid if the
+// option does not exist. It is EBusy if the screen never held still. It is ETimeout if
+// the dialog stays. If ctx ends first, Respond returns the error of ctx.
 func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	_, done := t.turn.take()
 	defer done()
@@ -31,8 +31,8 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	if err != nil {
 		return err
 	}
-	// A dialog loses keys that come with its first picture, because it does not read them
-	// yet.
+	// A dialog loses keys that arrive with its first picture, because it does not read
+	// keys yet.
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()-asked.age); err != nil {
 		return err
 	}
@@ -54,20 +54,20 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// question is a dialog on the screen, and how long it has been there.
+// question is a dialog on the screen, and the time for which it has been there.
 type question struct {
 	verdict rules.Verdict
 	age     time.Duration
 }
 
-// lapseClaims discards what the agent CLI reported of itself before it was stopped.
+// lapseClaims discards what the agent CLI reported about itself before it was stopped.
 func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
 
-// showing returns the check that an appearance of a dialog is on the screen. When another
-// dialog is in its place, the check reports so once that dialog has settled and its
-// fingerprint is final.
+// showing returns a check that passes while the given appearance of a dialog is on the
+// screen. If another dialog is in its place, the check reports the other dialog only
+// when that dialog has settled and its fingerprint is final.
 func showing(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -102,9 +102,9 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return t.moveTo(ctx, same, steps)
 }
 
-// moveTo moves the mark of a list to an option, sees the mark there, and only then
-// presses ENTER. After a move it first pauses, because Gemini CLI 0.61.0 loses an ENTER
-// that comes right after the new picture.
+// moveTo moves the mark of a list to an option. It presses ENTER only after it has seen
+// the mark there. After a move it pauses first, because Gemini CLI 0.61.0 loses an
+// ENTER that comes right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
@@ -137,8 +137,7 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// markedOption returns the index of the option that is marked, -1 when no option is seen
-// to be.
+// markedOption returns the index of the marked option, or -1 if no mark is seen.
 func markedOption(r *reading.Reader) int {
 	if d := r.Verdict().Dialog; d != nil {
 		return d.Default
@@ -146,7 +145,7 @@ func markedOption(r *reading.Reader) int {
 	return -1
 }
 
-// enter presses ENTER while the mark of a list is at an option.
+// enter presses ENTER while the mark of a list is at the option with index option.
 func (t *Typist) enter(ctx context.Context, same Check, option int) error {
 	return t.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
 		if err := same(r); err != nil {

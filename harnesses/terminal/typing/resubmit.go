@@ -8,13 +8,14 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// ignoredGap is how long a composer must show that submit became a new row before submit
-// is pressed again. An agent CLI that takes the key for part of a paste does so for some
-// 40 ms by its own clock. A loaded machine slows that clock.
+// ignoredGap is how long a composer must show that the submit key became a new row
+// before the key is pressed again. For about 40 ms by its own clock, an agent CLI takes
+// the key for part of a paste. A loaded machine slows that clock.
 const ignoredGap = 500 * time.Millisecond
 
-// ignored returns a check that passes when the key that was pressed did not submit the
-// prompt and the submit key will. It returns nil where the harness has no such case.
+// ignored returns a check if the pressed key may be ignored by the agent CLI, and nil
+// otherwise. The check passes if the pressed key did not submit the prompt and the
+// submit key will do so.
 func (t *Typist) ignored(s submission) Check {
 	switch {
 	case s.queued:
@@ -25,8 +26,9 @@ func (t *Typist) ignored(s submission) Check {
 	return nil
 }
 
-// notQueued returns a check that passes when work ended before the key that queues a
-// prompt arrived. That key then does nothing, and the composer still holds the text.
+// notQueued returns a check that passes if the work ended before the key arrived that
+// queues a prompt. The queue key then has no effect, and the composer still holds the
+// text.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -37,9 +39,9 @@ func notQueued(s submission) Check {
 	}
 }
 
-// becameRow returns a check that passes when the submit key became an empty row. The
-// composer then still holds the whole text and has one row more than before, at its end.
-// The agent CLI has done nothing since.
+// becameRow returns a check that passes if the submit key became an empty row. The
+// composer then still holds the whole text. It has one more row than before, at its
+// end. The agent CLI has done nothing since the key was pressed.
 func becameRow(s submission) Check {
 	return func(r *reading.Reader) error {
 		v, picture := r.Verdict(), r.Picture()
@@ -54,10 +56,10 @@ func becameRow(s submission) Check {
 	}
 }
 
-// resubmit waits until the outcome of the prompt is decided or the prompt has been ignored
-// for a while. If the prompt was ignored, resubmit presses submit a second and last time,
-// on the picture that shows so. It returns the last outcome, and false when neither
-// happened in time.
+// resubmit waits until the outcome of the prompt is decided, or the prompt has been
+// ignored for ignoredGap. If the prompt was ignored, resubmit presses the submit key a
+// second and last time, while the picture still shows this. It returns the last
+// outcome. The result ok is false if neither event happened in time.
 func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome
@@ -76,8 +78,8 @@ func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (las
 		return now, now.outcome.decided() || !now.ignored
 	})
 	if !hit {
-		// The picture may change before the key is pressed. The caller sees what became of
-		// the prompt.
+		// If the picture changes before the key is pressed, no key is pressed. The
+		// caller sees what became of the prompt.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}
 	return seen.outcome, true

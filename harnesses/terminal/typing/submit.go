@@ -9,29 +9,29 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// startTimeout bounds how long the agent CLI may take to begin after submit. One agent CLI
-// took 18 s for the first prompt of its process on a loaded machine.
+// startTimeout is how long the agent CLI may take to begin work after submit. On a
+// loaded machine, one agent CLI took 18 s for the first prompt of its process.
 const startTimeout = 30 * time.Second
 
 // submission is a prompt whose submit key was pressed.
 type submission struct {
 	text   string
-	time   time.Time // before the key was pressed
-	queued bool      // the key that was pressed queues prompts
+	time   time.Time // a time before the key was pressed
+	queued bool      // the pressed key is the key that queues prompts
 	before before
 }
 
-// before is what was seen on the picture on which the submit key was pressed.
+// before is what was seen on the picture just before the submit key was pressed.
 type before struct {
 	busy     bool // the agent CLI was working
-	workSeen int  // number of looks that had seen it working
-	echoes   int  // how often the transcript showed the prompt
-	rows     int  // of the composer; 0 without one
+	workSeen int  // number of looks that had seen the agent CLI at work
+	echoes   int  // how many times the transcript showed the prompt
+	rows     int  // rows of the composer; 0 if there was no composer
 }
 
-// submit presses the submit key on a composer that holds the text, and waits for proof
-// that the agent CLI took it. It presses the key a second time only when the first one
-// was seen to be ignored: see resubmit.
+// submit presses the submit key while the composer holds the text. It then waits for
+// proof that the agent CLI took the prompt. It presses the key a second time only if it
+// saw that the agent CLI ignored the first one: see resubmit.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
@@ -59,13 +59,14 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	return receipt, nil
 }
 
-// errChanged makes pressSubmit choose again whether to submit, and by which key.
+// errChanged makes pressSubmit decide again whether to submit, and with which key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key while the composer holds the text. A dialog is open
-// before it is drawn, and that key would answer it. So while the agent CLI works,
-// pressSubmit uses the key that queues, where the harness has one. When the hook has just
-// reported a tool, it waits to see whether that tool opens a dialog.
+// pressSubmit presses the submit key while the composer holds the text. A dialog is
+// open before it is drawn, and the submit key would answer that dialog. So while the
+// agent CLI works, pressSubmit uses the key that queues prompts, if the harness has
+// such a key. When the hook has just reported a tool, pressSubmit waits to see whether
+// the tool opens a dialog.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
@@ -92,7 +93,7 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 // works reports whether the screen shows work.
 func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
 
-// beforeSubmit returns what a picture shows before the submit key is pressed.
+// beforeSubmit returns what the picture shows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
 	out := before{busy: r.Reading().State.Working(), workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
 	if c := r.Picture().Composer; c != nil {
@@ -101,16 +102,18 @@ func beforeSubmit(r *reading.Reader, text string) before {
 	return out
 }
 
-// safelyQueues reports whether a prompt submitted during work cannot answer a dialog that
-// is not drawn yet, as far as Coleo can know. It cannot where a key of its own queues
-// prompts, or where the hook does not report tools before their dialogs. Otherwise the
-// hook must have reported something before.
+// safelyQueues reports whether a prompt can be submitted during work. As far as Coleo
+// can know, the prompt must not answer a dialog that is not drawn yet. There is no such
+// danger if the harness has a key that only queues prompts, or if the hook does not
+// report tools before their dialogs. In any other case the hook must have reported
+// something before.
 func (t *Typist) safelyQueues(r *reading.Reader) bool {
 	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
 }
 
-// maySubmit is the check before submit. It passes when the composer holds the text, or is
-// taller than the screen and ends with it.
+// maySubmit is the check that is made before submit. It passes if the composer holds
+// the text. It also passes if the composer is taller than the screen and the text ends
+// at the cursor.
 func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	picture := r.Picture()
 	if s.queued && picture.Folded() {
@@ -132,16 +135,16 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	return nil
 }
 
-// outcome is what is known of a prompt whose submit key was pressed.
+// outcome is what is known about a prompt after its submit key was pressed.
 type outcome struct {
-	taken    bool // the agent CLI has begun, and the composer no longer holds the text
+	taken    bool // the agent CLI has begun to work, and the composer no longer holds the text
 	reported bool // the hook has named the prompt
-	blocked  bool // a dialog is open that proves nothing: the user must answer it
+	blocked  bool // a dialog is open that proves nothing; the user must answer it
 }
 
 func (o outcome) decided() bool { return o.taken || o.blocked }
 
-// awaitTaken waits for proof that the agent CLI has taken a prompt, and returns what is
+// awaitTaken waits for proof that the agent CLI has taken a prompt. It returns what is
 // known at the end. It stops waiting when a dialog opens that proves nothing.
 func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	if ignored := t.ignored(s); ignored != nil {
@@ -156,7 +159,7 @@ func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	return last
 }
 
-// outcomeOf returns what the newest picture and the hook say of a prompt.
+// outcomeOf returns what the newest picture and the hook tell about a prompt.
 func outcomeOf(r *reading.Reader, s submission) outcome {
 	reported := r.PromptReported(s.text, s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
@@ -167,12 +170,13 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 // released reports whether the composer no longer holds a prompt.
 //
 // A picture without a composer may be half drawn. It may also show a dialog that came
-// before the prompt was read. So it counts only for work that nothing but this prompt can
-// have caused, or in a dialog once the hook has reported the prompt.
+// before the prompt was read. So such a picture counts only in two cases. It shows work
+// that only this prompt can have caused, or it shows a dialog after the hook has
+// reported the prompt.
 //
-// During work a composer counts only when it is empty. One with another text may be a box
-// of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box while
-// a dialog is about to take the composer's place.
+// During work, a composer counts as released only if it is empty. A composer with
+// another text may really be a box of the transcript that looks like a composer. Gemini
+// CLI 0.61.0 shows such a box just before a dialog takes the composer's place.
 func released(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {

@@ -18,18 +18,19 @@ type Typist struct {
 	turn turn
 }
 
-// New returns a Typist that types by a Spec into the session that a View shows.
+// New returns a Typist that types into the session that view shows. It uses the rules
+// of spec.
 func New(view View, spec *rules.Spec) *Typist {
 	t := &Typist{view: view}
 	t.spec.Store(spec)
 	return t
 }
 
-// Spec returns the Spec by which the Typist types.
+// Spec returns the Spec that the Typist uses.
 func (t *Typist) Spec() *rules.Spec { return t.spec.Load() }
 
-// Reload makes the Typist type by another Spec from now on. It calls apply while nobody
-// types. The error is EBusy while somebody does.
+// Reload makes the Typist use another Spec for all further typing. It calls apply while
+// nobody types. The error is EBusy if somebody is typing.
 func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	_, done, free := t.turn.tryTake()
 	if !free {
@@ -41,22 +42,23 @@ func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	return nil
 }
 
-// Pause waits for the caller who types. Nobody types until resume is called.
+// Pause waits until the present caller has finished typing. Nobody types until resume
+// is called.
 func (t *Typist) Pause() (resume func()) {
 	_, resume = t.turn.take()
 	return resume
 }
 
-// turn lets one caller type at a time. Only who has taken it reaches what the last one
-// left behind.
+// turn lets one caller type at a time. Only the caller who has taken the turn can
+// access unseen, which the last caller left behind.
 type turn struct {
 	mu     sync.Mutex
 	unseen unseen
 }
 
-// unseen is the text that was typed last, if it was not seen to arrive.
+// unseen is the text that was typed last, if nobody saw it arrive.
 type unseen struct {
-	text string // "" for none
+	text string // "" if the text was seen to arrive
 	torn bool   // only the beginning of the text was typed
 }
 
@@ -75,7 +77,7 @@ func (t *turn) tryTake() (left *unseen, done func(), free bool) {
 // state returns the last reading.
 func (t *Typist) state() coleo.Reading { return peek(t.view, (*reading.Reader).Reading) }
 
-// pause waits for a time, or until ctx ends.
+// pause waits for the duration d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

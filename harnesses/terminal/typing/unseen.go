@@ -8,15 +8,16 @@ import (
 	"coleo.dev/pty"
 )
 
-// probe is typed to find out whether all earlier input has been read, since keys keep
-// their order. Neither dialogs nor composers act on it.
+// probe is typed to find out whether the agent CLI has read all earlier input. Keys
+// keep their order. Neither a dialog nor a composer acts on this key.
 const probe = "."
 
-// flushUnseen makes sure that the last typed text is no longer on its way. It acts only if
-// that text was seen neither in the composer nor as a taken prompt. An agent CLI that
-// stalls reads such a text later, and would join it to the next one. flushUnseen types a
-// probe and returns when the composer shows it. The text before the probe is in the
-// composer by then and can be cleared. The error is EBusy while the agent CLI stalls.
+// flushUnseen makes sure that the agent CLI has read the text that was typed last. It
+// does nothing if the text was seen in the composer or as a taken prompt. An agent CLI
+// that stalls would read the old text later, and would join it to the next text.
+// flushUnseen types a probe and returns when the composer shows the probe. By then the
+// old text is in the composer too, and can be cleared. The error is EBusy if the agent
+// CLI stalls.
 func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 	if left.text == "" {
 		return nil

@@ -8,38 +8,40 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// Check returns nil when keys that are about to be typed are meant for the newest picture.
-// It must not keep the Reader, and must not change it.
+// Check tests whether keys that are about to be typed are meant for the newest picture.
+// It returns nil if they are. A Check must not keep the Reader, and must not change it.
 type Check func(r *reading.Reader) error
 
-// View is a session as a Typist sees it. It calls each function that gets a Reader while
-// nobody else uses that Reader.
+// View is a session as a Typist sees the session. The View calls a function with a
+// Reader only while nobody else uses that Reader.
 type View interface {
-	// Still looks at the screen and calls check with the newest whole picture: half of a
-	// picture proves nothing. While the check returns a Passing, Still waits for another
-	// picture, up to a second. It returns the error of the check, or that of ctx. At is
-	// where the session was when the check was called last.
+	// Still looks at the screen and calls check with the newest complete picture. A
+	// half-drawn picture would prove nothing. As long as the check returns a Passing,
+	// Still waits for another picture, for up to one second. It returns the error of
+	// the check, or the error of ctx. The At describes the session at the last call of
+	// the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await calls ok on each new picture until it returns true, and reports whether it
-	// did within limit. It stops waiting when the agent CLI ends or ctx is cancelled.
+	// Await calls ok on each new picture until ok returns true. It reports whether that
+	// happened within limit. It stops waiting when the agent CLI ends or ctx is
+	// canceled.
 	Await(ctx context.Context, limit time.Duration, ok func(r *reading.Reader) bool) bool
-	// Update calls change, which may tell the Reader what was typed. If change returns
-	// true, the screen is looked at again.
+	// Update calls change. The function change may tell the Reader what was typed. If
+	// change returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
-	// Write sends keys to the program, and reports whether they were typed. The error is
-	// an Unwanted if ctx no longer wants them.
+	// Write sends keys to the program, and reports whether they were typed. The error
+	// is an Unwanted if ctx ended, so that nobody wants the keys any longer.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
 // Keys are bytes for the program.
 type Keys struct {
-	ID     string // keys with one id are typed once at most
+	ID     string // keys with the same id are typed at most once
 	Data   []byte
-	IfSeen bool  // type nothing if there is output after Seen
-	Seen   int64 // end of the output that the writer had seen, in bytes
+	IfSeen bool  // type nothing if there is output after the offset Seen
+	Seen   int64 // end of the output that the caller had seen, in bytes
 }
 
-// At is where a session was when a check was called.
+// At describes a session at the moment when a check was called.
 type At struct {
 	Offset     int64        // end of the output that the screen showed, in bytes
 	Cursor     coleo.Cursor // number of the newest change
@@ -47,11 +49,11 @@ type At struct {
 	Looked     <-chan struct{}
 }
 
-// lookRetry is how long a wait for the next look at the screen lasts at most.
+// lookRetry is the longest wait for the next look at the screen.
 const lookRetry = 30 * time.Millisecond
 
-// Wait waits for the next look at the screen, for 30 ms at most. It returns the error of
-// ctx when that ends first.
+// Wait waits for the next look at the screen, for at most 30 ms. If ctx ends first, it
+// returns the error of ctx.
 func (a At) Wait(ctx context.Context) error {
 	retry := time.NewTimer(lookRetry)
 	defer retry.Stop()
@@ -64,24 +66,25 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Passing is a check's error for a picture that may show a screen being redrawn.
+// Passing is a check's error that may pass: the picture may show a screen that is being
+// redrawn.
 type Passing struct{ Err error }
 
 func (p Passing) Error() string { return p.Err.Error() }
 
-// Unwrap returns the error that stays if the picture does.
+// Unwrap returns the error that remains if the picture does not change.
 func (p Passing) Unwrap() error { return p.Err }
 
-// Unwanted is the error for keys that were not typed because nobody waits for them any
-// longer.
+// Unwanted is the error for keys that were not typed because nobody waits for them
+// anymore.
 type Unwanted struct{ Err error }
 
 func (u Unwanted) Error() string { return u.Err.Error() }
 
-// Unwrap returns why nobody waits.
+// Unwrap returns the reason why nobody waits.
 func (u Unwanted) Unwrap() error { return u.Err }
 
-// find calls look on the newest whole picture, and returns what it found there.
+// find calls look on the newest complete picture, and returns what look found there.
 func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, error)) (T, At, error) {
 	var found T
 	at, err := v.Still(ctx, func(r *reading.Reader) (err error) {
@@ -91,8 +94,8 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls look on each new picture until done, for at most limit. It returns what look
-// found last, and whether it was done.
+// await calls look on each new picture until look returns done, for at most limit. It
+// returns what look found last, and whether look returned done.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
@@ -103,7 +106,7 @@ func await[T any](ctx context.Context, v View, limit time.Duration,
 	return found, hit
 }
 
-// peek returns what look finds at this moment, whether the picture is whole or not.
+// peek returns what look finds at this moment, even on an incomplete picture.
 func peek[T any](v View, look func(*reading.Reader) T) T {
 	var found T
 	v.Update(func(r *reading.Reader) bool {
