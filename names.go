@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// These are the two halves of names for arms that the user does not name. They are things
-// of the sea floor and its light.
+// nameHeads and nameTails are the two halves of generated names for arms. Both lists
+// have words for things on the sea floor and for the light there.
 var (
 	nameHeads = []string{"amber", "azure", "coral", "dusk", "ember", "foam", "glass", "ink", "jade", "kelp", "lunar",
 		"moss", "neon", "opal", "pearl", "reef", "salt", "tide", "umbra", "wave"}
