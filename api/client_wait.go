@@ -10,8 +10,8 @@ import (
 	"coleo.dev/brain"
 )
 
-// A client waits this long for an answer. Serve itself gives up answerMargin earlier, so
-// that the client still gets serve's error.
+// These constants are how long a client waits for an answer. Serve itself gives up
+// answerMargin earlier, so that the client still gets serve's error.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to answer
@@ -23,8 +23,8 @@ const (
 const (
 	// peerEvery is the time between two checks whether the server's process can answer.
 	peerEvery = time.Second
-	// peerTwice is the time between two checks before a request is refused. A process may
-	// be stopped only for a moment.
+	// peerTwice is the pause before a second check. A request is refused only if both
+	// checks fail, because a process may be stopped only for a moment.
 	peerTwice = 500 * time.Millisecond
 )
 
@@ -45,8 +45,9 @@ func (u undialled) Unwrap() error { return u.error }
 // Unsent reports whether err means that no server received the request.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// watched returns a context for one request. The context ends when the server's process
-// cannot answer. watched returns an error if that is already so.
+// watched returns a context for one request. The context ends as soon as the server's
+// process cannot answer. If the process already cannot answer, watched returns an
+// error.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
