@@ -62,7 +62,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
-		words, o.Decision.Words = o.Decision.Words, "" // the dialog got no words
+		words, o.Decision.Words = o.Decision.Words, "" // the first call has typed nothing
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
 	if undo(err); err != nil {
