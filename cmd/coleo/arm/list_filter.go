@@ -22,7 +22,7 @@ func needRank(arm coleo.Arm) int {
 	return slices.Index(coleo.Needs(), need)
 }
 
-// needFlag returns a need in the form that a flag takes.
+// needFlag returns a need in the form in which a user writes it as the value of a flag.
 func needFlag(n coleo.Need) string { return strings.ReplaceAll(string(n), " ", "-") }
 
 // picker returns a function that selects and sorts arms according to the flags. Equal
