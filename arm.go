@@ -106,12 +106,13 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// maxArmName bounds an arm's name, in bytes. The name becomes a folder and a subject of
-// the bus.
+// maxArmName bounds an arm's name, in bytes. The name is bounded because a folder and a
+// subject of the bus have the same name.
 const maxArmName = 63
 
-// CheckName returns an EInvalid error unless name can name an arm. A name has 1 to 63
-// letters, digits, '.', '_' and '-', and starts with a letter or digit.
+// CheckName returns an EInvalid error if name cannot be the name of an arm. The name of
+// an arm has 1 to 63 characters: letters, digits, '.', '_' and '-'. It starts with a
+// letter or digit.
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= maxArmName
 	for i, c := range name {

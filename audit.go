@@ -54,6 +54,6 @@ const (
 // AuditFilter selects records of commands. An empty field matches every command.
 type AuditFilter struct {
 	Arm    string
-	Before int64 // only lower ids; 0 starts with the newest
+	Before int64 // select only lower ids; 0 means to start with the newest record
 	Limit  int
 }

@@ -11,8 +11,8 @@ const (
 	// maxEnvValue bounds one value, in bytes. Linux refuses to start a program with a
 	// string of more than 128 KiB.
 	maxEnvValue = 64 << 10
-	// maxEnv bounds all names and values together, in bytes. A request to the API has at
-	// most 1 MiB.
+	// maxEnv bounds the total size of all names and values, in bytes. They must fit
+	// into a request to the API, which has at most 1 MiB.
 	maxEnv = 256 << 10
 )
 

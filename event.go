@@ -40,7 +40,7 @@ type Event struct {
 	Epoch   string          `json:"epoch"` // the host agent makes a new one each time it opens its log
 	Seq     uint64          `json:"seq"`
 	Run     string          `json:"run,omitempty"`    // a run lasts from one prompt to the end of the prompt's turn
-	Parent  string          `json:"parent,omitempty"` // the run that this one belongs to
+	Parent  string          `json:"parent,omitempty"` // the run that this run belongs to
 	Arm     string          `json:"arm"`
 	Time    time.Time       `json:"time"`
 	Turn    int             `json:"turn,omitempty"` // reserved: nothing sets it
@@ -90,7 +90,7 @@ func OutcomeOf(s State, interrupted bool) Outcome {
 // RunEnd is the payload of the event that ends a run.
 type RunEnd struct {
 	Status  State   `json:"status"`            // idle, error or dead
-	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions; DecodeRunEnd fills it in
+	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions; DecodeRunEnd then sets it
 	Answer  string  `json:"answer,omitempty"`
 	Source  string  `json:"source,omitempty"`
 	// Whole means that the turn has finished, and that the answer comes from the agent

@@ -73,14 +73,14 @@ type Info struct {
 	DaemonManaged bool         `json:"daemon_managed"` // needs a host agent, unless the user allows a local start
 	Capabilities  Capabilities `json:"capabilities"`
 	Command       string       `json:"command"` // the program, as looked up on PATH
-	Install       string       `json:"install"` // one line that tells the user how to install it
+	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
 	// Package is "npm:NAME" or "pip:NAME". 'coleo harness install' installs this
 	// package. Package is empty if neither npm nor pip has the agent CLI.
 	Package string `json:"package,omitempty"`
 	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
 	// Trust is empty if the agent CLI has no such file.
 	Trust   string `json:"trust,omitempty"`
-	Catalog bool   `json:"catalog"` // models come from the catalogue of GET /api/opencode/providers
+	Catalog bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
 }
 
 // Harness drives one agent CLI. A Harness has no state of its own. Its sessions have
@@ -150,7 +150,7 @@ type Recording struct {
 // RecordedEvent is output or a resize of a terminal.
 type RecordedEvent struct {
 	Time time.Time `json:"time"`           // accurate to 50 ms
-	Data []byte    `json:"data,omitempty"` // output; may end inside a character
+	Data []byte    `json:"data,omitempty"` // output; may end in the middle of a character
 	Cols int       `json:"cols,omitempty"` // of a resize, in cells
 	Rows int       `json:"rows,omitempty"`
 }
@@ -211,7 +211,7 @@ type SpawnConfig struct {
 	Env map[string]string `json:"-"`
 	// EnvNames has the names of the variables in Env. Coleo shows these names to users.
 	EnvNames []string `json:"env_names,omitempty"`
-	Wrap     []string `json:"wrap,omitempty"` // arguments before the program: must exec it and keep the pid
+	Wrap     []string `json:"wrap,omitempty"` // command before the program; must exec the program and keep the pid
 
 	Profile Profile `json:"profile"`
 	Home    string  `json:"home,omitempty"` // HOME in ProfileHermetic

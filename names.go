@@ -18,7 +18,8 @@ var (
 // nameTries is how many names NewName tries before it adds a number.
 const nameTries = 40
 
-// NewName returns a random name for an arm. It calls taken until a name is free.
+// NewName returns a random name for an arm. The function taken reports whether a name
+// is already in use. NewName tries names until one is free.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]

@@ -73,7 +73,7 @@ const (
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
 	ChangePrompt       ChangeKind = "prompt"
-	ChangeConversation ChangeKind = "conversation" // the conversation's id became known
+	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 )
 
 // Change is one entry in a session's list of changes.
@@ -99,7 +99,7 @@ type Proof string
 
 // The proofs, strongest first.
 const (
-	ProofReported Proof = "reported" // the agent CLI's hook reported this very text
+	ProofReported Proof = "reported" // the agent CLI's hook reported exactly this text
 	ProofStarted  Proof = "started"  // the agent CLI began to work on the prompt
 	ProofQueued   Proof = "queued"   // the agent CLI put the prompt into its own queue
 	ProofAccepted Proof = "accepted" // the agent CLI's API accepted the prompt

@@ -91,10 +91,10 @@ type LeaseRequest struct {
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventFilter selects events of the log, for callers of the API. After is a cursor from
-// an earlier answer. If After is empty, the result begins with the first event. If
-// Limit is 0, the default limit applies. Package store has its own EventFilter, which
-// has positions instead of cursors.
+// EventFilter is the filter with which callers of the API select events of the log.
+// After is a cursor from an earlier answer. If After is empty, the result begins with
+// the first event. If Limit is 0, the default limit applies. Package store has its own
+// EventFilter, which has positions instead of cursors.
 type EventFilter struct {
 	Arm   string `json:"arm,omitempty"`
 	Run   string `json:"run,omitempty"`

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// WaitFor waits until the session's state is one of want, and returns the reading. It
-// returns ETimeout at ctx's deadline, and ctx's error if ctx is cancelled. If the agent
-// CLI ends and want does not include Dead, it returns EExited.
+// WaitFor waits until the session's state is one of the states in want. Then it returns
+// the reading. It returns ETimeout if ctx's deadline passes. It returns ctx's error if
+// ctx is cancelled. If the agent CLI ends and want does not include Dead, it returns
+// EExited.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
