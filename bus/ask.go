@@ -171,7 +171,7 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 // error does not have this type.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // a host agent got the order and has gone since
+	sent    bool // a host agent got the order, but has ended since then
 }
 
 // Error returns the message, which says that the host agent cannot be asked.
@@ -250,6 +250,6 @@ func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v",
 		op, err)}
 	if payload, err = json.Marshal(instead); err == nil {
-		_ = msg.Respond(payload) // Unsent has reported the reason
+		_ = msg.Respond(payload) // Unsent has already reported the reason
 	}
 }

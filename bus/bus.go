@@ -22,7 +22,7 @@ type Conn struct {
 	nc   *nats.Conn
 	lost chan struct{} // holds one signal: the connection has broken
 	back chan struct{} // holds one signal: the connection is up again
-	over chan struct{} // closed when there will be no more reconnects
+	over chan struct{} // closed when the connection will not reconnect any more
 
 	senders waitingSenders // of the orders that this process is carrying out
 }
@@ -67,7 +67,7 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 // reconnectWait is the time between two attempts to reconnect.
 const reconnectWait = 250 * time.Millisecond
 
-// tell sends a signal unless one is already waiting.
+// tell sends a signal on c. If a signal is already waiting in c, tell does nothing.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -122,7 +122,7 @@ func commandSubject(host string) string { return "coleo.host." + token(host) + "
 const (
 	everyCommand = "coleo.host.*.command"
 	everyClaim   = "coleo.host.*.claim"
-	hostInbox    = "coleo.inbox" // answers to host agents; answers to serve go elsewhere
+	hostInbox    = "coleo.inbox" // inbox for answers to host agents; answers to serve have another inbox
 
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"

@@ -39,9 +39,9 @@ func keyOf(pair nkeys.KeyPair) (Key, error) {
 	return Key{pair: pair, public: public}, nil
 }
 
-// KeyFile reads the key from a file that only its owner can read (mode 0600). If the file
-// is missing, KeyFile creates it with a new key. It returns EForbidden when other users
-// can read or write the file, and EInvalid when the file holds no key.
+// KeyFile reads the key from a file that only its owner can read (mode 0600). If the
+// file is missing, KeyFile creates it with a new key. It returns EForbidden if other
+// users can read or write the file. It returns EInvalid if the file has no key.
 func KeyFile(path string) (Key, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

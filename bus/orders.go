@@ -114,7 +114,7 @@ type ProcessState string
 // The states of a process.
 const (
 	ProcessAlive   ProcessState = "alive"
-	ProcessStopped ProcessState = "stopped" // by a signal, such as SIGSTOP
+	ProcessStopped ProcessState = "stopped" // stopped by a signal such as SIGSTOP
 	ProcessDead    ProcessState = "dead"
 	ProcessUnknown ProcessState = "unknown" // the host agent could not look at the process
 )
@@ -122,7 +122,7 @@ const (
 // PulseOrder asks for a pulse about one arm or about all arms.
 type PulseOrder struct {
 	Arm   string `json:"arm,omitempty"`   // id; "" means all; an older host agent returns all
-	Known string `json:"known,omitempty"` // the Mark of a pulse that the sender has; "" means none
+	Known string `json:"known,omitempty"` // the Mark of the pulse that the sender already has; "" means none
 }
 
 // Pulse is what a host agent knows of its arms without asking their holders. A pulse
@@ -231,14 +231,14 @@ type OutputOrder struct {
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// InputOrder types raw keys under a lease.
+// InputOrder types raw keys. The sender must have the lease.
 type InputOrder struct {
 	Arm   string `json:"arm"`
 	Lease string `json:"lease"`
 	Data  []byte `json:"data"`
 }
 
-// ResizeOrder changes the size of a terminal under a lease, in cells.
+// ResizeOrder changes the size of a terminal, in cells. The sender must have the lease.
 type ResizeOrder struct {
 	Arm   string `json:"arm"`
 	Lease string `json:"lease"`
@@ -256,8 +256,8 @@ type LeaseOrder struct {
 }
 
 // EventsOrder asks for the events that follow one event. After and Epoch are the number
-// and the epoch of that event. If the log has no such event, the answer starts with the
-// log's first event.
+// and the epoch of that event. If the log does not have the event, the answer starts
+// with the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch

@@ -18,8 +18,9 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at a socket and forwards each connection to the bus that dial
-// connects to. A Wire is never closed, because tests shut down processes over it.
+// NewWire listens at the socket path. It forwards each connection to the bus. The
+// function dial connects to the bus. A Wire is never closed, because tests shut down
+// processes over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
