@@ -19,8 +19,8 @@ const auditPage = 100
 // These commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
 
-// audited wraps the function of a route that changes something. The wrapper records the
-// caller before it calls f. It records the result after the call.
+// audited wraps f, the function of a route that changes something. The wrapper records
+// the caller before it calls f. It records the result after the call.
 func audited[I, O any](s *Server, command string,
 	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {

@@ -25,14 +25,15 @@ func usualTimes() times {
 	return times{
 		body:   bodyTimeout,
 		write:  10 * time.Second, // over loopback; a slower client has stopped reading
-		silent: 60 * time.Second, // the published API promises this
+		silent: 60 * time.Second, // the published API promises this time
 		ping:   20 * time.Second, // three pings fit into the silent time
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
 	}
 }
 
-// boundBodies reads each body, within limits of size and time, before it calls the route.
+// boundBodies reads the body of each request before it calls the route. It limits the
+// size of the body and the time of reading.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.readBody(w, r); err != nil {

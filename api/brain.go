@@ -18,8 +18,8 @@ type Brain interface {
 	Arms(ctx context.Context, all bool) ([]coleo.Arm, error)
 	// Arm returns one arm. It returns ENotFound if there is no such arm.
 	Arm(ctx context.Context, arm string) (coleo.Arm, error)
-	// Spawn starts the arm called r.Name, and creates it if it is missing. It returns
-	// EConflict if the arm already runs.
+	// Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
+	// returns EConflict if the arm already runs.
 	Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error)
 	// Recover brings an arm back. It returns EUnavailable if the arm cannot be brought
 	// back.
@@ -28,8 +28,8 @@ type Brain interface {
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
 	// Remove forgets a stopped arm. It returns EConflict if the arm runs.
 	Remove(ctx context.Context, arm string) error
-	// Rename gives an arm another name. It returns EConflict when another arm has that
-	// name.
+	// Rename gives an arm another name. It returns EConflict if another arm already has
+	// this name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
 
 	// Prompt sends a prompt and waits for proof that it has been delivered. The

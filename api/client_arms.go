@@ -29,16 +29,16 @@ func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 	return out.Arm, err
 }
 
-// Create creates and starts a new arm, which must have a name. It returns EConflict if an
-// arm has that name.
+// Create creates a new arm and starts it. r.Name must be set. Create returns EConflict
+// if an arm already has this name.
 func (c *Client) Create(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
 	return out, err
 }
 
-// Spawn starts the arm called r.Name, and creates it if it is missing. It returns
-// EConflict if the arm runs.
+// Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
+// returns EConflict if the arm runs.
 func (c *Client) Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
@@ -60,7 +60,8 @@ func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 	return out.Arm, err
 }
 
-// Rename gives an arm another name. It returns EConflict when another arm has that name.
+// Rename gives an arm another name. It returns EConflict if another arm already has
+// this name.
 func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
@@ -256,7 +257,7 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	return out.Commands, err
 }
 
-// The following methods work only through the server's socket. Elsewhere they return
+// The following methods work only through the server's socket. Over TCP they return
 // EForbidden.
 
 // NewLink creates a link that signs one browser in.

@@ -17,11 +17,12 @@ const (
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to answer
 	steerTime    = 90*time.Second + answerMargin  // answering a dialog, interrupting; for a prompt see promptTime
 	killTime     = 30*time.Second + answerMargin  // kill and remove
-	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, and the model catalogue
+	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, get the model catalogue
 )
 
 const (
-	// peerEvery is the time between two checks whether the server's process can answer.
+	// peerEvery is the time between two checks of the server's process. Each checks
+	// whether the process can answer.
 	peerEvery = time.Second
 	// peerTwice is the pause before a second check. A request is refused only if both
 	// checks fail, because a process may be stopped only for a moment.
@@ -84,8 +85,9 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable returns the error for a request that got no answer. If the request may have
-// changed something, the message says that nobody knows whether it was done.
+// unreachable returns the error for a request that got no answer. If the request may
+// have changed something, the message says that nobody knows whether the change was
+// made.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
@@ -113,8 +115,8 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 // promptTime returns how long a client waits for the delivery of a prompt.
 func promptTime(text string) time.Duration { return brain.PromptTime(text) + answerMargin }
 
-// notDelivered marks the error of a prompt as "not delivered" if no server received the
-// prompt. It returns any other error unchanged.
+// notDelivered sets Delivered to false in the error of a prompt that no server
+// received. It returns any other error unchanged.
 func notDelivered(err error) error {
 	var u unsent
 	if !errors.As(err, &u) {

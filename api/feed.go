@@ -117,7 +117,7 @@ func (f *feed) subscribe(channel, after string) {
 	}
 }
 
-// snapshot sends the client the present arms. Everything sent later is news.
+// snapshot sends the present arms to the client. All later messages are news.
 func (f *feed) snapshot() {
 	arms, err := f.s.brain.Arms(f.ctx, true)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type operation struct {
 	method  string
 	path    string
-	id      string // id of the operation, which generated clients use as a name
+	id      string // id of the operation; generated clients use it as a name
 	summary string
 	status  int // HTTP status of a success; 0 means 200
 }

@@ -27,7 +27,7 @@ const (
 	bodyTimeout   = 10 * time.Second // for a request's body to arrive; the caller is on this machine
 	idleTimeout   = 2 * time.Minute  // for the next request on a connection
 	stopTimeout   = 5 * time.Second  // for running requests when the server stops
-	minToken      = 16               // characters; `coleo serve` makes longer ones
+	minToken      = 16               // characters; `coleo serve` makes longer tokens
 )
 
 // Config is the configuration of a server.
@@ -65,8 +65,8 @@ type Server struct {
 	browsers  *signin.Browsers
 }
 
-// New returns a server. It returns EInvalid for an address that is not loopback, or for a
-// token that is too short to be random.
+// New returns a server. It returns EInvalid if the address is not a loopback address.
+// It also returns EInvalid if the token is too short to be random.
 func New(c Config) (*Server, error) {
 	if c.Brain == nil {
 		return nil, errors.New("make an API server: no brain")

@@ -34,8 +34,8 @@ func (s *Server) origin() string { return "http://" + s.ownName() }
 // ownName returns the Host header that belongs to the origin.
 func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
 
-// signedBy returns the browser that has signed a request. It returns nil without an error
-// if the request does not come from a signed-in browser or has no signature.
+// signedBy returns the browser that has signed a request. If the request does not come
+// from a signed-in browser, or has no signature, it returns nil without an error.
 func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	cookie, ok := s.pageCookie(r)
 	if !ok {
@@ -139,8 +139,8 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// auditEntry records that a browser has signed in. If the record cannot be written, it
-// signs the browser out again.
+// auditEntry records that a browser has signed in. If the record cannot be written,
+// auditEntry signs the browser out again.
 func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
 	end, err := s.audit(ctx, "sign-in-browser", "", map[string]string{"agent": short(b.Agent)})

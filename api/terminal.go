@@ -148,7 +148,7 @@ func (t *terminal) take(holder string) {
 	t.post(control{Type: "lease", Lease: &lease})
 }
 
-// letGo releases the lease, so that prompts are possible again at once.
+// letGo releases the lease, so that other clients can send prompts at once.
 func (t *terminal) letGo(ctx context.Context) {
 	if t.lease.ID == "" {
 		return

@@ -24,7 +24,7 @@ import (
 const (
 	maxBrowsers = 64                  // when one more signs in, the browser that was used longest ago is signed out
 	idleLife    = 30 * 24 * time.Hour // a browser is signed out after this time without use
-	saveEvery   = time.Hour           // how far the time of use in the file may lag behind
+	saveEvery   = time.Hour           // the time of use in the file is at most this much too old
 	maxAgent    = 200                 // bytes kept of a browser's User-Agent
 )
 
@@ -32,10 +32,10 @@ const (
 // is signed out.
 var ErrSignedOut = errors.New("signed out")
 
-// Browser describes a browser that is signed in, for users.
+// Browser describes a browser that is signed in. Coleo shows this description to users.
 type Browser struct {
 	ID      string    `json:"id"`
-	Agent   string    `json:"agent"` // the browser's User-Agent, which anybody can forge
+	Agent   string    `json:"agent"` // the browser's User-Agent; anybody can forge it
 	Created time.Time `json:"created"`
 	Used    time.Time `json:"used"`
 }

@@ -42,7 +42,7 @@ type Request struct {
 	Body   []byte
 }
 
-// Pass is the permission for one request of a browser.
+// Pass is the permission for one request that a browser has sent.
 type Pass struct {
 	ID   string          // of the browser
 	Live context.Context // ends when the browser is signed out
