@@ -51,7 +51,7 @@ type Brain struct {
 
 	mu       sync.Mutex
 	hosts    map[string]*member
-	ordering map[string]int // the number of open orders to start an arm, by arm id
+	ordering map[string]int // how many orders to start an arm are open, by arm id
 
 	numbering  sync.Mutex // held while a new generation gets its number
 	publishing sync.Mutex // held while an arm's row is read and published

@@ -80,8 +80,8 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	return err
 }
 
-// catchUp reads all new events of a host, so that the next reader of the store sees
-// them. It stops at the first error.
+// catchUp reads all new events of a host into the store, so that the next reader of the
+// store sees these events. It stops at the first error.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
 		var err error
@@ -227,7 +227,7 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 		return s, err
 	}
 	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
-	b.catchUp(ctx, arm.AgentID) // a host agent records what it sees when it is asked
+	b.catchUp(ctx, arm.AgentID) // answering may have made the host agent record events
 	return s, err
 }
 
@@ -253,7 +253,7 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 		return err
 	}
 	err = b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
-	b.catchUp(ctx, arm.AgentID) // a host agent records what it sees when it is asked
+	b.catchUp(ctx, arm.AgentID) // answering may have made the host agent record events
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 // host's log.
 const (
 	ruleOrdered    = "ordered"     // a host agent was told to start the arm; its answer is not known
-	ruleNotStarted = "not started" // the host agent reports that it has not started the arm
+	ruleNotStarted = "not started" // the host agent has reported that it did not start the arm
 )
 
 // reconcile corrects rows that contradict a host agent's pulse. It corrects a row only

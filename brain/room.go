@@ -74,7 +74,8 @@ func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint6
 	return err
 }
 
-// forget deletes an arm's row. If the disk is full, it may use the reserve.
+// forget deletes an arm's row from the store. If the disk is full, it may use the
+// reserve.
 func (b *Brain) forget(ctx context.Context, id string) error {
 	err := b.DB.DeleteArm(ctx, id)
 	for store.NoRoom(err) && b.DB.GiveUpReserve() {

@@ -139,7 +139,7 @@ func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield
 
 // news is Subscribe with the empty cursor, so it begins now.
 func (b *Brain) news(ctx context.Context) iter.Seq[coleo.Update] {
-	news, _ := b.Subscribe(ctx, "") // only a cursor can be bad
+	news, _ := b.Subscribe(ctx, "") // Subscribe fails only for a bad cursor
 	return news
 }
 

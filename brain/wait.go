@@ -42,7 +42,7 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 		}
 	}
 	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // this subscriber was cut off because it was slow
+		return b.WaitArm(ctx, idOrName, states) // this subscriber was too slow and was cut off, so subscribe again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }

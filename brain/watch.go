@@ -38,8 +38,8 @@ func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 // that serve sends within SilentAfter.
 const pulsesAtOnce = 3
 
-// takePulse asks a host agent for its pulse and stores the answer. A host agent that is
-// too old for pulses counts as alive, but reports nothing about its arms.
+// takePulse asks a host agent for its pulse and stores the answer. If a host agent is
+// too old to know pulses, it counts as alive, but reports nothing about its arms.
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -256,9 +256,9 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	return w
 }
 
-// upToDate reports whether the host agent's last report of an arm is at least as new as
-// the last event that has been read from the host agent's log. The caller holds the
-// brain's mu.
+// upToDate reports whether the host agent's last report of an arm is new enough. The
+// report must be at least as new as the last event that has been read from the host's
+// log. The caller holds the brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {
