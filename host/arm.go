@@ -28,7 +28,7 @@ type arm struct {
 	mu      sync.Mutex
 	record  store.ArmRecord
 	session coleo.Session // nil if this host agent has no session of the arm
-	harness coleo.Harness // the harness that started or attached the session
+	harness coleo.Harness // the harness that started the session or attached to it
 	rules   string        // the last note about a change of the harness; see noteRules
 	reading coleo.Reading
 	// calm is the cursor of the change to the present state, if this state is idle,
@@ -37,7 +37,7 @@ type arm struct {
 	// run is the newest open run. The record has the older open runs.
 	run     *coleo.Receipt
 	lease   coleo.Lease
-	busy    bool          // a start, an attach or an end is under way
+	busy    bool          // the arm is being started, attached to or ended
 	blocked string        // why the arm cannot continue; "" if it can
 	silent  bool          // the holder did not answer when the host agent tried to attach
 	asleep  bool          // at that time a signal had stopped the holder

@@ -126,7 +126,7 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 	return awaitHolder(ctx, s.Handle().Holder)
 }
 
-// awaitHolder waits until a holder whose agent CLI has ended has ended too.
+// awaitHolder waits until a holder has ended. The holder's agent CLI has already ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for process.Look(id) != process.Dead {

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/store"
 )
 
-// ruleCopied is the rule of an arm whose record came with a copied database. If such an
-// arm has sessions, they belong to the original folder.
+// ruleCopied is the rule of an arm whose record comes from a copied database. If such
+// an arm has sessions, they belong to the original folder.
 const ruleCopied = "copied"
 
 // armFile is the file with a copy of the arm's record. It is needed if the database is
@@ -148,7 +148,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	for _, n := range a.occupied() {
 		client, err := holder.Dial(a.dirOf(n), "")
 		if err != nil {
-			continue // a guard, which is about to end
+			continue // this process is a guard, and is about to end
 		}
 		s, err := client.Status()
 		_ = client.Close()

@@ -60,7 +60,7 @@ type Host struct {
 	marked marking
 	full   fullDisk
 	read   atomic.Uint64 // the position up to which serve has read the log
-	rules  rereader      // used by Run alone
+	rules  rereader      // only Run uses it
 
 	instance string    // random; another host agent with the same id has another value
 	began    time.Time // the time when this process took the id
@@ -361,7 +361,7 @@ func (h *Host) grew() {
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {
-		data = nil // cannot happen: payloads are plain structs of this module
+		data = nil // this cannot happen, because payloads are plain structs of this module
 	}
 	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
 }

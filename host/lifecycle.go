@@ -238,9 +238,9 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 }
 
 // lost records that the host agent cannot attach to a session. If the holder has died,
-// lost ends what is left of the arm. If the proof has failed, lost leaves the arm
-// alone. If the holder is there but does not answer, the host agent tries again at each
-// heartbeat.
+// lost ends the remaining processes of the arm. If the proof has failed, lost leaves
+// the arm alone. If the holder is there but does not answer, the host agent tries again
+// at each heartbeat.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true,
 		Detail: cause.Error()}

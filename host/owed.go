@@ -33,10 +33,11 @@ const (
 	payEvery = time.Second
 )
 
-// writing is one transaction: events, and the update or removal of an arm's record.
+// writing is one transaction. It has events, and the update or the removal of an arm's
+// record.
 type writing struct {
 	events []coleo.Event
-	put    *arm   // stored with its record at the time of the write
+	put    *arm   // the arm to store; the write stores the record that the arm then has
 	forget string // id of the arm to remove
 }
 

@@ -80,7 +80,7 @@ func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 }
 
 // recording returns a piece of the arm's terminal recording. It also works after the
-// arm's end.
+// arm has ended.
 func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {

@@ -124,8 +124,8 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// onScreen is the source of an answer that was read from the screen. Such an answer lacks
-// what has scrolled away, and its long lines are cut.
+// onScreen is the source of an answer that was read from the screen. Such an answer
+// lacks the lines that have scrolled away, and its long lines are cut.
 const onScreen = "screen"
 
 // closing removes the given run and all earlier runs from a record. It returns the
@@ -171,7 +171,7 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 
 // resolve settles the prompts that an earlier host agent was about to type when it was
 // killed. If a prompt is proven to have arrived, its run begins. Every other prompt is
-// lost. Nothing is typed again.
+// lost. resolve types no prompt again.
 func (a *arm) resolve(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	intended := a.record.Intended
