@@ -18,7 +18,7 @@ const (
 	pidBytes = 32
 	// lockTime is how long lock retries if another process holds the lock. The other
 	// process may be in Held, which takes the lock only for a moment. lockLook is the
-	// time between two tries.
+	// time between two attempts.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// defaultPage is how many events a read without a limit returns.
+	// defaultPage is how many events a read returns if the caller gives no limit.
 	defaultPage = 1000
 	// maxPage bounds one read, so that a slow reader uses little memory.
 	maxPage = 10_000
@@ -52,7 +52,8 @@ func checkEvent(e coleo.Event) error {
 	return nil
 }
 
-// collectEvents reads rows of events until their payloads exceed pageBytes.
+// collectEvents reads rows of events. It stops when the payloads together exceed
+// pageBytes.
 func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) ([]coleo.Event, error) {
 	if err != nil {
 		return nil, err

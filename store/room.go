@@ -13,8 +13,8 @@ import (
 const (
 	// reserveBytes is the size of the reserve file. Each database has a reserve file,
 	// and frees it when the disk is full. A write-ahead log grows to 1000 pages of 4
-	// KiB before SQLite merges it into the database. The merge may need the same space
-	// once more.
+	// KiB before SQLite merges it into the database. The merge may need the same amount
+	// of space again.
 	reserveBytes = 8 << 20
 	// reservePiece is how many bytes of the reserve are freed at once. The piece is
 	// small, because the process that fills the disk may take the part that a write

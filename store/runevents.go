@@ -25,9 +25,9 @@ type Entry struct {
 }
 
 // Entries returns the events that match a filter, in order of arrival. The events of
-// one host are in the order of its log. A page may have fewer events than the limit,
-// even if more events follow. An empty page means that no events follow. Head never
-// returns a position before an event that Entries has returned.
+// one host are in the order of the host's log. A page may have fewer events than the
+// limit, even if more events follow. An empty page means that no events follow. Head
+// never returns a position before an event that Entries has returned.
 func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	var shape coleo.Event
 	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"

@@ -113,7 +113,7 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 }
 
 // Doubtful returns the arms of a host whose rows a pulse may contradict. These are the
-// stopped arms, the arms with the given rule, and the arms without a name of their own.
+// stopped arms, the arms whose rule is rule, and the arms whose name is only their id.
 func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
