@@ -16,7 +16,7 @@ type Action string
 // still run.
 const (
 	Reattach        Action = "reattach"         // attach to the session that was found
-	KillAndRestart  Action = "kill_and_restart" // end the proven session with its whole tree, then start
+	KillAndRestart  Action = "kill_and_restart" // end the whole process tree of the proven session, then start
 	Restart         Action = "restart"          // start with a new conversation
 	RestartResuming Action = "restart_resuming" // start and resume the old conversation
 	Refuse          Action = "refuse"           // nothing can be done; Reason tells the user why
@@ -84,7 +84,7 @@ type Finding struct {
 	Host       string // id of the host agent that looked, or LocalHost
 	Proof      Proof
 	Process    Process
-	State      coleo.State // as just read from the session; "" if it was not read
+	State      coleo.State // the state just read from the session; "" if it was not read
 	ServerOnly bool        // found by the port and process of the agent CLI's own server, without a holder
 	Sweep      Sweep
 }
