@@ -6,8 +6,8 @@ type Source string
 // The sources, best first.
 const (
 	FromCatalog Source = "catalog" // the catalogue has the price
-	FromBook    Source = "book"    // the price list below, which becomes outdated
-	Unknown     Source = "unknown" // nobody has a price
+	FromBook    Source = "book"    // the price comes from book, which becomes outdated
+	Unknown     Source = "unknown" // no price is known
 )
 
 // unknownCost is the assumed price of a model without a known price. It is higher than
