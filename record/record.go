@@ -33,7 +33,7 @@ type Entry struct {
 	Ending Ending    // how the turn ended, if Kind is End
 	MayEnd bool      // an Answer that may end its turn, if the record does not mark the end
 	ByUser bool      // a Prompt that a person or Coleo has typed
-	Time   time.Time // by the agent CLI's clock; zero if the record does not say
+	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 }
 
 // Decoder turns the lines of one record into entries. A Decoder has state from earlier
