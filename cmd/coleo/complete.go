@@ -54,7 +54,7 @@ func takesArm(c *cobra.Command) bool {
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
-			return nil, cobra.ShellCompDirectiveNoFileComp // the arguments after the name are not arms
+			return nil, cobra.ShellCompDirectiveNoFileComp // the arguments after the first one are not names of arms
 		}
 		s, err := setup.New()
 		if err != nil {

@@ -30,7 +30,8 @@ if everything succeeded.`
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether the filters of this verb may choose an arm.
+	// appliesTo reports whether filters can select the arm for this verb. The filter
+	// --stopped ignores appliesTo.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
@@ -98,7 +99,7 @@ func bulkCommand(b bulk) *cobra.Command {
 	return c
 }
 
-// chosenNames returns the names of the chosen arms, each once.
+// chosenNames returns the names of the chosen arms. It returns each name once.
 func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
 	if !f.isSet() {
 		slices.Sort(args)
@@ -118,7 +119,7 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each carries out the verb for each arm, bulkAtOnce at a time.
+// each carries out the verb for each arm. It works on bulkAtOnce arms at the same time.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)

@@ -102,8 +102,8 @@ func readBounded(path string) (text string, mode os.FileMode, err error) {
 	return string(raw), info.Mode(), nil
 }
 
-// envLine parses one line of an env file. It returns an empty name for an empty line or a
-// comment. No error contains a value.
+// envLine parses one line of an env file. It returns an empty name for an empty line or
+// a comment. No error contains the value of a variable.
 func envLine(line string, caller lookup) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {

@@ -91,8 +91,8 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	return table.String()
 }
 
-// needWidth is how many characters of an arm's question the list shows. The rest of the
-// row then fits into a terminal of 120 columns.
+// needWidth is how many characters of the reason for an arm's need the list shows. With
+// this width, the whole row fits into a terminal of 120 columns.
 const needWidth = 48
 
 // needWord returns the text that the list shows for the arm's need.

@@ -11,7 +11,7 @@ import (
 // armOrders maps the values of --sort to their comparison functions.
 var armOrders = map[string]func(a, b coleo.Arm) int{
 	"need":    func(a, b coleo.Arm) int { return cmp.Compare(needRank(a), needRank(b)) },
-	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all are equal, so the names decide
+	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all arms are equal, so they are sorted by name
 	"age":     func(a, b coleo.Arm) int { return b.LastOutputAt.Compare(a.LastOutputAt) },
 	"cost":    func(a, b coleo.Arm) int { return cmp.Compare(b.TotalCost, a.TotalCost) },
 	"harness": func(a, b coleo.Arm) int { return strings.Compare(a.Harness, b.Harness) },

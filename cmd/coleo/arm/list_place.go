@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// place is an arm's work folder in a short form for users.
+// place is an arm's work folder in the short form that users see.
 type place struct {
-	folder string // starts at the repository's own folder; the whole path outside of a repository
+	folder string // path from the repository's folder on; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 

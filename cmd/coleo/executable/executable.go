@@ -1,5 +1,5 @@
-// Package executable knows the programs of this build: coleo itself, the program that
-// holders run, and their version.
+// Package executable has the paths and the version of the programs of this build: coleo
+// itself, and the program that holders run.
 package executable
 
 import (

@@ -115,7 +115,7 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause returns err without the path, which the message already has.
+// rootCause returns err without the path, because the message already has the path.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {

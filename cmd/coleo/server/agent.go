@@ -30,7 +30,7 @@ const (
 	busLook = 100 * time.Millisecond
 )
 
-// agentFlags are the flags of agent start.
+// agentFlags are the flags of the verb agent start.
 type agentFlags struct {
 	url     string // URL of a bus on another machine; such a URL is refused
 	id      string
@@ -150,7 +150,8 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	}
 }
 
-// runOnBus runs the host agent until ctx ends or the connection has ended for good.
+// runOnBus runs the host agent. It returns when ctx ends, or when the connection has
+// ended for good.
 func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.Registry()
 	if err != nil {

@@ -189,7 +189,8 @@ restored.`,
 	}
 }
 
-// openError adds the repair command to the error of a damaged database.
+// openError returns err. If err means that a database is damaged, openError adds the
+// command that repairs the database.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

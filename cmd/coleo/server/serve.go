@@ -120,7 +120,7 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 // openBus starts the embedded bus and connects this process to the bus.
 func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
-		_ = os.Remove(old) // an earlier version listened on TCP, with a token
+		_ = os.Remove(old) // files of an earlier version, which listened on TCP
 	}
 	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {

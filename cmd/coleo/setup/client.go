@@ -76,8 +76,8 @@ func (s Setup) ServeVersion(ctx context.Context) string {
 	return found
 }
 
-// HostAgentAnswers reports whether the host agent of this machine runs and has sent serve
-// a heartbeat.
+// HostAgentAnswers reports whether the host agent of this machine runs and has sent a
+// heartbeat to serve.
 func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

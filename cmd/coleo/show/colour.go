@@ -58,9 +58,10 @@ func showsColours(out io.Writer, noColor, termName string) bool {
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped removes the colours from Coleo's own text. Every write must have whole
-// sequences. Do not use stripped for the output of programs, because stripansi removes
-// only a part of some sequences of programs. Use the Stripper of package pty instead.
+// stripped removes the colours from Coleo's own text. Every write to it must contain
+// only whole escape sequences. Do not use stripped for the output of programs, because
+// stripansi removes only a part of some sequences of programs. Use the Stripper of
+// package pty instead.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {
