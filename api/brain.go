@@ -9,9 +9,9 @@ import (
 	"coleo.dev"
 )
 
-// Brain carries out the requests of the routes. A parameter called arm is the id or the
-// name of an arm. Errors that users may see have the type *coleo.Error. Any other error
-// counts as EInternal.
+// Brain carries out the requests of the routes. Each method that works on one arm takes
+// the arm's id or name. Errors that users may see have the type *coleo.Error. Any other
+// error counts as EInternal.
 type Brain interface {
 	// Arms returns the arms. If all is false, it leaves out the arms that a person
 	// drives by hand and that have no task.
@@ -35,8 +35,8 @@ type Brain interface {
 	// Prompt sends a prompt and waits for proof that it has been delivered. The
 	// receipt's ID is the id of the run that the prompt starts.
 	Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error)
-	// Respond answers a dialog. If the fingerprint dialog is empty, Respond answers the
-	// open dialog.
+	// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
+	// dialog.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
 	// Interrupt stops the running turn.
 	Interrupt(ctx context.Context, arm string) error
@@ -73,14 +73,14 @@ type Brain interface {
 	// WaitRun waits until a run has ended. Then it returns the end of the run. If ctx
 	// ends first, WaitRun returns ETimeout or ctx's error.
 	WaitRun(ctx context.Context, run string) (coleo.RunEnd, error)
-	// Events returns events in order. It also returns the cursor after the last of
-	// them.
+	// Events returns events in order. It also returns the cursor with which the next
+	// call continues.
 	Events(ctx context.Context, f coleo.EventFilter) (list []coleo.Event, next string, err error)
 	// Subscribe returns a sequence that lasts until ctx ends. The sequence has each
-	// event after the cursor after once, with the event's own cursor. It also has the
-	// arms that change after the call. The empty cursor means now. If a reader falls
-	// too far behind, its sequence ends early. Subscribe returns EInvalid for a bad
-	// cursor.
+	// event that follows the given cursor once, with the event's own cursor. It also
+	// has the arms that change after the call. The empty cursor means now. If a reader
+	// falls too far behind, its sequence ends early. Subscribe returns EInvalid for a
+	// bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error)
 
 	// BeginAudit records a command that is about to be carried out.

@@ -26,9 +26,9 @@ type ClientConfig struct {
 	Token  string
 
 	// Peer checks the server's process. If the process cannot answer, Peer returns an
-	// error with the reason, for example that a signal has stopped the process.
-	// Otherwise, and if this is unknown, Peer returns nil. The client calls Peer before
-	// each request and while it waits for an answer. The function may be nil.
+	// error with the reason. For example, a signal may have stopped the process. If the
+	// process can answer, or if nobody knows, Peer returns nil. The client calls Peer
+	// before each request and while it waits for an answer. The function may be nil.
 	Peer func() error
 }
 

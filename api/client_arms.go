@@ -84,9 +84,8 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 	return out.Receipt, notDelivered(err)
 }
 
-// Respond answers the dialog that has the fingerprint dialog. If dialog is empty,
-// Respond answers the open dialog, whichever it is. It returns EStale if the dialog is
-// not open.
+// Respond answers the dialog that has the given fingerprint. If the fingerprint is
+// empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Words: d.Words, Lease: lease}

@@ -38,10 +38,10 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 }
 
 // Follow returns a sequence that lasts until ctx ends. The sequence begins with the
-// present arms, one after another. Then it has all changes of arms and all events after
-// the cursor after. The empty cursor means now. If the connection breaks, the sequence
-// ends with EUnavailable. To continue, call Follow again with the cursor of the last
-// event.
+// present arms, one after another. Then it has all changes of arms, and all events that
+// follow the given cursor. The empty cursor means now. If the connection breaks, the
+// sequence ends with EUnavailable. To continue, call Follow again with the cursor of
+// the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[coleo.Update, error] {
 	return func(yield func(coleo.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")

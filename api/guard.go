@@ -88,7 +88,7 @@ func isOpen(r *http.Request) bool {
 
 // checkPlace refuses a request whose Host is not a name of this server. It also refuses
 // a request from a page of another origin. The check of Host stops DNS rebinding. In
-// this attack, a foreign page makes its own host name lead to this server, so the
+// this attack, the host name of a foreign page suddenly leads to this server. So the
 // browser sees no foreign origin.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {

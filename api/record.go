@@ -40,16 +40,16 @@ func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[cole
 	return &reply[coleo.Recording]{out}, err
 }
 
-// ScreenAt returns the arm's screen as it was at the time at.
+// ScreenAt returns the arm's screen as it was at the given time.
 func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)
 	return out, err
 }
 
-// History returns the arm's screen. The screen includes up to lines lines that have
-// scrolled away, but at most coleo.MostHistory. For an arm that has ended, it is the
-// last screen.
+// History returns the arm's screen. The screen includes lines that have scrolled away.
+// The parameter lines is their maximum number, up to coleo.MostHistory. For an arm that
+// has ended, it is the last screen.
 func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)

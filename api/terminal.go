@@ -51,9 +51,9 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output from the offset from on, and then new output. A slow viewer
-// sets the pace: show fetches the next piece only when there is room for it. The first
-// request does not wait for output, so that the viewer soon gets its offset.
+// show sends the output that begins at the given offset, and then new output. A slow
+// viewer sets the pace: show fetches the next piece only when there is room for it. The
+// first request does not wait for output, so that the viewer soon gets its offset.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {

@@ -125,7 +125,7 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 }
 
 // drawn returns when a nonce expires. It returns an error if this process has not made
-// the nonce for the browser of.
+// the nonce, or has made it for another browser.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
