@@ -19,7 +19,7 @@ type waitingSenders struct {
 	ends map[string]time.Duration
 }
 
-// add adds an order whose sender waits until end. The function done removes the order.
+// add adds an order whose sender waits until end. Calling done removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -60,7 +60,7 @@ type SpawnOrder struct {
 	Script string `json:"script,omitempty"`
 
 	// Drawn means that serve has drawn a random ID for this order. So the arm has no
-	// earlier start: there are no files of it, and no process has its mark.
+	// earlier start: it has no files yet, and no process has its mark.
 	Drawn bool `json:"drawn,omitempty"`
 }
 
@@ -206,7 +206,8 @@ type RespondOrder struct {
 	Lease    string            `json:"lease,omitempty"`
 }
 
-// ScreenOrder asks for an arm's screen as it is now, or as it was at the time At.
+// ScreenOrder asks for an arm's screen. If At is zero, this is the present screen.
+// Otherwise it is the screen at that time.
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
