@@ -140,11 +140,11 @@ func refused(err error) error {
 	return &marked
 }
 
-// Respond answers a dialog. If dialog is empty, Respond answers the open dialog. It
-// returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no
-// permit before ctx ends. It returns EExited if the arm has never run. It returns
-// EStale if the dialog is not open. It returns EUnavailable if the host agent cannot be
-// asked. Other errors come from the host agent.
+// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
+// dialog. It returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// gets no permit before ctx ends. It returns EExited if the arm has never run. It
+// returns EStale if the dialog is not open. It returns EUnavailable if the host agent
+// cannot be asked. Other errors come from the host agent.
 func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {

@@ -38,8 +38,8 @@ func (b *Brain) tidy(ctx context.Context) {
 // transaction deletes at most 500 rows. The 20 transactions together take about 200 ms.
 const thinMost = 20
 
-// thin deletes old commands, and old events of arms. It begins with the first arm whose
-// id follows arm. It returns the id to pass as arm in the next call.
+// thin deletes old commands, and old events of arms. It begins with the arm that
+// follows the given arm id. It returns the arm id for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {

@@ -7,7 +7,7 @@ import (
 
 // checkScripted returns an error for options that do not fit the scripted model. If a
 // request names the scripted model, checkScripted clears the provider and the endpoint
-// that c has from the stopped arm or the defaults.
+// in c. These come from the stopped arm or the defaults.
 func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""

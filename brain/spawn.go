@@ -168,9 +168,10 @@ func first(values ...string) string {
 	return ""
 }
 
-// harness returns the name of the harness to use. It takes the first of these that
-// exists: the requested harness, the arm's own harness, the configured default, the
-// preferred harness if it is installed, the only installed harness.
+// harness returns the name of the harness to use. It tries the requested harness, the
+// arm's own harness and the configured default, in this order. If none of them is set,
+// it takes the preferred harness if that harness is installed. Otherwise it takes the
+// only installed harness.
 func (b *Brain) harness(asked, own string) (string, error) {
 	if name := first(asked, own, b.Defaults.Harness); name != "" {
 		_, err := b.Registry.Get(name)

@@ -74,9 +74,10 @@ func (u *updates) end() {
 }
 
 // Subscribe returns a sequence of updates. The sequence has each event of serve's log
-// after the cursor after once, in order, with the event's own cursor. It also has each
-// arm that changes after the call. The empty cursor means now. The sequence ends when
-// ctx ends, when the reader falls too far behind, or when the store cannot be read.
+// that follows the given cursor. It has each event once, in order, with the event's own
+// cursor. It also has each arm that changes after the call. The empty cursor means now.
+// The sequence ends when ctx ends, when the reader falls too far behind, or when the
+// store cannot be read.
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
 // bad: it comes from another store, or from a newer copy of this store.
