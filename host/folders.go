@@ -64,8 +64,8 @@ func (a *arm) fileOrLog() {
 	}
 }
 
-// LastID returns the id of the host agent that last used the state folder dir. It finds
-// the id in the folders of the arms. It returns "" if no folder has an id.
+// LastID returns the id of the host agent that last used a state folder. It finds the
+// id in the folders of the arms. It returns "" if no folder has an id.
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host != "" {

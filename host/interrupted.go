@@ -9,9 +9,8 @@ import (
 )
 
 // interrupting marks the open runs as interrupted. It must be called before a key is
-// typed, because the turn may end at once. The caller passes the error of the interrupt
-// to the function undo. If the error shows that no key was typed, undo removes the
-// mark.
+// typed, because the turn may end at once. The caller must pass the error of the
+// interrupt to undo. If the error shows that no key was typed, undo removes the mark.
 func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
 	now := s.State().State
 	a.mu.Lock()

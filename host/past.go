@@ -46,8 +46,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // of an answer.
 const historyBytes = 2 << 20
 
-// lastLines returns the last lines. It returns at most most lines, with at most
-// historyBytes in total.
+// lastLines returns the last lines. It returns no more lines than the parameter most
+// allows, and at most historyBytes in total.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -57,8 +57,8 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt returns the screen as it was at the time at. It asks the last generation
-// first. If at is before the oldest output of this generation, screenAt asks the
+// screenAt returns the screen as it was at the given time. It asks the last generation
+// first. If the time is before the oldest output of this generation, screenAt asks the
 // previous generation, and so on. If the generation had already ended at this time,
 // there is no screen.
 func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {

@@ -45,9 +45,9 @@ func (h *Host) retain(ctx context.Context) {
 	}
 }
 
-// thinLog deletes old events of arms. It begins with the first arm whose id follows
-// arm. It returns the id to pass as arm in the next call. It deletes an event only if
-// serve has certainly read it.
+// thinLog deletes old events of arms. It begins with the arm that follows the given arm
+// id. It returns the arm id for the next call. It deletes an event only if serve has
+// certainly read it.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {
