@@ -14,7 +14,7 @@ import (
 
 const (
 	// readers is the number of connections for reading. The API traffic of one machine
-	// has never needed more at the same time, and four connections are cheap.
+	// has never needed four at the same time, and four connections are cheap.
 	readers = 4
 )
 
@@ -83,9 +83,9 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// connect opens the connections. It first sets the file mode of the database, because
-// SQLite gives the same mode to the files that it creates next to the database. The
-// caller holds the lock, so no other process has the database open.
+// connect opens the connections. It first sets the file mode of the database. SQLite
+// gives the same mode to the files that it creates next to the database. The caller
+// holds the lock, so no other process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

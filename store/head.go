@@ -45,9 +45,9 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait waits until the log has an event after the position after. Then it returns nil.
-// It returns ctx's error if ctx ends first. It returns EUnavailable if the log is
-// closed.
+// wait waits until the log has an event that follows the given position. Then it
+// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
+// log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

@@ -115,8 +115,8 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 // returns the epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has reports whether the log has the event with the epoch epoch and the number seq.
-// Number 0 stands for the position before the first event of any log.
+// Has reports whether the log has the event with the given epoch and number. Number 0
+// stands for the position before the first event of any log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -219,7 +219,7 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 
 // Events returns the events after a sequence number, in order. It returns at most limit
 // events. If limit is 0, it returns at most 1000. If the events are large, it returns
-// fewer. An empty result means that no events follow the number after.
+// fewer. An empty result means that no events follow the given number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -236,7 +236,7 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait waits until the log has an event after the sequence number after. Then it
+// Wait waits until the log has an event that follows the given sequence number. Then it
 // returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
 // log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -25,8 +25,8 @@ const (
 // NoRoom reports whether err means that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes can still be written below the folder dir. It returns
-// false if this number is unknown.
+// Room returns how many bytes can still be written below a folder. It returns false if
+// this number is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }

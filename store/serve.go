@@ -122,7 +122,7 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 // no events.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait waits until the log has an event after the position after. Then it returns nil.
-// It returns ctx's error if ctx ends first. It returns EUnavailable if the database is
-// closed.
+// Wait waits until the log has an event that follows the given position. Then it
+// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
+// database is closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

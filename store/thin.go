@@ -18,8 +18,8 @@ type Bound struct {
 	Age  time.Duration
 }
 
-// The bounds of the logs. Serve keeps more events than host agents. A host agent may
-// send an event again while it keeps the event, and serve must then know the event.
+// The bounds of the logs. Serve keeps more events than host agents. As long as a host
+// agent keeps an event, it may send the event again. Serve must then know the event.
 var (
 	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db
 	ServeBound = Bound{20_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
@@ -59,9 +59,9 @@ func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) 
 }
 
 // thin deletes some of an arm's events that b no longer keeps, in one transaction. It
-// returns the keys of the deleted events. If stays returns true for an event, the event
-// is kept even if b does not keep it. The function note records the last deleted key in
-// the same transaction. note may be nil.
+// returns the keys of the deleted events. If stays returns true for an event, thin does
+// not delete the event, even if the bound does not keep it. The function note records
+// the last deleted key in the same transaction. note may be nil.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	var pinned map[coleo.EventKind]int64 // read only if something is to be deleted
@@ -147,8 +147,9 @@ var hostShelf = shelf{"events", "seq", "''"}
 // deleted. It returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that b no longer keeps. It takes the arm whose id
-// follows the id after. It returns this arm's id, or "" after the last arm.
+// Thin deletes those events of one arm that the bound does not keep. It takes the arm
+// that follows the given arm id. It returns the id of this arm, or "" after the last
+// arm.
 //
 // Thin keeps the events from number read on, because serve may not have read them. It
 // keeps the start events of open runs. If the arm still has a record, it also keeps the
@@ -184,9 +185,9 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that b no longer keeps. It takes the
-// arm whose id follows the id after. It returns this arm's id, or "" after the last
-// arm.
+// Thin deletes those events of one arm in serve's log that the bound does not keep. It
+// takes the arm that follows the given arm id. It returns the id of this arm, or ""
+// after the last arm.
 //
 // Thin keeps the start events of runs without an end. It keeps the last event of each
 // host. If the arm still has a row, it also keeps the newest event of each kind.
@@ -204,8 +205,8 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 	return arm, len(gone), err
 }
 
-// ThinAudit deletes records of commands that b no longer keeps, oldest first. One call
-// deletes a bounded number of records.
+// ThinAudit deletes records of commands that the bound does not keep, oldest first. One
+// call deletes a bounded number of records.
 func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
