@@ -54,7 +54,7 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	return &Listener{UnixListener: l, path: path, admit: admit}, nil
 }
 
-// checkFolder returns EForbidden if another user owns the folder dir or can use it.
+// checkFolder returns EForbidden if another user owns the folder or can use it.
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
