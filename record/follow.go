@@ -105,9 +105,9 @@ func (f *Follower) look(w *Watcher) {
 	}
 }
 
-// concerns reports whether a change of the file path may be a change of the record. If
-// the record is a database, SQLite also writes to files whose names begin with the name
-// of the database.
+// concerns reports whether a change of the file at path may be a change of the record.
+// If the record is a database, SQLite also writes to files whose names begin with the
+// name of the database.
 func (f *Follower) concerns(path string) bool {
 	own := f.path.Load()
 	return own == nil || strings.HasPrefix(path, *own)

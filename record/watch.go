@@ -53,7 +53,7 @@ func (w *Watcher) run(kernel *fsnotify.Watcher) {
 	}
 }
 
-// wake wakes the followers whose record may have changed with the file path.
+// wake wakes each follower whose record may have changed when the file at path changed.
 func (w *Watcher) wake(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
