@@ -80,8 +80,8 @@ type file struct {
 }
 
 // New returns a registry with the built-in harnesses and the harnesses that the *.toml
-// files in dir describe. The folder dir may be missing. If a user's file has the name
-// of a built-in harness, the file's description replaces the built-in one. hold is the
+// files in dir describe. This folder may be missing. If a user's file has the name of a
+// built-in harness, the file's description replaces the built-in one. hold is the
 // command line that starts a holder.
 //
 // New leaves out bad files. If there are bad files, New returns a registry with the
