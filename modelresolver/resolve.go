@@ -81,9 +81,10 @@ func Split(combined string) (provider, model string) {
 //   - the requested model at its cheapest provider
 //   - the cheapest of all models
 //
-// If provider is empty, model may have the form "provider/model". If the request leaves
-// out the provider or the model, Resolve may choose it freely. Such a choice is not a
-// fallback. If no model is available, Resolve returns the request unchanged.
+// If the parameter provider is empty, the parameter model may have the form
+// "provider/model". If the request leaves out the provider or the model, Resolve may
+// choose it freely. Such a choice is not a fallback. If no model is available, Resolve
+// returns the request unchanged.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)
