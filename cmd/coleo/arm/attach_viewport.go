@@ -108,8 +108,8 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around returns the start of a part that contains the position at. It moves the old
-// start begin as little as possible.
+// around returns a new start for a part, so that the part contains the position at. It
+// moves the start as little as possible.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {

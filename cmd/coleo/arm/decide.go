@@ -72,8 +72,8 @@ func newAnswerCommand() *cobra.Command {
 	return c
 }
 
-// decide answers a dialog. If the fingerprint dialog is empty, decide answers the
-// dialog that is open at the time of the call, and no later dialog.
+// decide answers a dialog. If the fingerprint is empty, decide answers the dialog that
+// is open when it is called, and no later dialog.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	if dialog == "" {
 		arm, err := client.Arm(c.Context(), name)

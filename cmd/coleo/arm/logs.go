@@ -83,7 +83,7 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 // logWait is how long one request waits for more output.
 const logWait = 20 * time.Second
 
-// copyOutput writes terminal output to w, beginning at the offset from. If follow is
+// copyOutput writes terminal output to w, beginning at the given offset. If follow is
 // true, it continues until the arm ends.
 func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
 	wait := time.Duration(0)

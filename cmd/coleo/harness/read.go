@@ -175,8 +175,8 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 }
 
 // replay reads the recording up to the moment that f names, and returns the evidence.
-// If in is a screen, replay assumes that the screen has stayed unchanged long enough
-// for any state.
+// If the input is a screen, replay assumes that the screen has stayed unchanged long
+// enough for any state.
 func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.screen)

@@ -69,8 +69,8 @@ func (s Setup) Start(ctx context.Context) ([]string, error) {
 	return started, nil
 }
 
-// startOne starts the process of the verb name, unless the verb already has a process.
-// It waits until the process is ready. If the process ends before it is ready, startOne
+// startOne starts the process of a verb, unless the verb already has a process. It
+// waits until the process is ready. If the process ends before it is ready, startOne
 // starts another process. This happens if an old process was still ending, or if the
 // process was killed.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
@@ -88,7 +88,7 @@ func (s Setup) startOne(ctx context.Context, name string, args []string,
 	return startedOne, err
 }
 
-// databaseHeld reports whether any process has the database of the verb name open.
+// databaseHeld reports whether any process has a verb's database open.
 func (s Setup) databaseHeld(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
 	return ok && store.Held(path)

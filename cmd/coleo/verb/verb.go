@@ -1,5 +1,5 @@
-// Package verb has code that all verbs of the command line share: groups of verbs,
-// checks of arguments, output as text or JSON, and exit codes.
+// Package verb has code that all verbs of the command line share. This code makes
+// groups of verbs, checks arguments, prints text or JSON, and chooses exit codes.
 package verb
 
 import (
