@@ -124,12 +124,12 @@ type Reloader interface {
 // Recorder is a harness that records what the terminals of its sessions show. A
 // Recorder needs no live session, so it also works for an arm that has ended.
 type Recorder interface {
-	// ScreenAt returns the screen as it was at the time at, accurate to 50 ms. The
+	// ScreenAt returns the screen as it was at the given time, accurate to 50 ms. The
 	// screen includes the lines that had scrolled away by then. For an earlier
 	// generation, h needs only the fields Arm and Dir. ScreenAt returns EInvalid if the
 	// recording begins after at. The error says when the recording begins.
 	ScreenAt(h Handle, at time.Time) (Screen, error)
-	// Record returns the piece of output that begins at the offset from. If the output
+	// Record returns the piece of output that begins at the given offset. If the output
 	// at this offset has been deleted, the piece begins with the oldest screen that is
 	// still kept.
 	Record(h Handle, from int64) (Recording, error)

@@ -18,7 +18,7 @@ const (
 // SendInstead tells an agent CLI what to do instead of the action that was just denied.
 // The user's words go into the next prompt, because the dialog itself takes no words.
 // SendInstead waits until the denied dialog is gone and the turn has ended. Then
-// SendInstead calls send. The function send delivers the words.
+// SendInstead calls send, which must deliver the words.
 //
 // SendInstead returns EBlocked if the agent CLI shows another dialog. It returns
 // EExited if the agent CLI has ended, and ETimeout if ctx ends first. It returns the

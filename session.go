@@ -149,10 +149,10 @@ type Session interface {
 	Handle() Handle
 	// State returns the last reading without waiting. It does not ask the process.
 	State() Reading
-	// Changes returns the changes after the cursor from, and then new changes as they
-	// happen. The sequence ends when ctx ends, or when the session is dead or closed.
-	// The session keeps a bounded number of changes. If the next change has already
-	// been dropped, the sequence continues with the oldest change that is left.
+	// Changes returns the changes that follow the given cursor, and then new changes as
+	// they happen. The sequence ends when ctx ends, or when the session is dead or
+	// closed. The session keeps a bounded number of changes. If the next change has
+	// already been dropped, the sequence continues with the oldest change that is left.
 	Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error]
 	// SendPrompt sends a prompt. It waits for proof that the agent CLI has taken the
 	// prompt. Otherwise it returns EBlocked with the dialog, EBusy, EUnrecognised,
@@ -161,7 +161,7 @@ type Session interface {
 	// Answer returns the agent CLI's answer to the prompt of receipt r. Call Answer
 	// when the session is idle again.
 	Answer(ctx context.Context, r Receipt) (Answer, error)
-	// Respond answers the dialog that has the fingerprint dialog. It waits until that
+	// Respond answers the dialog that has the given fingerprint. It waits until this
 	// dialog is gone. Respond returns EStale if the screen shows another dialog or no
 	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
@@ -193,7 +193,7 @@ type Prover interface {
 type Terminal interface {
 	// Screen returns the present screen.
 	Screen() Screen
-	// Output returns the terminal's output from the offset from on. The reader
+	// Output returns the terminal's output, beginning at the given offset. The reader
 	// continues with new output as it arrives.
 	Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	// Input types raw bytes. Only the owner of the arm's lease may call it.

@@ -39,15 +39,15 @@ func WaitForIdle(ctx context.Context, s Session) (Reading, error) {
 	return WaitFor(ctx, s, Idle)
 }
 
-// WaitForTurn waits until the turn of the prompt of receipt r has ended, or until a
+// WaitForTurn waits until the turn that the prompt of r has started is over, or until a
 // dialog needs the user. The state is then idle, error or waiting_approval. The errors
 // are those of WaitFor.
 func WaitForTurn(ctx context.Context, s Session, r Receipt) (Reading, error) {
 	return waitAfter(ctx, s, r.Cursor, []State{Idle, Failed, WaitingApproval})
 }
 
-// WaitForResponse waits until the turn of the prompt of receipt r has ended. Then it
-// returns the agent CLI's answer. If a dialog appears first, WaitForResponse returns
+// WaitForResponse waits until the turn that the prompt of r has started is over. Then
+// it returns the agent CLI's answer. If a dialog appears first, WaitForResponse returns
 // EBlocked. It also returns the errors of WaitFor and Session.Answer.
 func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) {
 	reading, err := WaitForTurn(ctx, s, r)

@@ -9,8 +9,8 @@ import (
 type waiting struct{}
 
 // WithLeft returns a context for carrying out an order whose sender waits for the
-// result. The function left returns how much longer the sender is certain to wait. This
-// time grows when the sender confirms that it still waits.
+// result. left must return how much longer the sender is certain to wait. This time
+// grows when the sender confirms that it still waits.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
