@@ -1,9 +1,9 @@
 // Command coleo-hold is a small program for holders and for the hooks of agent CLIs.
 // `make build` embeds coleo-hold into coleo. Coleo starts coleo-hold to hold an arm. A
-// holder in this program needs a fifteenth of the memory of a holder in the whole
-// program. An agent CLI runs coleo-hold as its hook, because a hook must start fast.
-// The command lines of coleo-hold are the same as those of coleo, but coleo-hold knows
-// only these three:
+// holder that runs coleo-hold needs a fifteenth of the memory of a holder that runs
+// coleo. An agent CLI runs coleo-hold as its hook, because a hook must start fast. The
+// command lines of coleo-hold are the same as those of coleo, but coleo-hold knows only
+// these three:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
