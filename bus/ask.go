@@ -190,8 +190,9 @@ func (u unanswered) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered reports whether err leaves open if an order was carried out. Any other
-// error is the host agent's own report, or means that no host agent got the order.
+// Unanswered returns true if err does not tell whether an order was carried out. Any
+// other error is the host agent's own report, or means that no host agent got the
+// order.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
