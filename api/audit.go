@@ -36,7 +36,7 @@ func audited[I, O any](s *Server, command string,
 }
 
 // audit records that a command is about to be carried out. After the command, the
-// caller passes the error of the command to the function end.
+// caller must pass the command's error to end.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
 	if detail != nil {
