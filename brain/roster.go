@@ -15,7 +15,7 @@ type member struct {
 	beat   bus.Beat
 	seen   time.Time
 	grown  chan struct{} // holds one signal: the log has new events
-	beaten chan struct{} // holds one signal: a beat came, so the pulse is out of date
+	beaten chan struct{} // holds one signal: a beat came, so a new pulse is needed
 
 	lost  string    // why the host agent cannot be asked now; "" if it can
 	heard time.Time // the time of the host agent's last sign of life
