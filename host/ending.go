@@ -172,7 +172,8 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	})
 }
 
-// killGrace is the time between SIGHUP and SIGKILL for an arm that has no holder.
+// killGrace is the time between SIGHUP and SIGKILL for an arm that this host agent has
+// no session for.
 const killGrace = 2 * time.Second
 
 // remove forgets a stopped arm and deletes its files. It deletes the files first. On a
