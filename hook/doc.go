@@ -26,7 +26,8 @@ const (
 	maxLine = 128 << 10
 	// maxFile is the size, in bytes, at which a file is full. A full file is renamed to
 	// FILE.1 and replaces the old FILE.1. So both files together are smaller than twice
-	// maxFile plus one line. A file of this size has about a thousand reports.
+	// maxFile plus one line. A file of this size has on the order of a thousand
+	// reports.
 	maxFile = 1 << 20
 	// patience bounds the time that the hook program runs. The bound has no exceptions,
 	// because the agent CLI waits for the hook program.
