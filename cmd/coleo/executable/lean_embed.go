@@ -4,8 +4,8 @@ package executable
 
 import _ "embed"
 
-// leanHolder is the program cmd/coleo-hold. `make build` builds it just before it
-// builds this program. Only `make build` sets the build tag of this file, so that no
+// leanHolder is the program cmd/coleo-hold. `make build` first builds cmd/coleo-hold,
+// and then this program. Only `make build` sets the build tag of this file, so that no
 // outdated coleo-hold is embedded.
 //
 //go:embed coleo-hold.bin

@@ -93,8 +93,8 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts returns a word that says whether a witness counts. If the witness does not
-// count, the word gives the reason.
+// counts returns a text that says whether a witness counts. If the witness does not
+// count, the text gives the reason.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
