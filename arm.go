@@ -106,8 +106,8 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// maxArmName bounds an arm's name, in bytes. The name is bounded because a folder and a
-// subject of the bus have the same name.
+// maxArmName bounds an arm's name, in bytes. The bound also applies to the id of a host
+// agent, which becomes a part of subjects of the bus.
 const maxArmName = 63
 
 // CheckName returns an EInvalid error if name cannot be the name of an arm. The name of

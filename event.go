@@ -100,7 +100,7 @@ type RunEnd struct {
 	Usage *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
 }
 
-// LastRun is the run of an arm that ended most recently.
+// LastRun is an arm's most recently ended run.
 type LastRun struct {
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"` // of its end

@@ -46,8 +46,8 @@ type Signals struct {
 	Watch Watch
 }
 
-// Watch describes the host agent's present watch over an arm. The zero value has no
-// information, and does not change the result of Summarise.
+// Watch says whether a host agent watches an arm now, and what the host agent sees. The
+// zero value has no information, and does not change the result of Summarise.
 type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
 	Missing string    // why no host agent watches the arm, as text for users; "" if one does
