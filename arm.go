@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Status is an arm's status as stored in the database. It has other values than State,
-// and the two are never mixed.
+// Status is an arm's status as stored in the database. The values of Status are not
+// those of State. Code never mixes the two types.
 type Status string
 
 // The statuses of an arm.
@@ -15,15 +15,15 @@ const (
 	StatusRunning  Status = "running"
 	StatusIdle     Status = "idle"
 	StatusBusy     Status = "busy"
-	StatusPaused   Status = "paused" // published, but nothing sets it today
+	StatusPaused   Status = "paused" // part of the public API, but Coleo never sets it
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
-	// StatusPlanningBlocked is an arm that is paused until its plan is approved. The
-	// store keeps it as paused, with a mark.
+	// StatusPlanningBlocked means that an arm is paused until its plan is approved. The
+	// store saves StatusPaused for such an arm, together with a mark.
 	StatusPlanningBlocked Status = "planning_blocked"
 )
 
-// Desired is what an arm is meant to do, whatever it does now.
+// Desired is what an arm should do. What the arm really does may differ.
 type Desired string
 
 // The values of Desired.
@@ -32,8 +32,8 @@ const (
 	DesiredStopped Desired = "stopped"
 )
 
-// StatusOf returns the status of an arm whose session reads s. An arm that waits for an
-// approval is busy, because its turn has not ended.
+// StatusOf returns the status of an arm whose session is in state s. An arm that waits
+// for an approval is busy, because its turn has not ended.
 func StatusOf(s State) Status {
 	switch s {
 	case Initializing:
@@ -96,7 +96,7 @@ type Arm struct {
 	Runtime Runtime `json:"runtime"`
 }
 
-// Signals returns the signals for Summarise. The field Watch is left empty.
+// Signals returns the arm's signals for Summarise. It leaves the field Watch empty.
 func (a Arm) Signals() Signals {
 	return Signals{
 		Status: a.Status, State: a.State,
@@ -106,12 +106,13 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// maxArmName bounds an arm's name, in bytes. The name becomes a folder and a subject of
-// the bus.
+// maxArmName bounds an arm's name, in bytes. The bound also applies to the id of a host
+// agent, which becomes a part of subjects of the bus.
 const maxArmName = 63
 
-// CheckName returns an EInvalid error unless name can name an arm. A name has 1 to 63
-// letters, digits, '.', '_' and '-', and starts with a letter or digit.
+// CheckName returns an EInvalid error if name cannot be the name of an arm. The name of
+// an arm has 1 to 63 characters: letters, digits, '.', '_' and '-'. It starts with a
+// letter or digit.
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= maxArmName
 	for i, c := range name {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// CallerKind is how a caller has shown that it may command Coleo. Kinds are stored. They
-// never change meaning.
+// CallerKind is the way in which a caller has proved that it may command Coleo. The
+// database stores kinds, so the meaning of a kind never changes.
 type CallerKind string
 
 // The kinds of caller.
@@ -16,7 +16,7 @@ const (
 	CallerToken  CallerKind = "token"  // a program with the API token
 )
 
-// Caller is who gives a command. The zero Caller has shown nothing.
+// Caller is who gives a command. The zero Caller has proved nothing.
 type Caller struct {
 	Kind    CallerKind `json:"kind"`
 	ID      string     `json:"id,omitempty"`      // the browser's id or the token's fingerprint; never a secret
@@ -25,8 +25,9 @@ type Caller struct {
 	Program string     `json:"program,omitempty"` // for a socket: the process's program, from its command line
 }
 
-// Audit is the record of one command that was to change something: who gave it, and its
-// result. It is written before the command is carried out.
+// Audit is the record of one command that was meant to change something. It says who
+// gave the command, and what the result was. Coleo writes the record before it carries
+// out the command.
 type Audit struct {
 	ID      int64           `json:"id"` // in order of arrival
 	Time    time.Time       `json:"time"`
@@ -38,21 +39,21 @@ type Audit struct {
 	Error   string          `json:"error,omitempty"` // why it failed
 }
 
-// AuditResult is the result of a command: an error's Code, or one of these. Results are
-// stored.
+// AuditResult is the result of a command. It is an error's Code or one of the constants
+// below. The database stores results.
 type AuditResult string
 
 // The results that are not errors.
 const (
-	// AuditOpen means that the command is being carried out, or that serve ended
-	// meanwhile. In the second case the result is unknown.
+	// AuditOpen means that serve is carrying out the command. If serve ended during the
+	// command, the result stays AuditOpen, and the real result is unknown.
 	AuditOpen AuditResult = "open"
 	AuditDone AuditResult = "done"
 )
 
-// AuditFilter selects commands. An empty field matches all.
+// AuditFilter selects records of commands. An empty field matches every command.
 type AuditFilter struct {
 	Arm    string
-	Before int64 // only lower ids; 0 starts with the newest
+	Before int64 // select only lower ids; 0 means to start with the newest record
 	Limit  int
 }

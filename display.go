@@ -36,15 +36,15 @@ type Need string
 const (
 	NeedsYou    Need = "needs you"
 	NeedWorking Need = "working" // nothing for now
-	NeedIdle    Need = "idle"    // a prompt, if there is one
+	NeedIdle    Need = "idle"    // a prompt, if the user has one
 	NeedEnded   Need = "ended"
 )
 
 // Needs returns all needs, most urgent first.
 func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedIdle, NeedEnded} }
 
-// Need returns what the arm needs from its user and why. If the need explains itself, why
-// is "". The arm's Runtime must be set.
+// Need returns what the arm needs from its user, and the reason in why. If the need
+// explains itself, why is "". The caller must set the arm's Runtime first.
 func (a Arm) Need() (need Need, why string) {
 	switch {
 	case a.Status == StatusStopped:

@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Limits of the environment that is given to an arm.
+// These are the limits of the environment variables that a user gives to an arm.
 const (
 	// maxEnvValue bounds one value, in bytes. Linux refuses to start a program with a
 	// string of more than 128 KiB.
 	maxEnvValue = 64 << 10
-	// maxEnv bounds all names and values together, in bytes. A request to the API has at
-	// most 1 MiB.
+	// maxEnv bounds the total size of all names and values, in bytes. They must fit
+	// into a request to the API, which has at most 1 MiB.
 	maxEnv = 256 << 10
 )
 
-// reservedEnv maps the variables that nobody may give to an arm to the reason. A name
-// that ends in _ stands for all names that start with it.
+// reservedEnv has the names of the variables that a user may not give to an arm. Each
+// value is the reason. A name that ends in _ stands for all names that start with this
+// name.
 var reservedEnv = map[string]string{
 	"COLEO_":         "Coleo uses it itself",
 	"LD_":            "it changes which code the loader runs",
@@ -30,8 +31,8 @@ var reservedEnv = map[string]string{
 	"PWD":            "the work folder decides it",
 }
 
-// CheckEnvName returns an EInvalid error unless an arm may be given a variable of that
-// name.
+// CheckEnvName returns an EInvalid error if a user may not give an arm a variable
+// called name.
 func CheckEnvName(name string) error {
 	if !isEnvName(name) {
 		return Errorf(EInvalid,
@@ -56,8 +57,8 @@ func isEnvName(name string) bool {
 	return name != ""
 }
 
-// CheckEnv returns an EInvalid error unless an arm may be given these variables. The
-// error names variables but never a value, because values may be secrets.
+// CheckEnv returns an EInvalid error if a user may not give the variables in env to an
+// arm. The error has names of variables but no values, because values may be secrets.
 func CheckEnv(env map[string]string) error {
 	size := 0
 	for _, name := range EnvNames(env) {

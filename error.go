@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Code names a kind of failure that a user may see. It decides the HTTP status and the
-// exit code (docs/cli.md).
+// Code names a kind of failure that a user may see. The HTTP status and the exit code
+// depend on the Code. See docs/cli.md.
 type Code string
 
 // The codes of errors that reach users.
@@ -15,7 +15,7 @@ const (
 	ENotFound     Code = "not_found"           // no such arm, harness, host, model
 	EConflict     Code = "conflict"            // the name is taken, or the arm is in the wrong state
 	EUnauthorized Code = "unauthorized"        // no token, or a wrong one
-	EForbidden    Code = "forbidden"           // the caller may not do that, for example with a wrong Host or Origin
+	EForbidden    Code = "forbidden"           // the caller may not do this, for example with a wrong Origin
 	EUnavailable  Code = "unavailable"         // serve or a host agent cannot be reached
 	ENotInstalled Code = "not_installed"       // the agent CLI is not on this machine
 	EBlocked      Code = "waiting_approval"    // a dialog is open; see Error.Dialog
@@ -25,14 +25,14 @@ const (
 	EStale        Code = "stale"               // the answered dialog is no longer on the screen
 	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
 	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm
-	ETimeout      Code = "timeout"             // it did not happen in time
-	EUnsupported  Code = "unsupported"         // this harness cannot do that
+	ETimeout      Code = "timeout"             // the action did not finish in time
+	EUnsupported  Code = "unsupported"         // this harness cannot carry out the request
 	EInternal     Code = "internal"            // a fault of Coleo
 
 	// These codes mean that a prompt was delivered but its turn did not finish.
 	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
 	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
-	ETurnInterrupted Code = "turn_interrupted" // it was interrupted, or one of its dialogs was denied
+	ETurnInterrupted Code = "turn_interrupted" // the turn was interrupted, or one of its dialogs was denied
 )
 
 // Error is a failure with a code. Its message is one line that says what failed, where,
@@ -43,8 +43,9 @@ type Error struct {
 	Dialog  *Dialog `json:"dialog,omitempty"`
 	Screen  *Screen `json:"screen,omitempty"`
 
-	// Delivered reports whether the agent CLI took the prompt. It is nil if that is
-	// unknown, and for everything that is not a prompt.
+	// Delivered says whether the agent CLI took the prompt. Delivered is nil if nobody
+	// knows whether the agent CLI took it. Delivered is also nil if the failed request
+	// was not a prompt.
 	Delivered *bool `json:"delivered,omitempty"`
 
 	wrapped error
@@ -53,14 +54,14 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Errorf returns an *Error whose message is made as fmt.Errorf makes it. Unwrap
-// returns what the format wraps with %w.
+// Errorf returns an *Error with this code. It formats the message as fmt.Errorf does.
+// If the format wraps an error with %w, Unwrap returns that error.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), wrapped: errors.Unwrap(err)}
 }
 
-// Unwrap returns the error that was wrapped. It returns nil if there is none.
+// Unwrap returns the wrapped error, or nil if e wraps no error.
 func (e *Error) Unwrap() error { return e.wrapped }
 
 // ErrorCode returns the code of the first *Error in err's chain. It returns EInternal for

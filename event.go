@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// EventKind is the kind of an event in the log. Kinds are stored. They never change
-// meaning.
+// EventKind is the kind of an event in the log. The log stores kinds, so the meaning of
+// a kind never changes.
 type EventKind string
 
 // The kinds of event, with the types of their payloads.
@@ -14,13 +14,13 @@ const (
 	EventSpawned    EventKind = "arm.spawned"    // Handle
 	EventReattached EventKind = "arm.reattached" // Handle
 	EventStopped    EventKind = "arm.stopped"    // Reading
-	EventOrphaned   EventKind = "arm.orphaned"   // Note: what is left
-	// EventBlocked has a Note with the reason why the arm stands still. Either its output
-	// cannot be stored, or its holder does not answer. The text is "" when the arm goes
-	// on.
+	EventOrphaned   EventKind = "arm.orphaned"   // Note: the processes that are left
+	// EventBlocked has a Note with the reason why the arm cannot continue. Either the
+	// arm's output cannot be stored, or the arm's holder does not answer. A Note with
+	// the text "" means that the arm continues.
 	EventBlocked EventKind = "arm.blocked"
-	// EventRules has a Note. It says that a changed harness is in use for the arm, or why
-	// the change is not.
+	// EventRules means that the description of the arm's harness has changed. Its Note
+	// says that the arm now uses the new description, or why the arm does not use it.
 	EventRules        EventKind = "arm.rules"
 	EventRemoved      EventKind = "arm.removed"         // nothing
 	EventState        EventKind = "state"               // Change
@@ -33,14 +33,14 @@ const (
 	EventDecision     EventKind = "approval"            // Decided
 )
 
-// Event is one entry of a host's append-only log. Host, Epoch and Seq are its key. Seq is
-// assigned without gaps.
+// Event is one entry of a host's append-only log. Host, Epoch and Seq are the key of
+// the event. The sequence numbers have no gaps.
 type Event struct {
 	Host    string          `json:"host"`
-	Epoch   string          `json:"epoch"` // a new one each time the host agent opens its log
+	Epoch   string          `json:"epoch"` // the host agent makes a new one each time it opens its log
 	Seq     uint64          `json:"seq"`
-	Run     string          `json:"run,omitempty"`    // from one prompt to the end of its turn, whatever state that is
-	Parent  string          `json:"parent,omitempty"` // the run that this one belongs to
+	Run     string          `json:"run,omitempty"`    // a run lasts from one prompt to the end of the prompt's turn
+	Parent  string          `json:"parent,omitempty"` // the run that this run belongs to
 	Arm     string          `json:"arm"`
 	Time    time.Time       `json:"time"`
 	Turn    int             `json:"turn,omitempty"` // reserved: nothing sets it
@@ -48,11 +48,11 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// These rules are in readings that a host agent gives for an arm whose session it does
-// not hold. They do not prove that the arm's processes have ended.
+// A host agent puts one of these rules into the reading of an arm that it has no
+// session for. Such a reading does not prove that the arm's processes have ended.
 const (
-	RuleUnproven = "unproven" // something could not prove that it belongs to the arm, and is left alone
-	RuleOrphaned = "orphaned" // processes of the arm are left that could not be ended
+	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm; Coleo leaves this process alone
+	RuleOrphaned = "orphaned" // Coleo could not end some processes of the arm
 )
 
 // Note is the payload of events that have only a text.
@@ -60,19 +60,21 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Outcome is how a turn ended. Outcomes are stored. They never change meaning.
+// Outcome is how a turn ended. The log stores outcomes, so the meaning of an outcome
+// never changes.
 type Outcome string
 
-// The outcomes of a turn. A run_end event has any of them but OutcomeAsks.
+// The outcomes of a turn. A run_end event never has OutcomeAsks, but may have any other
+// outcome.
 const (
-	OutcomeFinished    Outcome = "finished"    // the agent CLI ended it by itself, without an error
+	OutcomeFinished    Outcome = "finished"    // the agent CLI ended the turn by itself, without an error
 	OutcomeFailed      Outcome = "failed"      // the agent CLI shows an error
-	OutcomeInterrupted Outcome = "interrupted" // it was interrupted, or one of its dialogs was denied
+	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, or one of its dialogs was denied
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
-	OutcomeAsks        Outcome = "asks"        // it goes on when a dialog is answered
+	OutcomeAsks        Outcome = "asks"        // the turn continues when somebody answers a dialog
 )
 
-// OutcomeOf returns the outcome of a turn that has left the agent CLI in state s.
+// OutcomeOf returns the outcome of a turn after which the agent CLI is in state s.
 func OutcomeOf(s State, interrupted bool) Outcome {
 	switch {
 	case s == Dead:
@@ -88,16 +90,17 @@ func OutcomeOf(s State, interrupted bool) Outcome {
 // RunEnd is the payload of the event that ends a run.
 type RunEnd struct {
 	Status  State   `json:"status"`            // idle, error or dead
-	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions; DecodeRunEnd fills it in
+	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions; DecodeRunEnd then sets it
 	Answer  string  `json:"answer,omitempty"`
 	Source  string  `json:"source,omitempty"`
-	// Whole means that the turn has finished and that the agent CLI itself gave the
-	// answer. An answer from the screen may be incomplete.
+	// Whole means that the turn has finished, and that the answer comes from the agent
+	// CLI's own report. An answer that Coleo has read from the screen may be
+	// incomplete.
 	Whole bool   `json:"whole"`
 	Usage *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
 }
 
-// LastRun is the run of an arm that ended last.
+// LastRun is an arm's most recently ended run.
 type LastRun struct {
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"` // of its end

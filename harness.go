@@ -16,8 +16,9 @@ const (
 )
 
 // Capabilities is what an agent CLI can do through its harness. The conformance suite
-// tests each claimed capability, and skips the others. The names are the same in the API
-// and in a harness.toml. The comments of the fields are in docs/harness-reference.md.
+// tests each capability that the harness claims, and skips the others. The API and a
+// harness.toml use the same names for the fields. The page docs/harness-reference.md
+// repeats the comments of the fields.
 type Capabilities struct {
 	// It starts MCP servers and calls their tools.
 	MCP bool `json:"mcp" toml:"mcp"`
@@ -52,8 +53,8 @@ type Support string
 
 // The levels of support.
 const (
-	SupportFull     Support = "full"     // everything the agent CLI has is claimed and tested
-	SupportPartial  Support = "partial"  // what is claimed is tested; Missing lists the rest
+	SupportFull     Support = "full"     // the harness claims every capability of the agent CLI, and all are tested
+	SupportPartial  Support = "partial"  // every claimed capability is tested; Info.Missing lists the others
 	SupportDeclared Support = "declared" // written from notes or source code, never run under Coleo
 )
 
@@ -62,7 +63,7 @@ type Info struct {
 	Name    string   `json:"name"`    // "claude-code"
 	Title   string   `json:"title"`   // "Claude Code"
 	Version string   `json:"version"` // of the harness, not of the agent CLI
-	Checked []string `json:"checked"` // the versions of the agent CLI that it was checked with
+	Checked []string `json:"checked"` // the versions of the agent CLI that the harness was checked with
 	Support Support  `json:"support"`
 	Missing []string `json:"missing,omitempty"` // one sentence for each missing part
 	// NoModel means that the harness uses no model. The program itself decides what a
@@ -72,14 +73,14 @@ type Info struct {
 	DaemonManaged bool         `json:"daemon_managed"` // needs a host agent, unless the user allows a local start
 	Capabilities  Capabilities `json:"capabilities"`
 	Command       string       `json:"command"` // the program, as looked up on PATH
-	Install       string       `json:"install"` // one line that tells the user how to install it
-	// Package is "npm:NAME" or "pip:NAME", for 'coleo harness install'. It is empty if
-	// there is no such package.
+	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
+	// Package is "npm:NAME" or "pip:NAME". 'coleo harness install' installs this
+	// package. Package is empty if neither npm nor pip has the agent CLI.
 	Package string `json:"package,omitempty"`
-	// Trust is the user's file, below HOME, that --trust-workdir edits. It is empty if
-	// there is none.
+	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
+	// Trust is empty if the agent CLI has no such file.
 	Trust   string `json:"trust,omitempty"`
-	Catalog bool   `json:"catalog"` // models come from the catalogue of GET /api/opencode/providers
+	Catalog bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
 }
 
 // Harness drives one agent CLI. A Harness has no state of its own. Its sessions have
@@ -87,45 +88,50 @@ type Info struct {
 type Harness interface {
 	// Info returns the description of the harness.
 	Info() Info
-	// Spawn starts the agent CLI and returns as soon as its process runs. The session
-	// reads initializing until the screen or the protocol shows another state. Spawn
-	// returns ENotInstalled if the program is missing. It returns EInvalid for a
-	// configuration that it cannot carry out, and EUnsupported for one that it can never
-	// carry out.
+	// Spawn starts the agent CLI and returns as soon as its process runs. The session's
+	// state is initializing until the screen or the protocol shows another state. Spawn
+	// returns ENotInstalled if the program is missing. Spawn returns EInvalid if it
+	// cannot start the agent CLI with this configuration. Spawn returns EUnsupported if
+	// the harness can never do what the configuration asks for.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
-	// Attach attaches to a session that an earlier host agent started. The holder must prove
-	// that it is the one in the handle, by boot id, process identity, nonce and generation.
-	// If the proof fails, Attach returns EUnproven and leaves the process alone. It returns
+	// Attach attaches to a session that an earlier host agent started. The holder must
+	// prove that it is the holder named in the handle. The proof consists of the boot
+	// id, the process identity, the nonce and the generation. If the proof fails,
+	// Attach returns EUnproven and leaves the process alone. Attach returns
 	// EUnavailable if the holder is gone, and ETimeout if the holder does not answer.
 	Attach(ctx context.Context, h Handle) (Session, error)
 }
 
 // Cataloguer is a harness whose agent CLI knows providers, models and prices.
 type Cataloguer interface {
-	// Catalog returns the agent CLI's catalogue unchanged. It may start the agent CLI and
-	// end it again. It uses only the fields of c that find the agent CLI: Binary, Path,
-	// Environ, Profile, Home, Dir and Workdir.
+	// Catalog returns the agent CLI's catalogue unchanged. To read the catalogue,
+	// Catalog may start the agent CLI and end it again. Catalog uses only those fields
+	// of c that are needed to find the agent CLI: Binary, Path, Environ, Profile, Home,
+	// Dir and Workdir.
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
 // Reloader is a session that can switch to a newer description of its harness while it
 // runs.
 type Reloader interface {
-	// Reload makes the session read the screen and type according to h from now on. The
-	// options with which the agent CLI was started stay as they are. Reload returns
-	// EInvalid if h is another harness, and EBusy while something is being typed.
+	// Reload replaces the description by which the session reads the screen and types.
+	// The new description is that of h. The options with which the agent CLI was
+	// started stay as they are. Reload returns EInvalid if h is another harness. Reload
+	// returns EBusy while the session is typing.
 	Reload(h Harness) error
 }
 
-// Recorder is a harness that records what the terminals of its sessions show. It needs no
-// live session, so it also works for an arm that has ended.
+// Recorder is a harness that records what the terminals of its sessions show. A
+// Recorder needs no live session, so it also works for an arm that has ended.
 type Recorder interface {
-	// ScreenAt returns the screen at a time, to 50 ms, with the lines that had scrolled
-	// away. A handle of an earlier generation needs only Arm and Dir. ScreenAt returns
-	// EInvalid if the recording begins later. The error says when it begins.
+	// ScreenAt returns the screen as it was at the given time, accurate to 50 ms. The
+	// screen includes the lines that had scrolled away by then. For an earlier
+	// generation, h needs only the fields Arm and Dir. ScreenAt returns EInvalid if the
+	// recording begins after at. The error says when the recording begins.
 	ScreenAt(h Handle, at time.Time) (Screen, error)
-	// Record returns the piece of output that begins at an offset. If that output is no
-	// longer kept, the piece begins with the oldest screen that is.
+	// Record returns the piece of output that begins at the given offset. If the output
+	// at this offset has been deleted, the piece begins with the oldest screen that is
+	// still kept.
 	Record(h Handle, from int64) (Recording, error)
 }
 
@@ -134,7 +140,8 @@ type Recording struct {
 	Offset int64 `json:"offset"` // of the first byte of output
 	Next   int64 `json:"next"`   // offset of the next piece
 	Until  int64 `json:"until"`  // the present end of the output
-	// of the terminal, in cells, if the piece is the start of a recording
+	// Cols and Rows are the size of the terminal, in cells. They are set if the piece
+	// is the start of a recording.
 	Cols   int             `json:"cols,omitempty"`
 	Rows   int             `json:"rows,omitempty"`
 	Events []RecordedEvent `json:"events"`
@@ -143,7 +150,7 @@ type Recording struct {
 // RecordedEvent is output or a resize of a terminal.
 type RecordedEvent struct {
 	Time time.Time `json:"time"`           // accurate to 50 ms
-	Data []byte    `json:"data,omitempty"` // output; may end inside a character
+	Data []byte    `json:"data,omitempty"` // output; may end in the middle of a character
 	Cols int       `json:"cols,omitempty"` // of a resize, in cells
 	Rows int       `json:"rows,omitempty"`
 }
@@ -153,8 +160,8 @@ type Profile string
 
 // The two launch profiles.
 const (
-	// ProfileUser runs with the user's HOME and login. Coleo writes none of the agent CLI's
-	// own files, unless SpawnConfig.TrustWorkdir needs it.
+	// ProfileUser runs with the user's HOME and login. Coleo does not write to the
+	// agent CLI's own files, except for SpawnConfig.TrustWorkdir.
 	ProfileUser Profile = "user"
 	// ProfileHermetic runs with a separate HOME that the harness prepares, a fake key and
 	// a given model endpoint.
@@ -166,13 +173,14 @@ type PermissionMode string
 
 // The permission modes.
 const (
-	PermissionAsk  PermissionMode = "ask"  // asks for every edit and command (default)
-	PermissionEdit PermissionMode = "edit" // makes edits without asking, asks for commands
+	PermissionAsk  PermissionMode = "ask"  // asks before each edit and each command (default)
+	PermissionEdit PermissionMode = "edit" // edits without asking, asks before each command
 	PermissionPlan PermissionMode = "plan" // changes nothing
 	PermissionAll  PermissionMode = "all"  // asks for nothing
 )
 
-// MCPServer is a stdio MCP server that the agent CLI must start.
+// MCPServer is an MCP server that the agent CLI must start. The agent CLI communicates
+// with the server over stdin and stdout.
 type MCPServer struct {
 	Name    string            `json:"name"`
 	Command string            `json:"command"`
@@ -196,13 +204,14 @@ type SpawnConfig struct {
 	Workdir string   `json:"workdir"` // absolute; must exist
 	Binary  string   `json:"binary,omitempty"`
 	Path    []string `json:"path,omitempty"` // folders to search before PATH
-	Args    []string `json:"args,omitempty"` // appended to the harness's own
+	Args    []string `json:"args,omitempty"` // appended to the harness's own arguments
 	Environ []string `json:"-"`              // the harness's allow-list decides which of these are passed on
-	// passed on unchanged; the values are secrets, so no JSON has them
+	// Env has variables that the agent CLI gets unchanged. Their values are secrets, so
+	// Env is in no JSON.
 	Env map[string]string `json:"-"`
-	// EnvNames are the names in Env, for users.
+	// EnvNames has the names of the variables in Env. Coleo shows these names to users.
 	EnvNames []string `json:"env_names,omitempty"`
-	Wrap     []string `json:"wrap,omitempty"` // arguments before the program: must exec it and keep the pid
+	Wrap     []string `json:"wrap,omitempty"` // command before the program; must exec the program and keep the pid
 
 	Profile Profile `json:"profile"`
 	Home    string  `json:"home,omitempty"` // HOME in ProfileHermetic
@@ -212,7 +221,7 @@ type SpawnConfig struct {
 	Model          string         `json:"model,omitempty"`
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
 	Conversation   string         `json:"conversation,omitempty"`
-	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting it
+	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new one
 	MCPServers     []MCPServer    `json:"mcp_servers,omitempty"`
 	TrustWorkdir   bool           `json:"trust_workdir,omitempty"`
 	OnPartition    OnPartition    `json:"on_partition,omitempty"`
@@ -220,31 +229,31 @@ type SpawnConfig struct {
 	Cols int `json:"cols,omitempty"` // default 120
 	Rows int `json:"rows,omitempty"` // default 40
 
-	// Keep is how much of the terminal's output to keep, in bytes. 0 means the holder's
-	// own bound. The host agent sets it.
+	// Keep is how many bytes of the terminal's output the holder keeps. 0 means the
+	// holder's own bound. The host agent sets Keep.
 	Keep int64 `json:"-"`
-	// AllowSudo lets the agent CLI gain privileges by programs such as sudo. It may then
-	// be able to type into its own terminal.
+	// AllowSudo lets the agent CLI gain privileges through programs such as sudo. With
+	// these privileges the agent CLI might be able to type into its own terminal.
 	AllowSudo bool `json:"-"`
 }
 
-// OnPartition is what happens to an arm that serve cannot reach.
+// OnPartition says what happens to an arm while serve cannot reach the arm.
 type OnPartition string
 
 // The values of OnPartition. In both cases the agent CLI continues its work.
 const (
-	PartitionRun OnPartition = "run" // the default: its host agent types what was ordered
-	// PartitionFreeze makes the holder refuse keys until serve confirms that no other
-	// start of the arm may run.
+	PartitionRun OnPartition = "run" // the default: the arm's host agent still types what serve has ordered
+	// PartitionFreeze makes the holder refuse all keys until serve confirms that no
+	// second start of the arm can be running.
 	PartitionFreeze OnPartition = "freeze"
 )
 
-// Valid reports whether p is one of the values above or empty.
+// Valid reports whether p is one of the values above or the empty string.
 func (p OnPartition) Valid() bool { return p == "" || p == PartitionRun || p == PartitionFreeze }
 
-// ModelScripted is the name of the scripted model, without provider and endpoint. The
-// scripted model is a program of Coleo that answers in place of a model, on the arm's
-// host.
+// ModelScripted is the model name that selects the scripted model. The configuration
+// must then have no provider and no endpoint. The scripted model is a program of Coleo.
+// It runs on the arm's host and answers in place of a model.
 const ModelScripted = "scripted"
 
 // Scripted reports whether the arm uses the scripted model.
@@ -261,7 +270,7 @@ type Identity struct {
 	PidfdInode uint64 `json:"pidfd_inode,omitempty"`
 }
 
-// Handle has everything that a new host agent needs to find a session again.
+// Handle has everything that a restarted host agent needs to find a session again.
 type Handle struct {
 	Harness      string          `json:"harness"`
 	Arm          string          `json:"arm"`
@@ -273,5 +282,5 @@ type Handle struct {
 	Process      Identity        `json:"process"`
 	Conversation string          `json:"conversation,omitempty"`
 	Port         int             `json:"port,omitempty"`
-	Extra        json.RawMessage `json:"extra,omitempty"` // understood only by this harness
+	Extra        json.RawMessage `json:"extra,omitempty"` // only this harness can read it
 }

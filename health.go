@@ -22,10 +22,10 @@ const (
 
 // The thresholds of Summarise.
 const (
-	OutputActive   = 90 * time.Second  // newer output than this: active
-	ActivityQuiet  = 180 * time.Second // newer activity than this counts as recent
-	OutputHung     = 300 * time.Second // working without output for longer: hung
-	HeartbeatStale = 120 * time.Second // an older heartbeat does not count
+	OutputActive   = 90 * time.Second  // if the last output is newer, the arm is active
+	ActivityQuiet  = 180 * time.Second // if the last activity is newer, it counts as recent
+	OutputHung     = 300 * time.Second // if a working arm has no output for longer, it is hung
+	HeartbeatStale = 120 * time.Second // if the last heartbeat is older, it does not count
 )
 
 // Signals is everything that Summarise uses.
@@ -46,18 +46,18 @@ type Signals struct {
 	Watch Watch
 }
 
-// Watch is who watches an arm now. The zero value has no information, and does not change
-// a summary.
+// Watch says whether a host agent watches an arm now, and what the host agent sees. The
+// zero value has no information, and does not change the result of Summarise.
 type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
-	Missing string    // why nobody watches the arm, for users; "" if somebody does
+	Missing string    // why no host agent watches the arm, as text for users; "" if one does
 	Frozen  int       // pid of the agent CLI if a signal has stopped it; 0 if it runs
-	// Blocked is why the arm stands still, for example because there is no room for its
-	// output. It is "" if the arm goes on.
+	// Blocked is why the arm cannot continue, for example because the disk has no room
+	// for the arm's output. Blocked is "" if the arm can continue.
 	Blocked string
 }
 
-// SignalFlags are the signals as booleans, for users.
+// SignalFlags has the signals as booleans. Coleo shows them to users.
 type SignalFlags struct {
 	DBStatus        Status `json:"dbStatus"`
 	HasPID          bool   `json:"hasPid"`
@@ -69,8 +69,8 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with its reasons. A field of seconds is nil without its
-// signal.
+// Runtime is an arm's health with its reasons. A field with seconds is nil if its
+// signal is unset.
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`
@@ -86,16 +86,16 @@ type Runtime struct {
 	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
 	AsOf                  time.Time   `json:"asOf,omitzero"`    // when a host agent last confirmed the arm's state
-	Stale                 bool        `json:"stale,omitempty"`  // nobody watches the arm: its state is as of AsOf
-	Frozen                bool        `json:"frozen,omitempty"` // a signal has stopped its agent CLI
+	Stale                 bool        `json:"stale,omitempty"`  // no host agent watches the arm; State is from AsOf
+	Frozen                bool        `json:"frozen,omitempty"` // a signal has stopped the agent CLI
 	Display               Display     `json:"display"`
 	Signals               SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at a moment. It is pure: it never changes a
-// signal. An arm that waits for an approval and whose host agent sends heartbeats is
-// never hung, however long it waits. A signal that is unset or in the future does not
-// count.
+// Summarise computes the health of an arm at the time now. Summarise has no side
+// effects. An arm that waits for an approval is never hung while its host agent sends
+// heartbeats. The length of the wait does not matter. A signal that is unset or in the
+// future does not count.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
 		Distributed:           s.AgentID != "",
@@ -149,8 +149,8 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched returns the health of an arm that nobody watches or that stands still. It
-// returns "" for any other arm. An arm that has stopped needs no watch.
+// unwatched returns the health of an arm that no host agent watches or that cannot
+// continue. For any other arm it returns "". A stopped arm needs no watch.
 func unwatched(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:

@@ -9,18 +9,20 @@ const (
 	// insteadRetry is the time between two attempts to send words after a denial, while
 	// the agent CLI takes no prompt yet.
 	insteadRetry = 200 * time.Millisecond
-	// insteadTries bounds the attempts. An idle agent CLI takes a prompt within a second
-	// or two. If the agent CLI works meanwhile, the wait lasts as long as ctx allows.
+	// insteadTries bounds the number of attempts. An idle agent CLI takes a prompt
+	// within a second or two. While the agent CLI is working, SendInstead waits as long
+	// as ctx allows.
 	insteadTries = 50
 )
 
 // SendInstead tells an agent CLI what to do instead of the action that was just denied.
-// The words go into the next prompt, because the dialog takes no words. SendInstead waits
-// until the denied dialog is gone and the turn has ended. Then it calls send, which
-// delivers the words.
+// The user's words go into the next prompt, because the dialog itself takes no words.
+// SendInstead waits until the denied dialog is gone and the turn has ended. Then
+// SendInstead calls send, which must deliver the words.
 //
-// SendInstead returns EBlocked if the agent CLI asks something else, and EExited if it
-// has ended. It returns ETimeout if ctx ends first. Other errors are those of send.
+// SendInstead returns EBlocked if the agent CLI shows another dialog. It returns
+// EExited if the agent CLI has ended, and ETimeout if ctx ends first. It returns the
+// errors of send unchanged.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {
@@ -30,7 +32,7 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 		if ErrorCode(err) != EBusy || try == insteadTries {
 			return err
 		}
-		select { // it works again, or shows no composer yet
+		select { // the agent CLI works again, or shows no composer yet
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err
@@ -38,8 +40,9 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 	}
 }
 
-// awaitDenied waits until a session takes prompts after a denial. At first the reading
-// may still have the denied dialog, because a reading follows the screen after a while.
+// awaitDenied waits until a session takes prompts after a denial. The first readings
+// may still have the denied dialog, because a reading is always a little older than the
+// screen.
 func awaitDenied(ctx context.Context, s Session, denied Fingerprint) error {
 	settled := func(r Reading) (bool, error) {
 		switch r.State {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// These are the two halves of names for arms that the user does not name. They are things
-// of the sea floor and its light.
+// nameHeads and nameTails are the two halves of generated names for arms. Both lists
+// have words for things on the sea floor and for the light there.
 var (
 	nameHeads = []string{"amber", "azure", "coral", "dusk", "ember", "foam", "glass", "ink", "jade", "kelp", "lunar",
 		"moss", "neon", "opal", "pearl", "reef", "salt", "tide", "umbra", "wave"}
@@ -18,7 +18,8 @@ var (
 // nameTries is how many names NewName tries before it adds a number.
 const nameTries = 40
 
-// NewName returns a random name for an arm. It calls taken until a name is free.
+// NewName returns a random name for an arm. The function taken reports whether a name
+// is already in use. NewName tries names until one is free.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]

@@ -7,22 +7,24 @@ import "slices"
 type Screen struct {
 	Cols int `json:"cols"` // cells
 	Rows int `json:"rows"` // cells
-	// Lines has Rows lines, without trailing blanks, and without a filler after a wide
-	// character.
+	// Lines has Rows lines. A line has no trailing blanks. A wide character is followed
+	// by no filler.
 	Lines         []string `json:"lines"`
 	Cursor        [2]int   `json:"cursor"`         // x, y; both start at 0; x may be Cols while a wrap is pending
 	CursorVisible bool     `json:"cursor_visible"` //
 	Alt           bool     `json:"alt"`            // the alternate screen is shown
 	Title         string   `json:"title"`          // OSC 0/2, without control characters
-	// Wrapped reports for each line whether the terminal has wrapped it, so that it
-	// continues the line above. nil means unknown.
+	// Wrapped has one value for each line. true means that the line continues the line
+	// above, because the terminal has wrapped the text. A nil Wrapped means that this
+	// is unknown.
 	Wrapped []bool `json:"-"`
 	// History has lines that have scrolled away, oldest first. It is set only on request.
 	History []string        `json:"history,omitempty"`
 	Modes   map[string]bool `json:"modes"` // by the names of pty.Mode: "bracketed_paste", "synchronized", ...
 }
 
-// MostHistory is how many lines that have scrolled away are kept for a terminal.
+// MostHistory is the maximum number of lines that are kept for a terminal after they
+// have scrolled away.
 const MostHistory = 10_000
 
 // Text returns all text of the screen: its history, and then its lines without the blank

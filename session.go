@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Fingerprint names one appearance of one dialog. It depends on the dialog's kind,
-// title, subject and options, and on the number of earlier dialogs in the session. The same
-// question asked twice has two fingerprints.
+// Fingerprint names one appearance of one dialog. It is made of the dialog's kind,
+// title, subject and options, and of the number of earlier dialogs in the session. If
+// the agent CLI asks the same question twice, the two dialogs have different
+// fingerprints.
 type Fingerprint string
 
 // DialogKind is what a dialog is about.
@@ -26,16 +27,18 @@ const (
 	DialogOther      DialogKind = "other"
 )
 
-// OfWork reports whether such dialogs come only from work on a prompt.
+// OfWork reports whether dialogs of kind k appear only while the agent CLI works on a
+// prompt.
 func (k DialogKind) OfWork() bool {
 	return k == DialogPermission || k == DialogQuestion || k == DialogPlan
 }
 
 // Dialog is a question that the agent CLI asks the user.
 //
-// Kind, Title, Subject and Options are its identity: the fingerprint is made of them, and
-// of the number of the appearance. Default is its state. It changes when the mark moves,
-// and the dialog stays the same. Truncated says how much of the identity is seen.
+// Kind, Title, Subject and Options are the identity of the dialog. The fingerprint is
+// made of these four fields and of the number of the appearance. Default is not part of
+// the identity. When the mark moves to another option, Default changes, but the dialog
+// stays the same. Truncated says how much of the identity is on the screen.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`             // "Do you want to create hello.txt?"
@@ -51,13 +54,13 @@ type Reading struct {
 	State    State     `json:"state"`
 	Rule     string    `json:"rule"`             // the rule or witness that decided
 	Since    time.Time `json:"since"`            // the time when State began
-	Known    bool      `json:"known"`            // false: no rule matches the screen, and nothing may be typed
+	Known    bool      `json:"known"`            // false: no rule matches the screen, so nothing may be typed
 	Detail   string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
 	Dialog   *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
 	ExitCode *int      `json:"exit_code,omitempty"`
 }
 
-// Cursor is a position in a session's changes. 0 is the beginning.
+// Cursor is a position in a session's list of changes. 0 is the beginning of the list.
 type Cursor uint64
 
 // ChangeKind is the kind of a Change.
@@ -70,10 +73,10 @@ const (
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
 	ChangePrompt       ChangeKind = "prompt"
-	ChangeConversation ChangeKind = "conversation" // the conversation's id became known
+	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 )
 
-// Change is one step of a session.
+// Change is one entry in a session's list of changes.
 type Change struct {
 	Cursor  Cursor     `json:"cursor"`
 	Time    time.Time  `json:"time"`
@@ -81,7 +84,7 @@ type Change struct {
 	From    State      `json:"from,omitempty"`
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`
-	Output  time.Time  `json:"output,omitzero"`  // the time when the agent CLI had last written output
+	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
 }
 
@@ -96,10 +99,10 @@ type Proof string
 
 // The proofs, strongest first.
 const (
-	ProofReported Proof = "reported" // the agent CLI's hook reported this very text
-	ProofStarted  Proof = "started"  // the agent CLI began to work on it
-	ProofQueued   Proof = "queued"   // the agent CLI put it into its own queue
-	ProofAccepted Proof = "accepted" // the agent CLI's API accepted it
+	ProofReported Proof = "reported" // the agent CLI's hook reported exactly this text
+	ProofStarted  Proof = "started"  // the agent CLI began to work on the prompt
+	ProofQueued   Proof = "queued"   // the agent CLI put the prompt into its own queue
+	ProofAccepted Proof = "accepted" // the agent CLI's API accepted the prompt
 )
 
 // Receipt describes how a prompt was delivered.
@@ -111,7 +114,7 @@ type Receipt struct {
 	Offset int64     `json:"offset"` // byte offset in the terminal's output before the prompt was typed
 	Text   string    `json:"text"`
 
-	Interrupted bool `json:"interrupted,omitempty"` // its turn was interrupted, or one of its dialogs was denied
+	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
 }
 
 // Answer is an agent CLI's reply to a prompt.
@@ -138,46 +141,51 @@ type Decision struct {
 	Words  string `json:"words,omitempty"`
 }
 
-// Session is one live agent CLI. Several goroutines may call its methods at the same
-// time. The methods that type are carried out one after another.
+// Session is one live agent CLI. Several goroutines may call the methods of a Session
+// at the same time. The session carries out the methods that type one after another.
 type Session interface {
-	// Handle returns what is needed to find the session again.
+	// Handle returns the data with which a restarted host agent finds the session
+	// again.
 	Handle() Handle
-	// State returns the last reading at once. It reads nothing from the process.
+	// State returns the last reading without waiting. It does not ask the process.
 	State() Reading
-	// Changes returns the changes after the cursor, and then new changes as they happen. The
-	// sequence ends when ctx ends, or when the session is dead or closed. The session
-	// remembers a bounded number of changes. A reader that falls behind continues with the
-	// oldest one that is still remembered.
+	// Changes returns the changes that follow the given cursor, and then new changes as
+	// they happen. The sequence ends when ctx ends, or when the session is dead or
+	// closed. The session keeps a bounded number of changes. If the next change has
+	// already been dropped, the sequence continues with the oldest change that is left.
 	Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error]
-	// SendPrompt sends a prompt, and returns when the agent CLI has taken it for certain. It
-	// returns EBlocked with the dialog, EBusy, EUnrecognised, EPromptLost or EExited.
+	// SendPrompt sends a prompt. It waits for proof that the agent CLI has taken the
+	// prompt. Otherwise it returns EBlocked with the dialog, EBusy, EUnrecognised,
+	// EPromptLost or EExited.
 	SendPrompt(ctx context.Context, p Prompt) (Receipt, error)
-	// Answer returns the reply to a receipt's prompt. Call it when the session is idle again.
+	// Answer returns the agent CLI's answer to the prompt of receipt r. Call Answer
+	// when the session is idle again.
 	Answer(ctx context.Context, r Receipt) (Answer, error)
-	// Respond answers the dialog with that fingerprint, and returns when it is gone. It
-	// returns EStale if another dialog, or none, is on the screen.
+	// Respond answers the dialog that has the given fingerprint. It waits until this
+	// dialog is gone. Respond returns EStale if the screen shows another dialog or no
+	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
-	// Interrupt stops the running turn and returns when it has stopped.
+	// Interrupt stops the running turn. It waits until the turn has stopped.
 	Interrupt(ctx context.Context) error
-	// Kill ends the whole process tree and returns when nothing of it is left.
+	// Kill ends the whole process tree. It waits until no process of the tree is left.
 	Kill(ctx context.Context) error
 	// Close releases the session. The agent CLI continues to run.
 	Close() error
 }
 
-// Compactor is a session that can shorten its conversation and keep its id.
+// Compactor is a session that can shorten its conversation. The conversation keeps its
+// id.
 type Compactor interface {
 	// Compact shortens the conversation.
 	Compact(ctx context.Context) error
 }
 
-// Prover is a session that can look for a prompt afterwards, when its sender was killed
-// before it knew the result.
+// Prover is a session that can find out later whether a prompt has arrived. This is
+// needed if the sender of the prompt was killed before it knew the result.
 type Prover interface {
-	// Prove returns the evidence that a prompt has arrived which somebody was about to
-	// send at r.Time. It returns "" if that cannot be proven. It uses only Time and Text
-	// of r. It types nothing.
+	// Prove looks for a prompt with the text r.Text that somebody was about to send at
+	// r.Time. It returns the evidence that the prompt has arrived, or "" if there is no
+	// evidence. Prove uses no other fields of r. It types nothing.
 	Prove(ctx context.Context, r Receipt) (Proof, error)
 }
 
@@ -185,7 +193,8 @@ type Prover interface {
 type Terminal interface {
 	// Screen returns the present screen.
 	Screen() Screen
-	// Output returns the terminal's bytes from an offset on, and then live ones.
+	// Output returns the terminal's output, beginning at the given offset. The reader
+	// continues with new output as it arrives.
 	Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	// Input types raw bytes. Only the owner of the arm's lease may call it.
 	Input(ctx context.Context, p []byte) error
@@ -199,11 +208,13 @@ type Talker interface {
 	LastOutput() time.Time
 }
 
-// Held is a session of a program that runs under a holder.
+// Held is a session whose agent CLI runs under a holder.
 type Held interface {
-	// Held asks the holder, over the session's existing connection, whether it is the one
-	// in the session's handle. It returns what keeps the arm from going on, or "" for
-	// nothing. An error proves nothing, because the connection may be busy.
+	// Held asks the holder, over the session's existing connection, whether it is the
+	// holder named in the session's handle. The result blocked says why the arm cannot
+	// continue, or is "" if it can. EUnproven means that the handle names another start
+	// or other processes. Any other error proves nothing, because the connection may be
+	// busy or broken.
 	Held() (blocked string, err error)
 }
 
@@ -218,20 +229,20 @@ type Explanation struct {
 	Reading   Reading   `json:"reading"`
 	Now       time.Time `json:"now"` // the time of the explanation, to compute the age of witnesses
 	Witnesses []Witness `json:"witnesses"`
-	// Blocked is why the arm cannot go on. Either its output cannot be stored, or its
-	// holder does not answer.
+	// Blocked is why the arm cannot continue. Either the arm's output cannot be stored,
+	// or the arm's holder does not answer.
 	Blocked      string   `json:"blocked,omitempty"`
-	Disagreement string   `json:"disagreement,omitempty"` // who contradicts the screen now, for users
-	Rows         []string `json:"rows,omitempty"`         // the rows that the rule matched
+	Disagreement string   `json:"disagreement,omitempty"` // which witnesses contradict the screen, for users
+	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
 	Screen       Screen   `json:"screen"`
 }
 
-// Witness is what one source says about the state.
+// Witness is the claim of one source about the agent CLI's state.
 type Witness struct {
 	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http"
-	State  State     `json:"state,omitempty"` // the claimed state; "" if it adds nothing
+	State  State     `json:"state,omitempty"` // the claimed state; "" if the source claims no state
 	Rule   string    `json:"rule,omitempty"`  // the source's own word, or the screen's rule
 	Detail string    `json:"detail,omitempty"`
-	Time   time.Time `json:"time"`             // of that claim, or of the last look
+	Time   time.Time `json:"time"`             // the time of the claim, or of the last look at the source
 	Lapsed bool      `json:"lapsed,omitempty"` // the claim no longer counts
 }

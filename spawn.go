@@ -1,8 +1,8 @@
 package coleo
 
-// SpawnRequest asks for a new arm, or for the next start of a stopped one. For a field
-// with the zero value, the template, the stopped arm or the harness decides. Its JSON
-// form is the body of POST /api/arms/{id}/spawn.
+// SpawnRequest asks for a new arm, or for the next start of a stopped one. If a field
+// has the zero value, its value comes from the template, the stopped arm or the
+// harness. The JSON form of a SpawnRequest is the body of POST /api/arms/{id}/spawn.
 type SpawnRequest struct {
 	Name     string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
 	Domain   string `json:"domain,omitempty" doc:"What the arm is for, for people"`
@@ -22,8 +22,8 @@ type SpawnRequest struct {
 	Args           []string       `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
 	MCPServers     []MCPServer    `json:"mcpServers,omitempty"`
 
-	// Env goes to the agent CLI. Its values are secrets. They reach only the host agent,
-	// and no answer shows them.
+	// Env has environment variables for the agent CLI. The values are secrets. Only the
+	// host agent gets them, and no answer of the API shows them.
 	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
 
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
@@ -44,7 +44,8 @@ type SpawnRequest struct {
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }
 
-// RecoverRequest is what to change when an arm is recovered. Every field may be left out.
+// RecoverRequest says what to change when Coleo recovers an arm. Every field may be
+// left out.
 type RecoverRequest struct {
 	Workdir            string `json:"workdir,omitempty"`
 	Provider           string `json:"provider,omitempty"`
@@ -59,14 +60,14 @@ type RecoveryMode string
 
 // The recovery modes.
 const (
-	RecoveryReattached RecoveryMode = "reattached" // its session had never ended
-	RecoveryRecovered  RecoveryMode = "recovered"  // a server that still ran was found by pid and port
+	RecoveryReattached RecoveryMode = "reattached" // the arm's session had never ended
+	RecoveryRecovered  RecoveryMode = "recovered"  // Coleo found a server that still ran, by its pid and port
 	RecoveryRestarted  RecoveryMode = "restarted"  // a new process; Resumed reports whether the conversation continues
 )
 
 // SpawnReply is the result of a spawn or a recovery.
 type SpawnReply struct {
-	Spawned       bool         `json:"spawned"` // a process was started
+	Spawned       bool         `json:"spawned"` // Coleo started a process
 	Recovered     bool         `json:"recovered"`
 	RecoveryMode  RecoveryMode `json:"recoveryMode,omitempty"`
 	Resumed       bool         `json:"resumed,omitempty"` // the conversation continues in a new process
@@ -79,20 +80,21 @@ type SpawnReply struct {
 	Provider      string       `json:"provider,omitempty"`
 	Model         string       `json:"model,omitempty"`
 	Arm           Arm          `json:"arm"`
-	Warning       string       `json:"warning,omitempty"`       // one line for users
+	Warning       string       `json:"warning,omitempty"`       // one line of text for users
 	ModelFallback string       `json:"modelFallback,omitempty"` // why the model is not the requested one
 }
 
 // LeaseRequest takes, renews or releases the right to type by hand.
 type LeaseRequest struct {
-	ID      string `json:"id,omitempty"`     // empty: take a new one
-	Holder  string `json:"holder,omitempty"` // a name for users
+	ID      string `json:"id,omitempty"`     // if empty, take a new lease
+	Holder  string `json:"holder,omitempty"` // the name of the owner, as users see it
 	Release bool   `json:"release,omitempty"`
 }
 
-// EventFilter selects events of the log, for callers of the API. After is a cursor from an
-// earlier answer. An empty After means the beginning. Limit 0 means the default. The
-// store has a filter of its own, with positions in place of cursors.
+// EventFilter is the filter with which callers of the API select events of the log.
+// After is a cursor from an earlier answer. If After is empty, the result begins with
+// the first event. If Limit is 0, the default limit applies. Package store has its own
+// EventFilter, which has positions instead of cursors.
 type EventFilter struct {
 	Arm   string `json:"arm,omitempty"`
 	Run   string `json:"run,omitempty"`
@@ -100,10 +102,11 @@ type EventFilter struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// Update is one piece of news for a follower. Exactly one of Arm, Removed and Event is set.
+// Update is one message to a program that follows the arms and the log. Exactly one of
+// Arm, Removed and Event is set.
 type Update struct {
-	Arm     *Arm   `json:"arm,omitempty"`     // the arm as it is now
+	Arm     *Arm   `json:"arm,omitempty"`     // the arm's present row
 	Removed string `json:"removed,omitempty"` // id of an arm that is gone
 	Event   *Event `json:"event,omitempty"`
-	Cursor  string `json:"cursor,omitempty"` // set with Event: what follows it is read from here on
+	Cursor  string `json:"cursor,omitempty"` // set with Event: read the events after Event from this cursor
 }

@@ -2,8 +2,8 @@ package coleo
 
 import "slices"
 
-// State is what an agent CLI is doing, according to its harness. The seven values are
-// stored and sent unchanged. They never change meaning.
+// State is what an agent CLI is doing, according to its harness. The database and the
+// API use the seven values unchanged, so the meaning of a value never changes.
 type State string
 
 // The seven states of an agent CLI.
@@ -20,9 +20,10 @@ const (
 // states has all seven states, in the order in which an agent CLI usually reaches them.
 var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
 
-// transitions is the table of legal changes. Real agent CLIs make some that may surprise:
-// a trust or login dialog at the start, and a tool that starts straight from idle. Others
-// are an approval in the middle of a tool, and a prompt after an error.
+// transitions is the table of legal changes. Some of these changes may look wrong, but
+// real agent CLIs make them. An agent CLI may show a trust or login dialog at the
+// start. It may start a tool directly from idle. It may ask for an approval in the
+// middle of a tool. It may take a prompt after an error.
 var transitions = map[State][]State{
 	Initializing:    {Idle, Processing, Executing, WaitingApproval, Failed, Dead},
 	Idle:            {Processing, Executing, WaitingApproval, Failed, Dead},
@@ -45,17 +46,19 @@ func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)
 }
 
-// Working reports whether the agent CLI is in the middle of a turn that needs no user.
-// Its state is then processing or executing.
+// Working reports whether s is processing or executing. In these states the agent CLI
+// is in the middle of a turn and needs nothing from the user.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
-// caution ranks the states for witnesses that disagree. The higher rank wins.
+// caution has a rank for each state. If witnesses disagree, the state with the higher
+// rank wins.
 var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }
 
-// MoreCautious returns the more cautious of two states. The order is dead,
-// waiting_approval, executing, processing, error, idle, initializing.
+// MoreCautious returns the more cautious of two states. The most cautious state is
+// dead. Then come waiting_approval, executing, processing, error, idle and
+// initializing.
 func MoreCautious(a, b State) State {
 	if caution[b] > caution[a] {
 		return b

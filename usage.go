@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// Usage is what a conversation has used of its model so far, as counted by the agent CLI.
-// It may lack side requests of the agent CLI, for example for a title.
+// Usage is how many tokens a conversation has used so far, as counted by the agent CLI.
+// The count may lack side requests of the agent CLI, for example a request for a title.
 type Usage struct {
 	Input     int     `json:"input_tokens"`     // tokens sent, including those from a cache
 	Cached    int     `json:"cached_tokens"`    // the part of Input that came from a cache
@@ -15,15 +15,16 @@ type Usage struct {
 	Cost      float64 `json:"cost,omitempty"`   // US dollars; 0 if not reported
 	Source    string  `json:"source"`           // "transcript", "account" or "http"
 
-	// Approximate is set if the agent CLI estimates the tokens itself instead of asking
-	// the model.
+	// Approximate means that the agent CLI has estimated the numbers of tokens. The
+	// numbers do not come from the model.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
-// Total returns the number of tokens, sent and received.
+// Total returns the number of tokens sent plus the number of tokens received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage adds up the usage of single replies. It leaves Source and Approximate unset.
+// SumUsage returns the sum of list, which has the usage of single replies. Source and
+// Approximate are unset in the result.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
@@ -34,7 +35,7 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 	return sum
 }
 
-// Minus returns the usage since an earlier Usage of the same conversation.
+// Minus returns u without earlier, which is an earlier Usage of the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
 	u.Input, u.Cached = u.Input-earlier.Input, u.Cached-earlier.Cached
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// WaitFor waits until the session's state is one of want, and returns the reading. It
-// returns ETimeout at ctx's deadline, and ctx's error if ctx is cancelled. It returns
-// EExited when the agent CLI ends although want does not include Dead.
+// WaitFor waits until the session's state is one of the states in want. Then it returns
+// the reading. It returns ETimeout if ctx's deadline passes. It returns ctx's error if
+// ctx is cancelled. If the agent CLI ends and want does not include Dead, it returns
+// EExited.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
@@ -25,28 +26,29 @@ func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // Changes returns what is there and then ends
+	cancel() // with ctx cancelled, Changes returns the existing changes and then ends
 	for change := range s.Changes(ctx, 0) {
 		newest = change
 	}
 	return newest
 }
 
-// WaitForIdle waits until the agent CLI takes input again. Its errors are those of
-// WaitFor.
+// WaitForIdle waits until the agent CLI takes input again. It returns the same errors
+// as WaitFor.
 func WaitForIdle(ctx context.Context, s Session) (Reading, error) {
 	return WaitFor(ctx, s, Idle)
 }
 
-// WaitForTurn waits for the end of the turn that a receipt started. The state is then
-// idle or error, or a dialog needs the user. Its errors are those of WaitFor.
+// WaitForTurn waits until the turn that the prompt of r has started is over, or until a
+// dialog needs the user. The state is then idle, error or waiting_approval. The errors
+// are those of WaitFor.
 func WaitForTurn(ctx context.Context, s Session, r Receipt) (Reading, error) {
 	return waitAfter(ctx, s, r.Cursor, []State{Idle, Failed, WaitingApproval})
 }
 
-// WaitForResponse waits for the end of a receipt's turn and returns the answer. If a
-// dialog comes first, it returns EBlocked. Its other errors are those of WaitFor and
-// Session.Answer.
+// WaitForResponse waits until the turn that the prompt of r has started is over. Then
+// it returns the agent CLI's answer. If a dialog appears first, WaitForResponse returns
+// EBlocked. It also returns the errors of WaitFor and Session.Answer.
 func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) {
 	reading, err := WaitForTurn(ctx, s, r)
 	if err != nil {
@@ -58,7 +60,7 @@ func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) 
 	return s.Answer(ctx, r)
 }
 
-// Blocked returns the error for an action that a dialog prevents. d may be nil.
+// Blocked returns the error for an action that the dialog d prevents. d may be nil.
 func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
@@ -100,8 +102,8 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 	return last, ctx.Err()
 }
 
-// reached ignores a dialog that is announced but not yet on the screen, because nobody
-// can answer it.
+// reached reports whether r has one of the states in want. A dialog that is announced
+// but not yet on the screen does not count, because nobody can answer it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
 }

@@ -8,15 +8,16 @@ import (
 // waiting is the key of WithLeft in a context.
 type waiting struct{}
 
-// WithLeft returns a context for an order that somebody waits for. left returns how much
-// longer that is certain. The time may grow when the sender confirms that it still waits.
+// WithLeft returns a context for carrying out an order whose sender waits for the
+// result. left must return how much longer the sender is certain to wait. This time
+// grows when the sender confirms that it still waits.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Left returns how much longer something may be typed on behalf of ctx. That is the time
-// until ctx's deadline, or the time for which somebody is sure to wait, whichever is
-// shorter. The second result is false if there is no bound.
+// Left returns how much longer Coleo may type on behalf of ctx. Two bounds apply: ctx's
+// deadline, and the time for which the sender is certain to wait. Left returns the
+// shorter time. If ctx has neither bound, the second result is false.
 func Left(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -30,10 +31,10 @@ func Left(ctx context.Context) (time.Duration, bool) {
 	return min(most, left()), true
 }
 
-// Wanted returns nil while somebody waits for what is done on behalf of ctx. A caller
-// that types calls it right before each write. Wanted reads the clock itself, because a
-// process that was stopped and continued finds its timers late. It returns ETimeout when
-// the time is over, and ctx's error when ctx was cancelled.
+// Wanted returns nil if Coleo may still type on behalf of ctx. Call Wanted right before
+// each write to a terminal. If the time of Left is over, Wanted returns ETimeout. If
+// ctx was cancelled, Wanted returns ctx's error. Wanted reads the clock itself, because
+// timers fire late in a process that was stopped and continued.
 func Wanted(ctx context.Context) error {
 	if left, bounded := Left(ctx); bounded && left <= 0 {
 		return Errorf(ETimeout, "the caller no longer waits for this: nothing more was typed")

@@ -78,7 +78,7 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[coleo.Sp
 }
 
 // spawnArm starts the arm in the path. The path has the arm's name, or the id of an
-// existing arm. If the body has a name too, both must agree.
+// existing arm. If the body also has a name, the two names must be the same.
 func (s *Server) spawnArm(ctx context.Context, in *armBody[*coleo.SpawnRequest]) (*reply[coleo.SpawnReply], error) {
 	var r coleo.SpawnRequest
 	if in.Body != nil {
@@ -126,8 +126,8 @@ func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], e
 	return &reply[killReply]{killReply{err == nil, arm}}, err
 }
 
-// list returns an empty list in place of nil. Clients in other languages may fail on
-// null.
+// list returns l, or an empty list if l is nil. In JSON, nil would be null. Clients in
+// other languages may fail on null.
 func list[T any](l []T) []T {
 	if l == nil {
 		return []T{}

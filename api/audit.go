@@ -8,19 +8,19 @@ import (
 	"coleo.dev"
 )
 
-// auditedText bounds how much of a text the audit stores, in bytes. It is enough to
-// recognise a prompt. The event log has whole prompts.
+// auditedText bounds how much of a text the audit stores, in bytes. 200 bytes are
+// enough to recognise a prompt. The event log has the whole prompts.
 const auditedText = 200
 
-// auditPage is the number of commands on a page without a limit.
+// auditPage is the number of commands on a page if the request has no limit.
 const auditPage = 100
 
 // goesFirst has the commands that are carried out even if the audit cannot be written.
-// They end things and free space, so a full disk must not stop them.
+// These commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true}
 
-// audited wraps the function of a route that changes something. The wrapper records the
-// caller before it calls f, and the result afterwards.
+// audited wraps f, the function of a route that changes something. The wrapper records
+// the caller before it calls f. It records the result after the call.
 func audited[I, O any](s *Server, command string,
 	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
@@ -35,8 +35,8 @@ func audited[I, O any](s *Server, command string,
 	}
 }
 
-// audit records that a command is about to be carried out. The caller passes the result
-// to end.
+// audit records that a command is about to be carried out. After the command, the
+// caller must pass the command's error to end.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
 	if detail != nil {
@@ -65,8 +65,9 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 	}, nil
 }
 
-// auditOf returns the arm of a request and the details for the audit. The details have no
-// secrets, no typed keys, and only the beginning of a text.
+// auditOf returns the arm of a request, and the details of the request for the audit.
+// The details have no secrets and no typed keys. They have only the beginning of a long
+// text.
 func auditOf(in any) (arm string, detail any) {
 	type prompt struct {
 		Begin     string `json:"begin"`
@@ -108,11 +109,11 @@ func auditOf(in any) (arm string, detail any) {
 // spawnDetail is what the audit stores of a request for a new arm.
 type spawnDetail struct {
 	coleo.SpawnRequest
-	Env []string `json:"env,omitempty"` // names only; it hides the request's own Env
+	Env []string `json:"env,omitempty"` // names only; this field hides the request's own Env
 }
 
-// spawned returns the audit details of a new arm. It keeps only the beginnings of the
-// prompt and the script, and no values of the environment.
+// spawned returns the audit details of a new arm. The details have only the beginnings
+// of the prompt and of the script. They have no values of environment variables.
 func spawned(q coleo.SpawnRequest) spawnDetail {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)

@@ -15,9 +15,9 @@ import (
 type times struct {
 	body   time.Duration // for a request's body to arrive
 	write  time.Duration // for sending one message to a WebSocket client
-	silent time.Duration // without a sign of life from a WebSocket client
-	ping   time.Duration // between two pings to it
-	auth   time.Duration // for its token to arrive
+	silent time.Duration // maximum time without a sign of life from a WebSocket client
+	ping   time.Duration // between two pings to a WebSocket client
+	auth   time.Duration // for a WebSocket client's token to arrive
 	poll   time.Duration // for one wait for terminal output
 }
 
@@ -25,14 +25,15 @@ func usualTimes() times {
 	return times{
 		body:   bodyTimeout,
 		write:  10 * time.Second, // over loopback; a slower client has stopped reading
-		silent: 60 * time.Second, // the published API promises this
+		silent: 60 * time.Second, // the published API promises this time
 		ping:   20 * time.Second, // three pings fit into the silent time
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
 	}
 }
 
-// boundBodies reads each body, within limits of size and time, before it calls the route.
+// boundBodies reads the body of each request before it calls the route. It limits the
+// size of the body and the time of reading.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.readBody(w, r); err != nil {
@@ -53,9 +54,10 @@ type bodyError struct{ error }
 
 func (e bodyError) Unwrap() error { return e.error }
 
-// readBody reads a request's body once, within limits of size and time, and puts it back
-// for the route. net/http clears the connection's deadline at the body's end, so the
-// route itself may take longer.
+// readBody reads a request's body once, within limits of size and time. It then
+// replaces the body, so that the route can read the same bytes. net/http clears the
+// connection's deadline at the end of the body. So the time limit does not apply to the
+// route itself.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, ok := r.Body.(bodyRead); ok || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil

@@ -32,16 +32,19 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// errRevoked is the reason why a request or WebSocket ends when its credential ends.
+// errRevoked ends a request or a WebSocket when the caller's credential becomes
+// invalid.
 var errRevoked = errors.New("signed out, or the API token was replaced")
 
-// pass is the permission to call the API, as long as the credential is valid.
+// pass is the permission to call the API. It lasts as long as the caller's credential
+// is valid.
 type pass struct {
 	caller coleo.Caller
 	live   context.Context
 }
 
-// serveAs serves a request for the caller of p, and cancels it when the credential ends.
+// serveAs serves a request for the caller of p. It cancels the request when the
+// caller's credential becomes invalid.
 func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancelCause(withCaller(r.Context(), p.caller))
 	defer end(nil)
@@ -63,7 +66,7 @@ func newToken(value string) *apiToken {
 	return t
 }
 
-// check reports whether a token is the right one, and returns its pass.
+// check reports whether shown is the API token. If so, it also returns a pass.
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,8 +76,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live}, true
 }
 
-// replace makes value the right token, after keep has stored it. Calls with the former
-// token end.
+// replace makes value the API token, after keep has stored it. It ends all calls that
+// were made with the old token.
 func (t *apiToken) replace(value string, keep func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +90,7 @@ func (t *apiToken) replace(value string, keep func(string) error) error {
 	return nil
 }
 
-// fingerprint returns a name for a token that does not reveal it.
+// fingerprint returns a name for a token. The name does not reveal the token.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])
@@ -96,14 +99,14 @@ func fingerprint(token string) string {
 // visitor is the process at the other end of a socket connection.
 type visitor struct {
 	caller  coleo.Caller
-	refused error // why it may not call; nil if it may
+	refused error // why the process may not call the API; nil if it may
 }
 
 // visitorKey is the key of the visitor in the context of a connection.
 type visitorKey struct{}
 
-// connected stores the process that has connected over the socket. Over TCP the kernel
-// does not reveal it.
+// connected stores in the context which process has connected over the socket. For a
+// TCP connection the kernel does not reveal the process.
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 	ctx = noteConn(ctx, conn)
 	c, ok := conn.(*net.UnixConn)
@@ -125,8 +128,9 @@ func (s *Server) inspect(conn syscall.Conn) visitor {
 	return v
 }
 
-// programOf returns the name of a process's program, or "" where the system does not
-// tell. It leaves out the arguments, because a prompt may be among them.
+// programOf returns the name of a process's program. It returns "" if the system does
+// not reveal the name. It leaves out the arguments, because one of them may be a
+// prompt.
 func programOf(pid int) string {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(raw) == 0 {
@@ -136,7 +140,7 @@ func programOf(pid int) string {
 	return filepath.Base(name)
 }
 
-// visitorOf returns the caller over the socket.
+// visitorOf returns the process that has sent r over the socket.
 func visitorOf(r *http.Request) visitor {
 	v, _ := r.Context().Value(visitorKey{}).(visitor)
 	return v

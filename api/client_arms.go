@@ -13,38 +13,40 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Arms returns the arms. Without all it leaves out idle arms of the harness "manual" that
-// have no task.
+// Arms returns the arms. If all is false, it leaves out the idle arms of the harness
+// "manual" that have no task.
 func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 	var out armsReply
 	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(all), nil, &out)
 	return out.Arms, err
 }
 
-// Arm returns the arm with that id or name. It returns ENotFound if there is none.
+// Arm returns the arm whose id or name is arm. It returns ENotFound if there is no such
+// arm.
 func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
 	var out armReply
 	err := c.call(ctx, get, armPath(arm, ""), nil, &out)
 	return out.Arm, err
 }
 
-// Create creates and starts a new arm, which must have a name. It returns EConflict if an
-// arm has that name.
+// Create creates a new arm and starts it. r.Name must be set. Create returns EConflict
+// if an arm already has this name.
 func (c *Client) Create(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, "/api/arms", r, &out)
 	return out, err
 }
 
-// Spawn starts the arm called r.Name, and creates it if it is missing. It returns
-// EConflict if the arm runs.
+// Spawn starts the arm called r.Name. If there is no such arm, Spawn creates it. It
+// returns EConflict if the arm runs.
 func (c *Client) Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(r.Name, "/spawn"), r, &out)
 	return out, err
 }
 
-// Recover brings an arm back. It returns EUnavailable if nothing can be done.
+// Recover brings an arm back. It returns EUnavailable if the arm cannot be brought
+// back.
 func (c *Client) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/recover"), r, &out)
@@ -58,7 +60,8 @@ func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 	return out.Arm, err
 }
 
-// Rename gives an arm another name. It returns EConflict when another arm has that name.
+// Rename gives an arm another name. It returns EConflict if another arm already has
+// this name.
 func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
@@ -70,9 +73,10 @@ func (c *Client) Remove(ctx context.Context, arm string) error {
 	return c.callFor(ctx, killTime, del, armPath(arm, ""), nil, nil)
 }
 
-// Prompt sends a prompt and returns when it has been delivered for certain. The receipt's
-// ID is the id of the run that the prompt starts. If the error has Delivered set to
-// false, the prompt was not delivered. After any other error that is unknown.
+// Prompt sends a prompt and waits for proof that it has been delivered. The receipt's
+// ID is the id of the run that the prompt starts. If Prompt returns an error with
+// Delivered set to false, the prompt was not delivered. After any other error, nobody
+// knows whether the prompt was delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
@@ -80,15 +84,15 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 	return out.Receipt, notDelivered(err)
 }
 
-// Respond answers the dialog with that fingerprint. An empty fingerprint means the open
-// dialog. It returns EStale if that dialog is not open.
+// Respond answers the dialog that has the given fingerprint. If the fingerprint is
+// empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Words: d.Words, Lease: lease}
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
-// Interrupt stops the running turn, and returns when it has stopped.
+// Interrupt stops the running turn. It waits until the turn has stopped.
 func (c *Client) Interrupt(ctx context.Context, arm string) error {
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, nil)
 }
@@ -101,13 +105,13 @@ func (c *Client) Lease(ctx context.Context, arm string, r coleo.LeaseRequest) (c
 	return out.Lease, err
 }
 
-// Input types raw keys under a lease. It returns EBusy without the lease.
+// Input types raw keys. It returns EBusy if lease is not the id of the arm's lease.
 func (c *Client) Input(ctx context.Context, arm, lease string, data []byte) error {
 	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: lease, Data: data}, nil)
 }
 
-// Resize changes the size of the terminal under a lease, in cells. It returns EBusy
-// without the lease.
+// Resize changes the size of the terminal, in cells. It returns EBusy if lease is not
+// the id of the arm's lease.
 func (c *Client) Resize(ctx context.Context, arm, lease string, cols, rows int) error {
 	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: lease, Cols: cols, Rows: rows}, nil)
 }
@@ -119,7 +123,8 @@ func (c *Client) Explain(ctx context.Context, arm string) (coleo.Explanation, er
 	return out, err
 }
 
-// LastRun returns the run of the arm that ended last, or ENotFound.
+// LastRun returns the arm's most recently ended run. It returns ENotFound if no run of
+// the arm has ended.
 func (c *Client) LastRun(ctx context.Context, arm string) (coleo.LastRun, error) {
 	var out coleo.LastRun
 	err := c.call(ctx, get, armPath(arm, "/last"), nil, &out)
@@ -142,7 +147,8 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 }
 
 // Output returns terminal output, starting at the offset from. A negative offset counts
-// from the end. It waits for output for up to wait.
+// from the end of the output. If there is no output yet, Output waits for it, but at
+// most for wait.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil,
@@ -150,8 +156,8 @@ func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.D
 	return out, err
 }
 
-// WaitArm waits until the arm is in one of the states, and returns it. If ctx ends first,
-// it returns ETimeout or ctx's error.
+// WaitArm waits until the arm is in one of the states. Then it returns the arm. If ctx
+// ends first, WaitArm returns ETimeout or ctx's error.
 func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State) (coleo.Arm, error) {
 	names := make([]string, len(states))
 	for i, s := range states {
@@ -165,8 +171,8 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 	})
 }
 
-// WaitRun waits for a run's end and returns it. If ctx ends first, it returns ETimeout or
-// ctx's error.
+// WaitRun waits until a run has ended. Then it returns the end of the run. If ctx ends
+// first, WaitRun returns ETimeout or ctx's error.
 func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return poll(ctx, func(timeout time.Duration) (coleo.RunEnd, error) {
 		var out endReply
@@ -176,8 +182,9 @@ func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) 
 	})
 }
 
-// Events returns a page of an arm's or a run's events, and the cursor for the next page.
-// A page of large events is shorter than its limit. Only an empty page is the end.
+// Events returns a page of the events of an arm or of a run. It also returns the cursor
+// for the next page. A page with large events may have fewer events than the limit. An
+// empty page means that there are no more events.
 func (c *Client) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
 	path := armPath(f.Arm, "/events")
 	if f.Run != "" {
@@ -209,7 +216,8 @@ func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 	return out.Harnesses, err
 }
 
-// Providers returns the catalogue of models as JSON, in the form of the published route.
+// Providers returns the catalogue of models as JSON. The JSON is the body of the
+// published route.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
@@ -230,7 +238,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return out, err
 }
 
-// Audits returns who gave which command, newest first.
+// Audits returns the records of commands that match f, newest first. A record says who
+// gave the command.
 func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	query := url.Values{}
 	if f.Arm != "" {
@@ -247,7 +256,7 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	return out.Commands, err
 }
 
-// The following methods work only through the server's socket. Elsewhere they return
+// The following methods work only through the server's socket. Over TCP they return
 // EForbidden.
 
 // NewLink creates a link that signs one browser in.
@@ -276,8 +285,8 @@ func (c *Client) SignOutAll(ctx context.Context) (int, error) {
 	return out.SignedOut, err
 }
 
-// ReplaceToken tells the server to draw a new API token. It returns the fingerprint of
-// the new token, which appears in logs. The former token is invalid at once.
+// ReplaceToken tells the server to create a new API token. It returns the fingerprint
+// of the new token, as it appears in logs. The old token becomes invalid at once.
 func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
 	var out tokenReply
 	err := c.call(ctx, post, "/api/token", nil, &out)

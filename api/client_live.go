@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// connect opens a WebSocket. The socket is closed when ctx ends, or when the server's
-// process is seen to be stopped.
+// connect opens a WebSocket. The WebSocket is closed when ctx ends, or when a check
+// finds that the server's process is stopped.
 func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
 	header := http.Header{}
 	if c.token != "" {
@@ -37,10 +37,11 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	return conn, func() { stop(); unwatch(); hangUp() }, nil
 }
 
-// Follow returns the present arms, one after another, and then what happens, until ctx
-// ends. It also returns the events after a cursor; the empty cursor means now. If the
-// connection breaks, the sequence ends with EUnavailable. The caller then calls Follow
-// again, with the cursor of the last event.
+// Follow returns a sequence that lasts until ctx ends. The sequence begins with the
+// present arms, one after another. Then it has all changes of arms, and all events that
+// follow the given cursor. The empty cursor means now. If the connection breaks, the
+// sequence ends with EUnavailable. To continue, call Follow again with the cursor of
+// the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[coleo.Update, error] {
 	return func(yield func(coleo.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")

@@ -10,21 +10,22 @@ import (
 	"coleo.dev/brain"
 )
 
-// A client waits this long for an answer. Serve itself gives up answerMargin earlier, so
-// that the client still gets serve's error.
+// These constants are how long a client waits for an answer. Serve itself gives up
+// answerMargin earlier, so that the client still gets serve's error.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to answer
 	steerTime    = 90*time.Second + answerMargin  // answering a dialog, interrupting; for a prompt see promptTime
 	killTime     = 30*time.Second + answerMargin  // kill and remove
-	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, and the model catalogue
+	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, get the model catalogue
 )
 
 const (
-	// peerEvery is the time between two checks whether the server's process can answer.
+	// peerEvery is the time between two checks of the server's process. Each checks
+	// whether the process can answer.
 	peerEvery = time.Second
-	// peerTwice is the time between two checks before a request is refused. A process may
-	// be stopped only for a moment.
+	// peerTwice is the pause before a second check. A request is refused only if both
+	// checks fail, because a process may be stopped only for a moment.
 	peerTwice = 500 * time.Millisecond
 )
 
@@ -45,8 +46,9 @@ func (u undialled) Unwrap() error { return u.error }
 // Unsent reports whether err means that no server received the request.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// watched returns a context for one request. The context ends when the server's process
-// cannot answer. watched returns an error if that is already so.
+// watched returns a context for one request. The context ends as soon as the server's
+// process cannot answer. If the process already cannot answer, watched returns an
+// error.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
@@ -83,8 +85,9 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable returns the error for a request that got no answer. If the request may have
-// changed something, the message says that nobody knows whether it was done.
+// unreachable returns the error for a request that got no answer. If the request may
+// have changed something, the message says that nobody knows whether the change was
+// made.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
@@ -112,8 +115,8 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 // promptTime returns how long a client waits for the delivery of a prompt.
 func promptTime(text string) time.Duration { return brain.PromptTime(text) + answerMargin }
 
-// notDelivered marks the error of a prompt as "not delivered" if no server received the
-// prompt. It returns any other error unchanged.
+// notDelivered sets Delivered to false in the error of a prompt that no server
+// received. It returns any other error unchanged.
 func notDelivered(err error) error {
 	var u unsent
 	if !errors.As(err, &u) {

@@ -12,15 +12,15 @@ import (
 )
 
 // headerDeadline is the header with the time at which the caller stops waiting for an
-// order. Its format is RFC 3339 with fractions of a second.
+// order. The format of the time is RFC 3339 with fractions of a second.
 const headerDeadline = "Coleo-Deadline"
 
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// awaited refuses an order whose caller no longer waits for it. The order's deadline has
+// awaited refuses an order whose caller no longer waits: the order's deadline has
 // passed, or the caller has hung up. Such an order has waited in the socket while serve
-// was stopped, and its caller was told that no answer came.
+// was stopped. Its caller was already told that no answer came.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -48,7 +48,7 @@ func awaited(next http.Handler) http.Handler {
 }
 
 // hungUp reports whether the other end of a request's connection is closed. It asks the
-// kernel, because net/http notices that a moment later.
+// kernel, because net/http notices a closed connection a moment later.
 func hungUp(ctx context.Context) bool {
 	conn, ok := ctx.Value(connKey{}).(syscall.Conn)
 	if !ok {

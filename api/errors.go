@@ -71,7 +71,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }
 
-// writeError writes an error answer outside of the described routes.
+// writeError writes the answer for an error that occurs outside of the described
+// routes.
 func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {
@@ -81,7 +82,7 @@ func writeFailure(w http.ResponseWriter, f *failure) {
 }
 
 // sameBody gives the errors of the HTTP layer itself the same body as all other errors.
-// Such an error means that a request does not match its description.
+// An error of the HTTP layer means that a request does not match its description.
 func sameBody(ctx huma.Context, _ string, body any) (any, error) {
 	m, ok := body.(*huma.ErrorModel)
 	if !ok {

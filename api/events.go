@@ -17,7 +17,7 @@ const (
 
 type eventsReply struct {
 	Events []coleo.Event `json:"events"`
-	Next   string        `json:"next"` // cursor after the last one; only an empty page is the end
+	Next   string        `json:"next"` // cursor after the last event; only an empty page means the end
 }
 
 type endReply struct {

@@ -10,7 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// newsBox is how many messages may wait for a slow client before it is cut off.
+// newsBox is how many messages may wait for a slow client. If there are more, the
+// server cuts the client off.
 const newsBox = 256
 
 // The channels of /ws.
@@ -20,9 +21,9 @@ const (
 	channelAll    = "all"
 )
 
-// news is one message of /ws. Data is an arm, an event, the present arms (arms.snapshot),
-// or {"id"} of a deleted arm.
-// The cursor of an event is what a client passes as "after" to get the events behind it.
+// news is one message of /ws. Data is an arm, an event, the present arms
+// (arms.snapshot), or {"id"} of a deleted arm. To get the events that follow an event,
+// a client passes the cursor of this event as "after".
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -40,11 +41,11 @@ type feed struct {
 	*socket
 	s *Server
 
-	mu     sync.Mutex // held during a snapshot, so that no older news follow it
+	mu     sync.Mutex // held during a snapshot, so that no news older than the snapshot follow it
 	on     map[string]bool
 	known  map[string]bool // arms that the client knows
 	source chan iter.Seq[coleo.Update]
-	begun  bool // the source exists, because the client has subscribed
+	begun  bool // the client has subscribed, so the source of news exists
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +69,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(control{Type: "pong"})
 	case "auth":
-		yes := true // a client that gets here has shown the token in one way or another
+		yes := true // a client that gets here has already shown the token
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c.Channel, c.After)
@@ -116,7 +117,7 @@ func (f *feed) subscribe(channel, after string) {
 	}
 }
 
-// snapshot sends the client the present arms. Everything sent later is news.
+// snapshot sends the present arms to the client. All later messages are news.
 func (f *feed) snapshot() {
 	arms, err := f.s.brain.Arms(f.ctx, true)
 	if err != nil {
@@ -164,8 +165,8 @@ func (f *feed) pass(u coleo.Update) {
 	}
 }
 
-// milestones maps the events that also go to the channel of arms to their published
-// names.
+// milestones has the kinds of event that also go to the channel of arms. Each value is
+// the published name of the kind.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",
@@ -175,7 +176,7 @@ func (f *feed) tell(n news) {
 	if f.on[n.Channel] || f.on[channelAll] {
 		n.Time = f.s.now().UTC()
 		if n.Cursor != "" {
-			f.post(n) // many may come at once: the brain has them all in its log
+			f.post(n) // many events may come at once, because the brain reads them from its log
 		} else {
 			f.offer(n)
 		}

@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// contentPolicy lets the page load only its own files. Styles may be inline, because
-// xterm.js writes its own. Scripts may not.
+// contentPolicy lets the page load only its own files. Inline styles are allowed,
+// because xterm.js writes inline styles. Inline scripts are not allowed.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
@@ -33,7 +33,8 @@ func withHeaders(next http.Handler) http.Handler {
 }
 
 // trust lets requests over the socket pass without a token, because only the user can
-// open the socket. A process inside an arm runs as the user too. trust refuses it.
+// open the socket. A process inside an arm also runs as the user, but trust refuses its
+// requests.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -45,8 +46,9 @@ func (s *Server) trust(next http.Handler) http.Handler {
 	})
 }
 
-// guard lets a request over TCP pass under three conditions. It names this server as its
-// host, it comes from no foreign page, and it has the API token or the page's signature.
+// guard lets a request over TCP pass under three conditions. The request names this
+// server as its host. It does not come from a foreign page. It has the API token or the
+// page's signature.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkPlace(r); err != nil {
@@ -72,7 +74,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isOpen reports whether a route itself decides whom it answers.
+// isOpen reports whether the route of r needs no credential here, because the route
+// itself decides which callers it answers.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/api/health":
@@ -80,12 +83,13 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	return r.Method == get && isSocket(r) // its first message must show the token
+	return r.Method == get && isSocket(r) // the first message on the socket must show the token
 }
 
-// checkPlace refuses a request whose Host is not a name of this server, and a request from
-// a page of another origin. A foreign page gets the first past the browser by DNS
-// rebinding: its own host name then leads to this server.
+// checkPlace refuses a request whose Host is not a name of this server. It also refuses
+// a request from a page of another origin. The check of Host stops DNS rebinding. In
+// this attack, the host name of a foreign page suddenly leads to this server. So the
+// browser sees no foreign origin.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return coleo.Errorf(coleo.EForbidden, "%q is not a name of this server", r.Host)
@@ -133,9 +137,9 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// shown returns the caller that has shown the API token or has signed the request. It
-// returns nil without an error if the request tries neither. A wrong token is an error,
-// whatever else the request has.
+// shown returns the caller that has shown the API token or has signed the request. If
+// the request has neither a token nor a signature, it returns nil without an error. A
+// wrong token is always an error, even if the request also has a signature.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	token, ok := headerToken(r)
 	if !ok {

@@ -14,8 +14,9 @@ import (
 	"coleo.dev"
 )
 
-// Limits of a long poll. A longer wait takes several polls. Software between client and
-// server may end a request that is silent for minutes.
+// Limits of a long poll. A client that waits longer sends several polls. A single long
+// request would not work, because software between client and server may end a request
+// that is silent for minutes.
 const (
 	usualWait = 30 * time.Second
 	maxWait   = 10 * time.Minute
@@ -24,7 +25,7 @@ const (
 // The headers that come with raw terminal output.
 const (
 	headerOffset = "Coleo-Offset" // of the first byte
-	headerNext   = "Coleo-Next"   // after the last one: the offset to ask for next
+	headerNext   = "Coleo-Next"   // after the last byte: the offset to ask for next
 	headerEnd    = "Coleo-End"    // "true": the program has ended, and all output was read
 	headerCols   = "Coleo-Cols"
 	headerRows   = "Coleo-Rows"
@@ -104,7 +105,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 		now.Name, strings.Join(in.State, " or "), limit, now.State)
 }
 
-// inTime reports whether err is anything but a time-out.
+// inTime reports whether err is not a time-out.
 func inTime(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && coleo.ErrorCode(err) != coleo.ETimeout
 }
@@ -130,7 +131,8 @@ type outputReply struct {
 	Body func(huma.Context)
 }
 
-// outputRoute describes its operation by hand, because the answer is not always JSON.
+// outputRoute adds the route for terminal output. It describes the operation by hand,
+// because the answer is not always JSON.
 func (s *Server) outputRoute(d huma.API) {
 	schema := d.OpenAPI().Components.Schemas.Schema(outputType, true, "Output")
 	huma.Register(d, huma.Operation{

@@ -13,9 +13,9 @@ import (
 type operation struct {
 	method  string
 	path    string
-	id      string // id of the operation, which generated clients use as a name
+	id      string // id of the operation; generated clients use it as a name
 	summary string
-	status  int // of a success; 0 means 200
+	status  int // HTTP status of a success; 0 means 200
 }
 
 // reply is an answer with a JSON body.
@@ -40,9 +40,10 @@ type table struct {
 	s *Server
 }
 
-// add adds a route. It audits a route that changes something. boundBodies has already
-// limited the body. A deadline that huma set afterwards would stay on the connection, and
-// would cancel every request that takes longer.
+// add adds a route. If the route changes something, add wraps f so that calls are
+// audited. add turns off huma's own limits on the body, because boundBodies has already
+// limited the body. A deadline set by huma would stay on the connection after the body,
+// and would cancel every request that takes longer.
 func add[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
@@ -69,8 +70,8 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 	})
 }
 
-// do returns the function of a route that calls the brain with an arm and returns the
-// result unchanged.
+// do returns the function of a route. The function calls a method of the brain with the
+// arm of the request. It returns the method's result unchanged.
 func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
 	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
 		out, err := call(ctx, in.ID)

@@ -19,29 +19,29 @@ import (
 	"coleo.dev/web"
 )
 
-// Limits of what a caller may send and how long it may take.
+// Limits on what a caller may send, and on how long the caller may take.
 const (
 	maxBody       = 1 << 20          // bytes; a prompt is the largest body
 	maxHeader     = 64 << 10         // bytes; far more than a browser sends to one host
 	headerTimeout = 10 * time.Second // for a request's header to arrive
-	bodyTimeout   = 10 * time.Second // for its body to arrive, on this machine
+	bodyTimeout   = 10 * time.Second // for a request's body to arrive; the caller is on this machine
 	idleTimeout   = 2 * time.Minute  // for the next request on a connection
 	stopTimeout   = 5 * time.Second  // for running requests when the server stops
-	minToken      = 16               // characters; `coleo serve` makes longer ones
+	minToken      = 16               // characters; `coleo serve` makes longer tokens
 )
 
 // Config is the configuration of a server.
 type Config struct {
 	Brain   Brain
-	Token   string // for programs over TCP; empty: no token is accepted
+	Token   string // for programs over TCP; if empty, no token is accepted
 	Addr    string // TCP address such as "127.0.0.1:8080"; must be loopback
 	Version string
 	Admit   func(pid int) error // refuses a caller over the socket; nil refuses nobody
-	// KeepToken stores a new API token where programs find it. If it is nil, the token
-	// cannot be replaced.
+	// KeepToken stores a new API token in the place where programs look for it. If
+	// KeepToken is nil, the token cannot be replaced.
 	KeepToken func(token string) error
-	// Browsers is the file of the browsers that are signed in. If it is empty, they are
-	// signed out when the server ends.
+	// Browsers is the path of the file with the browsers that are signed in. If the
+	// path is empty, all browsers are signed out when the server ends.
 	Browsers string
 	Log      *slog.Logger     // nil means no log
 	Now      func() time.Time // nil means time.Now
@@ -65,8 +65,8 @@ type Server struct {
 	browsers  *signin.Browsers
 }
 
-// New returns a server. It returns EInvalid for an address that is not loopback, or for a
-// token that is too short to be random.
+// New returns a server. It returns EInvalid if the address is not a loopback address.
+// It also returns EInvalid if the token is too short to be random.
 func New(c Config) (*Server, error) {
 	if c.Brain == nil {
 		return nil, errors.New("make an API server: no brain")
@@ -95,8 +95,9 @@ func New(c Config) (*Server, error) {
 	return s, s.route()
 }
 
-// Handler returns the handler of requests. The trusted handler is for a socket that only
-// the user can open, and needs no token. The other handler is for TCP.
+// Handler returns the handler of requests. If trusted is true, the handler is for a
+// socket that only the user can open, and requests need no token. Otherwise the handler
+// is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
 	h := s.boundBodies(awaited(s.routes))
 	if trusted {
@@ -107,8 +108,8 @@ func (s *Server) Handler(trusted bool) http.Handler {
 	return withHeaders(h)
 }
 
-// Serve answers requests at l until ctx ends. It returns when the last request is done or
-// cut off. It closes l.
+// Serve answers requests at l until ctx ends, and closes l. It returns when the last
+// request is done or cut off.
 func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error {
 	srv := &http.Server{
 		Handler:           s.Handler(trusted),
@@ -136,7 +137,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error 
 	return nil
 }
 
-// route builds the table of routes and their description.
+// route builds the table of routes and the description of the routes.
 func (s *Server) route() error {
 	s.routes = http.NewServeMux()
 	described := table{humago.New(s.routes, s.description()), s}

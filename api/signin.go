@@ -17,23 +17,25 @@ import (
 	"coleo.dev/web"
 )
 
-// signaturePlace is the header with the page's signature of a request. A page cannot set
-// headers of a WebSocket handshake. There the signature is the last part of the query.
+// signaturePlace is the header that has the page's signature of a request. A page
+// cannot set headers of a WebSocket handshake. In a handshake, the signature is the
+// last part of the query.
 const (
 	signaturePlace = "Coleo-Signature"
 	signatureQuery = "signature="
 )
 
-// origin returns the only origin of the page: the address that this server listens on, as
-// a browser writes it. Another loopback name with the same port is a different origin,
-// because another program may answer there (localhost is [::1] first).
+// origin returns the only allowed origin of the page. It is the address that this
+// server listens on, as a browser writes it. Another loopback name with the same port
+// is a different origin. Another program may answer there: for example, localhost means
+// [::1] first.
 func (s *Server) origin() string { return "http://" + s.ownName() }
 
-// ownName is the Host header of that origin.
+// ownName returns the Host header that belongs to the origin.
 func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
 
-// signedBy returns the browser that has signed a request. It returns nil without an error
-// if the request does not come from a signed-in browser or has no signature.
+// signedBy returns the browser that has signed a request. If the request does not come
+// from a signed-in browser, or has no signature, it returns nil without an error.
 func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	cookie, ok := s.pageCookie(r)
 	if !ok {
@@ -66,9 +68,10 @@ func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error)
 	return &pass{coleo.Caller{Kind: coleo.CallerCookie, ID: found.ID}, found.Live}, nil
 }
 
-// pageCookie returns the cookie of a browser that is signed in. The cookie counts only in
-// a request of the page itself. Browsers mark such requests. For a WebSocket, the page
-// must send its Origin.
+// pageCookie returns the cookie of a browser that is signed in. The cookie does not
+// count if the browser says in Sec-Fetch-Site that a page of another origin has sent
+// the request. In a request for a WebSocket, the cookie counts only if the request has
+// an Origin.
 func (s *Server) pageCookie(r *http.Request) (string, bool) {
 	cookie, err := r.Cookie(s.cookieName())
 	if err != nil || !s.browsers.Knows(cookie.Value) {
@@ -84,15 +87,15 @@ func (s *Server) pageCookie(r *http.Request) (string, bool) {
 
 func isSocket(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/ws") }
 
-// cookieName returns the cookie's name. It has the port, because browsers share cookies
-// between ports.
+// cookieName returns the cookie's name. The name contains the port, because browsers
+// share cookies between ports.
 func (s *Server) cookieName() string {
 	_, port, _ := net.SplitHostPort(s.addr)
 	return "coleo_" + port
 }
 
-// signinRoutes adds the routes by which the page signs in. They are not part of the
-// described API.
+// signinRoutes adds the routes that the page uses to sign in. The description of the
+// API does not have these routes.
 func (s *Server) signinRoutes() {
 	s.routes.HandleFunc("POST /api/signin", s.enter)
 	s.routes.HandleFunc("GET /api/signin", s.giveNonce)
@@ -136,8 +139,8 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// auditEntry records that a browser has signed in. If the record cannot be written, it
-// signs the browser out again.
+// auditEntry records that a browser has signed in. If the record cannot be written,
+// auditEntry signs the browser out again.
 func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
 	end, err := s.audit(ctx, "sign-in-browser", "", map[string]string{"agent": short(b.Agent)})
@@ -148,14 +151,14 @@ func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	return nil
 }
 
-// nonce is what the page includes in its next signatures.
+// nonce is the answer with a nonce. The page includes the nonce in its next signatures.
 type nonce struct {
 	Nonce string `json:"nonce"`
 	Life  int64  `json:"life"` // ms
 }
 
 // giveNonce sends a nonce to a browser with the cookie. A nonce is useless without the
-// key.
+// browser's key.
 func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 	cookie, _ := s.pageCookie(r)
 	drawn, life, err := s.browsers.Nonce(cookie)
@@ -168,13 +171,14 @@ func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 }
 
 // isPage reports whether a request is for a file of the page. These files are the same
-// for everybody and contain nothing of the user's.
+// for everybody and contain no data of the user.
 func isPage(r *http.Request) bool {
 	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
 }
 
-// page serves the dashboard's files. A browser that is not signed in gets another page at
-// /, which explains how to sign in. A link opens the same page at /enter.
+// page serves the dashboard's files. If a browser is not signed in, it gets another
+// page at /. This page explains how to sign in. A link for signing in opens the same
+// page at /enter.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	door := r.URL.Path == "/enter"
 	if (door || r.URL.Path == "/") && r.Host != s.ownName() {
@@ -194,8 +198,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showDoor answers a browser that opens a link, or that opens the dashboard without being
-// signed in.
+// showDoor sends the page that explains how to sign in. The browser has opened a link
+// for signing in, or it has opened the dashboard without being signed in.
 func showDoor(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
@@ -205,9 +209,11 @@ func showDoor(w http.ResponseWriter, status int) {
 //go:embed token.html
 var tokenPage []byte
 
-// removeWorker answers a browser that looks for a newer service worker of our origin. The
-// dashboard has none. A program that used our port before has left this one, and it would
-// stand between the browser and us. The answer is a service worker that removes itself.
+// removeWorker answers a browser that looks for a newer service worker of our origin.
+// The dashboard has no service worker. So a program that used our port before has left
+// the old service worker in the browser. The old service worker would intercept
+// requests between the browser and us. The answer is a service worker that removes
+// itself.
 func removeWorker(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	_, _ = io.WriteString(w, `addEventListener("install", () => skipWaiting());
@@ -218,8 +224,9 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 `)
 }
 
-// browserRoutes adds routes for the user's own processes only. A caller who has only the
-// API token must not create something that outlives the token.
+// browserRoutes adds the routes that only the user's own processes may use. A caller
+// who has only the API token must not create a sign-in, because it would outlive the
+// token.
 func (s *Server) browserRoutes(described table) {
 	add(described, operation{post, "/api/browsers/links", "create-link",
 		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
@@ -233,7 +240,7 @@ func (s *Server) browserRoutes(described table) {
 		ownOnly(s.replaceToken))
 }
 
-// ownOnly refuses callers that have not come through the Unix socket.
+// ownOnly wraps f. The wrapper refuses callers that do not use the Unix socket.
 func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
 		if callerOf(ctx).Kind != coleo.CallerSocket {
@@ -244,7 +251,7 @@ func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(cont
 	}
 }
 
-// Link is a link that signs one browser in, once.
+// Link is a link that signs one browser in. It works once.
 type Link struct {
 	URL     string    `json:"url"`
 	Expires time.Time `json:"expires"`

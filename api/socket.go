@@ -17,7 +17,7 @@ import (
 // Limits of a WebSocket.
 const (
 	maxHello   = 4 << 10  // bytes in a message before authentication
-	maxMessage = 1 << 20  // bytes in any other; a paste is the largest message
+	maxMessage = 1 << 20  // bytes in any other message; a paste is the largest
 	ioBuffer   = 16 << 10 // bytes
 )
 
@@ -29,8 +29,8 @@ var (
 	errUnproven = errors.New("the first message must contain the API token")
 )
 
-// socket is one WebSocket. Its creator reads, one goroutine writes, and one goroutine
-// produces messages.
+// socket is one WebSocket. The goroutine that created the socket reads from it. A
+// second goroutine writes messages, and a third one produces them.
 type socket struct {
 	conn  *websocket.Conn
 	times times
@@ -44,7 +44,7 @@ type message struct {
 	data []byte
 }
 
-// control is any text message, in either direction. Type decides which fields are used.
+// control is a text message in either direction. Type says which other fields are used.
 type control struct {
 	Type    string       `json:"type"`
 	APIKey  string       `json:"apiKey,omitempty"`
@@ -59,9 +59,9 @@ type control struct {
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
-// accept upgrades a request to a WebSocket, and checks that the client has shown the
-// token. If that fails, accept answers the request itself. box is the number of messages
-// that may wait to be sent.
+// accept upgrades a request to a WebSocket. Then it checks that the client has shown
+// the token. If one of these steps fails, accept itself answers the client. box is the
+// number of messages that may wait to be sent.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {
 	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
 	conn, err := up.Upgrade(w, r, nil)
@@ -84,7 +84,7 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socke
 	return k, nil
 }
 
-// prove waits for the token in the first message.
+// prove waits for the client's first message, which must have the token.
 func (s *Server) prove(k *socket) error {
 	k.conn.SetReadLimit(maxHello)
 	_ = k.conn.SetReadDeadline(time.Now().Add(s.times.auth))
@@ -106,8 +106,8 @@ func (s *Server) prove(k *socket) error {
 
 func (k *socket) heard() { _ = k.conn.SetReadDeadline(time.Now().Add(k.times.silent)) }
 
-// run serves the socket until one of these happens: the client leaves, falls silent or
-// falls behind, the producer returns, or the server stops.
+// run serves the socket until one of the following happens. The client leaves, falls
+// silent or falls behind. The function produce returns. The server stops.
 func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
 	var others sync.WaitGroup
 	others.Go(k.write)
@@ -138,8 +138,8 @@ func readError(err error) error {
 	return err
 }
 
-// write sends the waiting messages, and pings, until the socket ends. Then it sends the
-// reason and closes the connection, which also ends the reader.
+// write sends the waiting messages and pings until the socket ends. Then it sends the
+// reason and closes the connection. Closing the connection also ends the reader.
 func (k *socket) write() {
 	ping := time.NewTicker(k.times.ping)
 	defer ping.Stop()
@@ -183,7 +183,7 @@ func (k *socket) close(cause error) {
 	_ = k.conn.Close()
 }
 
-// post queues a message, and waits until there is room.
+// post queues a message. If the queue is full, post waits until there is room.
 func (k *socket) post(v any) {
 	if m, ok := k.text(v); ok {
 		k.push(m)
@@ -218,12 +218,13 @@ func (k *socket) text(v any) (message, bool) {
 	return message{websocket.TextMessage, data}, err == nil
 }
 
-// postError sends the client an error that does not end the socket.
+// postError sends an error to the client. The socket stays open.
 func (k *socket) postError(err error) {
 	k.post(control{Type: "error", Error: asError(err)})
 }
 
-// parse decodes a text message. It sends an error for an unreadable one.
+// parse decodes a text message. If it cannot decode the message, it sends an error to
+// the client.
 func (k *socket) parse(data []byte) (control, bool) {
 	var c control
 	if err := json.Unmarshal(data, &c); err != nil {

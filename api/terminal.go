@@ -11,13 +11,13 @@ import (
 	"coleo.dev"
 )
 
-// pieceBox is how many pieces of output may wait for a viewer. It is enough for fetching
-// and sending to overlap.
+// pieceBox is how many pieces of output may wait for a viewer. With two pieces, the
+// server can fetch one piece while it sends another.
 const pieceBox = 2
 
 // terminal is one viewer of one arm's terminal. The server sends output in binary
-// messages. It sends the offset, the terminal's size and its end in text messages. A
-// viewer with the lease sends keys in binary messages.
+// messages. It sends the offset, the terminal's size and the end of the output in text
+// messages. A viewer that has the lease sends keys in binary messages.
 type terminal struct {
 	*socket
 	s     *Server
@@ -51,9 +51,9 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output from an offset on, and then new output. A slow viewer sets the
-// pace: the next piece is fetched when there is room for it. The first request does not
-// wait, so that the viewer soon knows its offset.
+// show sends the output that begins at the given offset, and then new output. A slow
+// viewer sets the pace: show fetches the next piece only when there is room for it. The
+// first request does not wait for output, so that the viewer soon gets its offset.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
@@ -125,8 +125,8 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// take takes the lease or renews it. Only taking it is audited, because its owner can
-// type anything.
+// take takes the lease or renews it. Taking the lease is audited, because the owner of
+// the lease can type anything. Renewing the lease is not audited.
 func (t *terminal) take(holder string) {
 	end := func(error) {}
 	if t.lease.ID == "" {
@@ -148,7 +148,7 @@ func (t *terminal) take(holder string) {
 	t.post(control{Type: "lease", Lease: &lease})
 }
 
-// letGo releases the lease, so that prompts are possible again at once.
+// letGo releases the lease, so that other clients can send prompts at once.
 func (t *terminal) letGo(ctx context.Context) {
 	if t.lease.ID == "" {
 		return

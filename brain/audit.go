@@ -6,20 +6,20 @@ import (
 	"coleo.dev"
 )
 
-// BeginAudit records a command that is about to be carried out, and returns the id of the
-// record. It stores the arm's name in place of its id.
+// BeginAudit records a command that is about to be carried out. It stores the arm's
+// name instead of the arm's id. It returns the id of the record.
 func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	a.Arm = b.nameOf(ctx, a.Arm)
 	return b.DB.BeginAudit(ctx, a)
 }
 
-// EndAudit records the result of a command, and the reason if the command failed.
+// EndAudit records the result of a command. If the command failed, why is the reason.
 func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	return b.DB.EndAudit(ctx, id, result, why)
 }
 
-// nameOf returns the name of the arm with the given id. It returns any other word
-// unchanged.
+// nameOf returns the name of the arm with the given id. If there is no such arm, it
+// returns word unchanged.
 func (b *Brain) nameOf(ctx context.Context, word string) string {
 	if arm, err := b.DB.Arm(ctx, word); err == nil {
 		return arm.Name
@@ -27,7 +27,7 @@ func (b *Brain) nameOf(ctx context.Context, word string) string {
 	return word
 }
 
-// Audits returns the commands that match a filter, newest first.
+// Audits returns the records of the commands that match f, newest first.
 func (b *Brain) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	f.Arm = b.nameOf(ctx, f.Arm)
 	return b.DB.Audits(ctx, f)

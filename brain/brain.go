@@ -20,14 +20,15 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Defaults Defaults
-	// RemoteOnly forbids arms without a host agent, whatever a request allows.
+	// RemoteOnly forbids arms without a host agent, even if a request allows them.
 	RemoteOnly bool
-	// Arbiter decides which start of an arm may be typed into. If it is nil, this brain
-	// is the only one and decides alone.
+	// Arbiter decides which start of an arm may be typed into. If Arbiter is nil, there
+	// is no other brain, and this brain decides alone.
 	Arbiter Arbiter
 }
 
-// Defaults are the settings for arms in config.toml. An empty field is not set.
+// Defaults has the settings for arms from config.toml. A setting that is not in the
+// file is an empty field.
 type Defaults struct {
 	Harness  string
 	Provider string
@@ -36,11 +37,12 @@ type Defaults struct {
 	OnPartition coleo.OnPartition
 }
 
-// Brain makes the decisions for all hosts. Create it with New, then call Run.
+// Brain makes the decisions for all hosts. Create a Brain with New, then call Run.
 //
-// A method that gives an order to a host agent waits for the answer. If ctx ends meanwhile,
-// the method returns ETimeout (deadline) or EUnavailable (cancelled). Nobody then knows
-// whether the order was carried out.
+// A method that gives an order to a host agent waits for the answer. If ctx's deadline
+// passes before the answer, the method returns ETimeout. If ctx is cancelled, the
+// method returns EUnavailable. In both cases nobody knows whether the order was carried
+// out.
 type Brain struct {
 	Config
 	updates *updates
@@ -49,7 +51,7 @@ type Brain struct {
 
 	mu       sync.Mutex
 	hosts    map[string]*member
-	ordering map[string]int // the number of open orders to start an arm, by arm id
+	ordering map[string]int // how many orders to start an arm are open, by arm id
 
 	numbering  sync.Mutex // held while a new generation gets its number
 	publishing sync.Mutex // held while an arm's row is read and published
@@ -58,7 +60,7 @@ type Brain struct {
 	following sync.WaitGroup
 }
 
-// New returns a brain that follows no host yet.
+// New returns a brain. The brain follows no host before Run.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{}}
 	if b.Arbiter == nil {
@@ -68,8 +70,9 @@ func New(c Config) *Brain {
 	return b
 }
 
-// Run follows every host until ctx ends, and then returns nil. It returns an error if it
-// cannot listen on the bus. The other methods may be called before Run and while it runs.
+// Run follows every host until ctx ends. Then it returns nil. Run returns an error if
+// it cannot listen on the bus. The other methods may be called before Run and during
+// Run.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
 	end := b.DB.Head()
@@ -91,8 +94,8 @@ func (b *Brain) Run(ctx context.Context) error {
 	return nil
 }
 
-// Arms returns the arms of all hosts with their health, sorted by name. Without
-// includeAll it leaves out idle arms of the harness "manual" that have no task.
+// Arms returns the arms of all hosts with their health, sorted by name. If includeAll
+// is false, Arms leaves out the idle arms of the harness "manual" that have no task.
 func (b *Brain) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	list, err := b.DB.Arms(ctx, includeAll)
 	for i := range list {

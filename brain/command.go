@@ -12,15 +12,16 @@ import (
 // Time limits of commands to a host agent.
 const (
 	spawnTimeout  = 60 * time.Second // for a start or an attach
-	promptTimeout = 90 * time.Second // an agent CLI may take 30 s to start for its first prompt
-	// promptPerKB is the extra time for each 1,000 bytes of a prompt. An agent CLI may
-	// stand still while it reads, shows and begins a long prompt.
+	promptTimeout = 90 * time.Second // an agent CLI may need 30 s to start before its first prompt
+	// promptPerKB is the extra time for each 1,000 bytes of a prompt. With a long
+	// prompt, an agent CLI may be unresponsive while it reads the prompt, shows it and
+	// begins to work on it.
 	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
 )
 
-// ask sends a command about an arm to the arm's host agent. It returns EExited if the arm
-// has never run. Its other errors are those of askHost.
+// ask sends a command about an arm to the arm's host agent. It returns EExited if the
+// arm has never run. Otherwise it returns the same errors as askHost.
 func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
@@ -29,8 +30,9 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 	return b.askHost(ctx, arm.AgentID, op, limit, in, out)
 }
 
-// askHost sends a command to a host agent. If the host agent is known to be away, askHost
-// sends nothing and returns EUnavailable. Its other errors are those of bus.Conn.Ask.
+// askHost sends a command to a host agent. If the host agent is known to be away,
+// askHost sends nothing and returns EUnavailable. Otherwise it returns the same errors
+// as bus.Conn.Ask.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
 	if why := b.away(host); why != "" {
 		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op,
@@ -54,11 +56,14 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// commanded sends an order about one arm to its host agent. Then it reads the host's log
-// into the store. If the order types and the arm needs a permit, commanded first gets one.
-// Errors: ENotFound; EUnproven if the arm gets no permit before ctx ends; EExited if the
-// arm has never run; EUnavailable if its host agent cannot be asked; or the host agent's
-// own error.
+// commanded sends an order about one arm to the arm's host agent. Then it reads the
+// host's log into the store. If the order types and the arm needs a permit, commanded
+// first gets a permit.
+//
+// commanded returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// gets no permit before ctx ends. It returns EExited if the arm has never run. It
+// returns EUnavailable if the host agent cannot be asked. Other errors come from the
+// host agent.
 func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
 	out any) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -75,8 +80,8 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	return err
 }
 
-// catchUp reads all new events of a host, so that the next reader of the store sees them.
-// It gives up at an error.
+// catchUp reads all new events of a host into the store, so that the next reader of the
+// store sees these events. It stops at the first error.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
 		var err error
@@ -88,12 +93,16 @@ func (b *Brain) catchUp(ctx context.Context, host string) {
 
 func onArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 
-// Prompt sends a prompt to an arm. The receipt's ID is the id of the run that the prompt
-// opens. Errors: ENotFound; EUnproven if the arm gets no permit before ctx ends; EExited
-// if the arm has never run; EUnavailable if its host agent cannot be asked; ETimeout if the
-// time for the delivery is up; or the host agent's own error. If the error has Delivered set
-// to false, the prompt was not delivered. Any other error leaves open whether it was
-// delivered.
+// Prompt sends a prompt to an arm. The receipt's ID is the id of the run that the
+// prompt starts.
+//
+// Prompt returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// gets no permit before ctx ends. It returns EExited if the arm has never run. It
+// returns EUnavailable if the host agent cannot be asked. It returns ETimeout if the
+// time for the delivery is over. Other errors come from the host agent.
+//
+// If the error has Delivered set to false, the prompt was not delivered. After any
+// other error, nobody knows whether the prompt was delivered.
 func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	err := b.commanded(ctx, idOrName, bus.OpPrompt, PromptTime(p.Text), func(arm coleo.Arm) any {
@@ -107,8 +116,9 @@ func PromptTime(text string) time.Duration {
 	return promptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
-// refused marks the error of a prompt that was certainly not delivered. It returns other
-// errors unchanged, because after them nobody knows whether the prompt was delivered.
+// refused sets Delivered to false in an error that proves that the prompt was not
+// delivered. It returns every other error unchanged, because such an error does not say
+// whether the prompt was delivered.
 func refused(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.Unanswered(err) {
@@ -130,10 +140,11 @@ func refused(err error) error {
 	return &marked
 }
 
-// Respond answers a dialog. If dialog is empty, it answers the open dialog. Errors:
-// ENotFound; EUnproven if the arm gets no permit before ctx ends; EExited if the arm has
-// never run; EStale if the dialog is not open; EUnavailable if its host agent cannot be
-// asked; or the host agent's own error.
+// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
+// dialog. It returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// gets no permit before ctx ends. It returns EExited if the arm has never run. It
+// returns EStale if the dialog is not open. It returns EUnavailable if the host agent
+// cannot be asked. Other errors come from the host agent.
 func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {
@@ -141,16 +152,18 @@ func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Finge
 	}, nil)
 }
 
-// Interrupt stops an arm's running turn. Errors: ENotFound; EUnproven if the arm gets no
-// permit before ctx ends; EExited if the arm has never run; EUnavailable if its host agent
-// cannot be asked; or the host agent's own error.
+// Interrupt stops an arm's running turn. It returns ENotFound if there is no such arm.
+// It returns EUnproven if the arm gets no permit before ctx ends. It returns EExited if
+// the arm has never run. It returns EUnavailable if the host agent cannot be asked.
+// Other errors come from the host agent.
 func (b *Brain) Interrupt(ctx context.Context, idOrName string) error {
 	return b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, nil)
 }
 
-// Kill ends an arm's whole process tree. It waits until the tree is gone and returns the
-// arm's row. Errors: ENotFound; EExited if the arm has never run; EUnavailable if its host
-// agent cannot be asked; or the host agent's own error.
+// Kill ends an arm's whole process tree. It waits until the tree is gone. Then it
+// returns the arm's row. Kill returns ENotFound if there is no such arm. It returns
+// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
+// asked. Other errors come from the host agent.
 func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	if err := b.commanded(ctx, idOrName, bus.OpKill, killTimeout, onArm, nil); err != nil {
 		return coleo.Arm{}, err
@@ -158,9 +171,9 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return b.Arm(ctx, idOrName)
 }
 
-// Remove forgets a stopped arm and deletes its files, its journal included. Errors:
-// ENotFound; EConflict if the arm has not stopped; EUnavailable if its host agent cannot
-// be asked.
+// Remove forgets a stopped arm and deletes the arm's files, including the journal. It
+// returns ENotFound if there is no such arm. It returns EConflict if the arm has not
+// stopped. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -183,27 +196,30 @@ func (b *Brain) Remove(ctx context.Context, idOrName string) error {
 	return b.DB.SetConfig(ctx, generationKey(arm.ID), "")
 }
 
-// Explain returns the evidence behind an arm's reading. Errors: ENotFound; EExited
-// without a live session; EUnavailable if its host agent cannot be asked.
+// Explain returns the evidence behind an arm's reading. It returns ENotFound if there
+// is no such arm. It returns EExited if the arm has no live session. It returns
+// EUnavailable if the host agent cannot be asked.
 func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation, error) {
 	var x coleo.Explanation
 	err := b.look(ctx, idOrName, bus.OpExplain, &x)
 	return x, err
 }
 
-// Usage returns the tokens that an arm's conversation has used so far. Errors: ENotFound;
-// EExited without a live session; EUnsupported if the harness does not count tokens;
-// EUnavailable if the host agent cannot be asked.
+// Usage returns the tokens that an arm's conversation has used so far. It returns
+// ENotFound if there is no such arm. It returns EExited if the arm has no live session.
+// It returns EUnsupported if the harness does not count tokens. It returns EUnavailable
+// if the host agent cannot be asked.
 func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
 	var u coleo.Usage
 	err := b.look(ctx, idOrName, bus.OpUsage, &u)
 	return u, err
 }
 
-// Screen returns an arm's screen, or its screen at a time if at is not zero. It includes
-// up to history lines that have scrolled away. Errors: ENotFound; EExited without a
-// session; EUnsupported for an arm without a terminal; EUnavailable if the host agent
-// cannot be asked.
+// Screen returns an arm's present screen. If at is not zero, it returns the screen as
+// it was at that time. The screen includes up to history lines that have scrolled away.
+// Screen returns ENotFound if there is no such arm. It returns EExited if the arm has
+// no session. It returns EUnsupported if the arm has no terminal. It returns
+// EUnavailable if the host agent cannot be asked.
 func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, history int) (coleo.Screen, error) {
 	var s coleo.Screen
 	arm, err := b.Arm(ctx, idOrName)
@@ -211,14 +227,15 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 		return s, err
 	}
 	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
-	b.catchUp(ctx, arm.AgentID) // a host agent records what it sees when it is asked
+	b.catchUp(ctx, arm.AgentID) // answering may have made the host agent record events
 	return s, err
 }
 
 // Record returns one piece of the recording of an arm's generation, starting at the
-// offset from. Generation 0 is the last one. Errors: ENotFound; EExited if the arm has never
-// run; EInvalid if the generation is not kept; EUnsupported for an arm without a terminal;
-// EUnavailable if the host agent cannot be asked.
+// offset from. Generation 0 means the arm's last generation. Record returns ENotFound
+// if there is no such arm. It returns EExited if the arm has never run. It returns
+// EInvalid if the recording of the generation is not kept. It returns EUnsupported if
+// the arm has no terminal. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
@@ -236,14 +253,15 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 		return err
 	}
 	err = b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
-	b.catchUp(ctx, arm.AgentID) // a host agent records what it sees when it is asked
+	b.catchUp(ctx, arm.AgentID) // answering may have made the host agent record events
 	return err
 }
 
 // Output returns a piece of terminal output, starting at the offset from. A negative
-// offset counts from the end. If there is no output yet, it waits for up to wait. Errors:
-// ENotFound; EExited if the arm has never run; EUnavailable if its host agent cannot be
-// asked.
+// offset counts from the end of the output. If there is no output yet, Output waits for
+// it, but at most for wait. Output returns ENotFound if there is no such arm. It
+// returns EExited if the arm has never run. It returns EUnavailable if the host agent
+// cannot be asked.
 func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	arm, err := b.Arm(ctx, idOrName)
@@ -255,9 +273,10 @@ func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait ti
 	return out, err
 }
 
-// Input types raw keys by hand, under a lease. Errors: ENotFound; EBusy without the
-// lease; EExited without a live session; EUnavailable if the host agent cannot be asked;
-// EUnproven if the arm gets no permit before ctx ends.
+// Input types raw keys by hand. It returns ENotFound if there is no such arm. It
+// returns EBusy if lease is not the id of the arm's lease. It returns EExited if the
+// arm has no live session. It returns EUnavailable if the host agent cannot be asked.
+// It returns EUnproven if the arm gets no permit before ctx ends.
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -269,9 +288,10 @@ func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) 
 	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: lease, Data: data}, nil)
 }
 
-// Resize changes the size of an arm's terminal, in cells, under a lease. Errors:
-// ENotFound; EBusy without the lease; EExited without a live session; EUnavailable if the
-// host agent cannot be asked.
+// Resize changes the size of an arm's terminal, in cells. It returns ENotFound if there
+// is no such arm. It returns EBusy if lease is not the id of the arm's lease. It
+// returns EExited if the arm has no live session. It returns EUnavailable if the host
+// agent cannot be asked.
 func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows int) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -281,9 +301,10 @@ func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows i
 		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Lease takes, renews or releases the right to type by hand. Errors: ENotFound; EBusy
-// while somebody else has the lease; EExited if the arm has never run; EUnavailable if the
-// host agent cannot be asked.
+// Lease takes, renews or releases the right to type by hand. It returns ENotFound if
+// there is no such arm. It returns EBusy while somebody else has the lease. It returns
+// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
+// asked.
 func (b *Brain) Lease(ctx context.Context, idOrName string, q coleo.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)

@@ -2,5 +2,5 @@
 // store, starts arms where they can run, and carries out remedies. It also passes
 // commands to the host agent that has the arm.
 //
-// It types nothing and reads no screen. Host agents do that.
+// Package brain types nothing and reads no screen. Host agents type and read.
 package brain

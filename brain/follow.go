@@ -29,7 +29,7 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 				}
 			}
 			if store.NoRoom(err) && ctx.Err() == nil {
-				continue // nobody announces that there is room again
+				continue // try again without a signal: nobody announces that the disk has room again
 			}
 			if err != nil || !more {
 				break
@@ -38,9 +38,9 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 	}
 }
 
-// pull reads one piece of a host's log after the cursor into the store, and reports
-// whether there is more. Several goroutines may call it. Only one of them reads at a
-// time.
+// pull reads the next piece of a host's log into the store. It returns true if there is
+// more to read. Several goroutines may call pull, but only one of them reads at any
+// moment.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	m := b.member(id)
 	m.pulling.Lock()
@@ -55,15 +55,15 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
-		// An older host agent may write an event while it answers. It announces that
-		// event once more.
+		// An older host agent may write an event while it answers. It will announce
+		// this event again.
 		return false, nil
 	}
 	if len(piece.List) > 0 {
-		gap, _ := b.DB.Gap(ctx, id) // project returns the error of an unreadable store
+		gap, _ := b.DB.Gap(ctx, id) // if the store is unreadable, project returns the error
 		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
 			b.mu.Lock()
-			m.head = position{} // readTo takes the position from the store again
+			m.head = position{} // so that readTo takes the position from the store
 			b.mu.Unlock()
 			return false, err
 		}
@@ -82,8 +82,8 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	return to.seq < piece.Head, nil
 }
 
-// readTo returns the position up to which a host's log has been read. At first that is
-// the position of the newest event in the store.
+// readTo returns the position up to which a host's log has been read. On the first call
+// this is the position of the host's newest event in the store.
 func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, error) {
 	b.mu.Lock()
 	at := m.head
@@ -95,10 +95,10 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// piece asks a host for the events after a position. If the host has lost that position
-// or its whole log, the answer starts at the beginning. The store skips events that it
-// has already. Each answer is decoded into a new value. Decoding into a used value would
-// leave old fields in new events.
+// piece asks a host for the events after a position. If the host no longer has this
+// position, or has lost its whole log, the answer starts at the beginning of the log.
+// The store skips events that it already has. Each answer is decoded into a new value,
+// because decoding into a used value would leave old fields in new events.
 func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
 	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,
@@ -106,7 +106,7 @@ func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events
 	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
 		return piece, err
 	}
-	var whole bus.Events // for an older host agent, which does not look for the position itself
+	var whole bus.Events // for an older host agent, which does not check the position
 	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
 }

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// LastRun returns the run of an arm that ended last. It returns ENotFound if there is no
-// such arm, or if no run of it has ended.
+// LastRun returns an arm's most recently ended run. It returns ENotFound if there is no
+// such arm, or if no run of the arm has ended.
 func (b *Brain) LastRun(ctx context.Context, idOrName string) (coleo.LastRun, error) {
 	arm, err := b.DB.Arm(ctx, idOrName)
 	if err != nil {

@@ -15,9 +15,11 @@ const (
 	// providersFresh is how long a catalogue is served from memory. Prices and models
 	// change from day to day.
 	providersFresh = 10 * time.Minute
-	// providersTimeout bounds a host's answer. The host starts an agent CLI to get it.
+	// providersTimeout bounds the wait for a host's answer. To answer, the host starts
+	// an agent CLI.
 	providersTimeout = 90 * time.Second
-	// providersKey is the store's key of the last catalogue, which survives a restart.
+	// providersKey is the key of the last catalogue in the store. So the catalogue
+	// survives a restart.
 	providersKey = "opencode.providers"
 )
 
@@ -34,11 +36,11 @@ type cachedProviders struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// Providers returns the providers with their models, and which of them are connected, as
-// OpenCode on one of the hosts reports them. This is the body that the API route returns.
-// When no host can answer, Providers returns the last answer, marked as cached. If there
-// is none either, it returns the error of the last host, or EUnavailable when no host
-// agent runs.
+// Providers returns the body of the API route for model catalogues. The body has the
+// providers, their models, and which providers are connected. It comes from OpenCode on
+// one of the hosts. If no host can answer, Providers returns the last answer, marked as
+// cached. If there is no last answer, Providers returns the error of the last host that
+// it asked. If no host agent runs, it returns EUnavailable.
 func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
 	c := &b.providers
 	c.mu.Lock()
@@ -84,7 +86,7 @@ func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// marked adds the source and the age of an answer to it.
+// marked returns a copy of an answer, to which the answer's source and age are added.
 func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -100,9 +102,10 @@ func marked(body json.RawMessage, source string, at time.Time, problem string) (
 	return json.Marshal(fields)
 }
 
-// resolve replaces a model that the catalogue does not have. It does so only for
-// harnesses that use the catalogue. It returns the reason, or "" if the model is the
-// requested one. Without a catalogue it keeps the requested model.
+// resolve replaces a model that the catalogue does not have. It replaces models only
+// for harnesses that use the catalogue. It returns the reason for the replacement, or
+// "" if it keeps the requested model. If there is no catalogue, resolve keeps the
+// requested model.
 func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig) (string, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {

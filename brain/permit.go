@@ -11,27 +11,28 @@ import (
 )
 
 const (
-	// permitTime is how long one permit allows typing into an arm. A host agent that is
-	// cut off freezes its arms within this time. A start of such an arm elsewhere takes
-	// no keys before this time has passed.
+	// permitTime is how long one permit allows typing into an arm. If a host agent is
+	// cut off from serve, its arms freeze within this time. If such an arm is started
+	// on another host, the new start takes no keys until this time has passed.
 	permitTime = 10 * time.Second
-	// permitEvery is the time between two renewals. Three renewals may get lost.
+	// permitEvery is the time between two renewals. The permits stay valid if three
+	// renewals in a row are lost.
 	permitEvery = 2500 * time.Millisecond
 	// clockDrift is how far the clocks of two machines may drift apart within permitTime.
 	clockDrift = time.Second
 )
 
-// Arbiter decides which start of an arm may be typed into. At most one start may be typed
-// into at any time.
+// Arbiter decides which start of an arm may be typed into. At any time this is at most
+// one start.
 type Arbiter interface {
-	// Grant permits the arm's start on a host for permitTime from now on, and returns 0.
-	// If another host's permit may still hold, it grants nothing. It then returns how
-	// long that permit may still hold.
+	// Grant permits typing into the arm's start on host for permitTime, beginning now,
+	// and returns 0. If a permit of another host might still be valid, Grant permits
+	// nothing. It then returns how long that permit might still be valid.
 	Grant(arm, host string) time.Duration
 }
 
-// soleArbiter is the Arbiter of a fleet with one serve. It stores nothing. The permits of
-// an earlier serve have all lapsed permitTime after this one's start.
+// soleArbiter is the Arbiter of a fleet with one serve. It stores nothing on disk. All
+// permits of an earlier serve have expired when this serve has run for permitTime.
 type soleArbiter struct {
 	began time.Time
 
@@ -47,8 +48,9 @@ type grant struct {
 
 func newArbiter() *soleArbiter { return &soleArbiter{began: time.Now(), last: map[string]grant{}} }
 
-// Grant implements Arbiter. It uses the machine's monotonic clock, which the user cannot
-// set. That clock stops while the machine sleeps, which only makes the wait longer.
+// Grant implements Arbiter. It uses the machine's monotonic clock, which the user
+// cannot set. This clock stops while the machine sleeps. The only effect is that the
+// wait is longer.
 func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +65,15 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	return 0
 }
 
-// freezes reports whether an arm may be typed into only under a permit.
+// freezes reports whether typing into an arm needs a permit.
 func freezes(arm coleo.Arm) bool {
 	var c coleo.SpawnConfig
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// renewPermits renews the permits of a host's arms. For each arm that could not get one
-// it returns how long to wait until it can, by the arm's id.
+// renewPermits renews the permits of a host's arms. The result has the ids of the arms
+// that got no permit. The value for each id is how long to wait until the arm can get a
+// permit.
 func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.Duration, error) {
 	var clock bus.Clock
 	if err := b.Bus.Ask(ctx, host, bus.OpPermit, bus.PermitOrder{}, &clock); err != nil {
@@ -131,8 +134,8 @@ func (m *member) needsPermits(b *Brain) bool {
 	return false
 }
 
-// permit waits until an arm may be typed into. An arm that does not freeze may always be
-// typed into. permit returns EUnproven if ctx ends first.
+// permit waits until an arm may be typed into. If typing into the arm needs no permit,
+// permit returns at once. permit returns EUnproven if ctx ends first.
 func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !freezes(arm) {
 		return nil

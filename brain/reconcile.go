@@ -8,15 +8,16 @@ import (
 	"coleo.dev/bus"
 )
 
-// These rules mark rows that were not written from an event of a host's log.
+// The brain writes these rules into rows whose state does not come from an event of a
+// host's log.
 const (
-	ruleOrdered    = "ordered"     // a host agent was told to start the arm, and nothing more is known
-	ruleNotStarted = "not started" // the host agent reports that it has not started the arm
+	ruleOrdered    = "ordered"     // a host agent was told to start the arm; its answer is not known
+	ruleNotStarted = "not started" // the host agent has reported that it did not start the arm
 )
 
-// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if
-// the log has been read as far as the pulse goes. Later events in the log are newer than
-// the pulse.
+// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only
+// if the brain has read the log exactly up to the position in the pulse. Later events
+// in the log are newer than the pulse.
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
@@ -55,9 +56,10 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	b.mu.Unlock()
 }
 
-// learnName gives an arm the name that its host agent knows. It reports whether the arm
-// had no name. A row that was made from the log alone has the arm's id as its name. Such
-// a row has no start configuration either, so learnName stores that too.
+// learnName gives an arm the name that its host agent knows, if the arm has no name
+// yet. A row that was made only from the log has the arm's id as its name. Such a row
+// has no start configuration, so learnName stores the configuration too. learnName
+// returns true if it has given the arm a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -81,8 +83,8 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// correct writes a host agent's reading of an arm into the arm's row. It does nothing if
-// the row or the host's log has changed since that reading.
+// correct writes r, a host agent's reading of an arm, into the arm's row. It does
+// nothing if the row or the host's log has changed since the reading.
 func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]

@@ -10,9 +10,10 @@ import (
 )
 
 // Recover brings an arm back. It gathers evidence, lets package recovery decide, and
-// carries out the remedy. It reports a reattach only after the session has proven itself
-// and is attached. Errors: ENotFound; EUnavailable with the reason if nothing can be
-// done; EUnproven if the session cannot prove itself; or the host agent's own error.
+// carries out the remedy. It reports a reattach only after the session has proved its
+// identity and is attached. Recover returns ENotFound if there is no such arm. It
+// returns EUnavailable, with the reason, if no remedy exists. It returns EUnproven if
+// the session cannot prove its identity. Other errors come from the host agent.
 func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -49,7 +50,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q coleo.RecoverReq
 	return reply, err
 }
 
-// evidence gathers everything that the decision depends on, as it is now.
+// evidence gathers the present facts on which the decision depends.
 func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequest) (recovery.Evidence, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -80,16 +81,16 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q coleo.RecoverRequ
 	return e, nil
 }
 
-// ended reports whether an arm's row proves that nothing of its last start still runs.
-// Only a host agent's report makes a row stopped. The rule of the row names what the host
-// agent could not prove.
+// ended reports whether an arm's row proves that no process of the arm's last start
+// still runs. A row becomes stopped only through a report of a host agent. The row's
+// Rule says what the host agent could not prove.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
 // find asks the arm's host agent for the arm. It returns the zero Finding if the host
-// agent could not look. A host agent that does not know the arm has searched its folders,
-// so the arm is gone.
+// agent could not look. If the host agent does not know the arm, it has already
+// searched the folders of arms. So the arm is gone.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -105,7 +106,8 @@ func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	}
 }
 
-// reattach tells the host agent to attach to the session, and checks that it did.
+// reattach tells the host agent to attach to the session. Then it checks that the host
+// agent has attached.
 func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	var report bus.ArmReport
 	if err := b.ask(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {

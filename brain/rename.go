@@ -7,11 +7,13 @@ import (
 	"coleo.dev/bus"
 )
 
-// Rename gives an arm another name, first on its host, then in the store. After an
-// interruption in between, the caller can repeat it: the host accepts the name that the
-// arm already has. Errors: ENotFound; EInvalid for a bad name; EConflict when another arm
-// has the name; EUnavailable when the host agent cannot be asked. After any of these
-// errors nothing is renamed.
+// Rename gives an arm another name, first on the arm's host, then in the store. If
+// Rename is interrupted between these steps, the caller can repeat the call. The host
+// then accepts the name that the arm already has.
+//
+// Rename returns ENotFound if there is no such arm. It returns EInvalid for a bad name.
+// It returns EConflict if another arm has the name. It returns EUnavailable if the host
+// agent cannot be asked. After any of these errors the arm has its old name.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, err

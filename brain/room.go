@@ -34,12 +34,12 @@ func (b *Brain) tidy(ctx context.Context) {
 	}
 }
 
-// thinMost bounds how many transactions one call of thin makes for events. Each deletes up
-// to 500 rows. All of them take about 200 ms.
+// thinMost bounds how many transactions one call of thin makes for events. Each
+// transaction deletes at most 500 rows. The 20 transactions together take about 200 ms.
 const thinMost = 20
 
-// thin deletes old events of the arms whose ids follow arm, and old commands. It returns
-// the arm to continue with.
+// thin deletes old commands, and old events of arms. It begins with the arm that
+// follows the given arm id. It returns the arm id for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {
@@ -49,7 +49,7 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = b.DB.Thin(ctx, arm, b.Now(), events); n == 0 && err == nil {
-			arm = next // otherwise there may be more of the same arm
+			arm = next // if n is not 0, the same arm may have more old events
 		}
 		if deleted += n; next == "" {
 			break
@@ -61,8 +61,8 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, b.DB.Vacuum(ctx)
 }
 
-// project writes events into the store. On a full disk it may use the reserve for events
-// that end or remove an arm.
+// project writes events into the store. If the disk is full, it may use the reserve for
+// events that end or remove an arm.
 func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	err := b.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -74,7 +74,8 @@ func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint6
 	return err
 }
 
-// forget deletes an arm's row. On a full disk it may use the reserve.
+// forget deletes an arm's row from the store. If the disk is full, it may use the
+// reserve.
 func (b *Brain) forget(ctx context.Context, id string) error {
 	err := b.DB.DeleteArm(ctx, id)
 	for store.NoRoom(err) && b.DB.GiveUpReserve() {
@@ -86,8 +87,8 @@ func (b *Brain) forget(ctx context.Context, id string) error {
 	return err
 }
 
-// isOver reports whether an arm has stopped, according to its row or to its host agent. A
-// full disk may have kept the host agent's report out of the row.
+// isOver reports whether an arm has stopped, according to the arm's row or its host
+// agent. The row may lack the host agent's report because the disk was full.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

@@ -10,29 +10,29 @@ import (
 	"coleo.dev/bus"
 )
 
-// member is a host agent that this serve has heard of since its start.
+// member is a host agent that has sent a message to this serve since serve's start.
 type member struct {
 	beat   bus.Beat
 	seen   time.Time
 	grown  chan struct{} // holds one signal: the log has new events
-	beaten chan struct{} // holds one signal: a beat came, so the pulse has changed
+	beaten chan struct{} // holds one signal: a beat came, so a new pulse is needed
 
-	lost  string    // why it cannot be asked now; "" when it can
-	heard time.Time // the time of its last sign of life
+	lost  string    // why the host agent cannot be asked now; "" if it can
+	heard time.Time // the time of the host agent's last sign of life
 
 	pulse     bus.Pulse
 	asked     int       // the number of pulse requests
 	answered  int       // the number of the request that was answered last
-	pulsed    time.Time // the time of that request; zero if there is no pulse
+	pulsed    time.Time // when the answered request was sent; zero if there is no pulse
 	arms      map[string]bus.ArmPulse
-	parts     map[string]partPulse // newer reports of single arms since that pulse
-	settled   bool                 // no row contradicts that pulse
-	confirmed map[string]time.Time // the time when each arm's state was confirmed last
+	parts     map[string]partPulse // reports of single arms that are newer than the pulse
+	settled   bool                 // no row contradicts the pulse
+	confirmed map[string]time.Time // the time when each arm's state was last confirmed
 
-	told map[string]coleo.Health // the health of each arm that was published last with a beat
+	told map[string]coleo.Health // the health of each arm, as last published after a beat
 
-	pulling sync.Mutex // held while a piece of its log is read
-	head    position   // the position up to which its log has been read
+	pulling sync.Mutex // held while a piece of the host's log is read
+	head    position   // the position up to which the host's log has been read
 }
 
 // position is a position in a host's log.
@@ -48,7 +48,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	b.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
-		if m.beat.PID == 0 { // a beat with all arms is on its way
+		if m.beat.PID == 0 { // a beat about all arms will follow
 			b.mu.Unlock()
 			return
 		}
@@ -58,7 +58,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	m.beat, m.seen, m.lost, m.heard, m.settled = beat, now, "", b.Now(), false
 	b.mu.Unlock()
 	ctx := b.ctx
-	if !part { // otherwise only the one arm has changed
+	if !part { // in a partial beat only one arm has changed
 		b.putHost(ctx, beat, now)
 	}
 	b.takeArms(ctx, m, beat.ID, news, now)
@@ -84,8 +84,8 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// merged returns the last beat, updated from a beat about one arm. The caller holds the
-// brain's mu.
+// merged returns the last beat about all arms, updated with part, a beat about one arm.
+// The caller holds the brain's mu.
 func (m *member) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -93,8 +93,8 @@ func (m *member) merged(part bus.Beat) bus.Beat {
 	return part
 }
 
-// takeArms stores which arms a host agent vouches for, and when they last wrote output.
-// It publishes the arms for which users see a change.
+// takeArms stores which arms a host agent reports as alive, and when these arms last
+// wrote output. It publishes the arms whose visible condition has changed.
 func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
 	outputs := make(map[string]time.Time, len(beats))
 	for _, a := range beats {
@@ -145,16 +145,18 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// tells stores the health of an arm that is about to be published, and reports whether it
-// differs from the last one. Only the beat handler calls it, one call at a time.
+// tells stores the arm's health for the next comparison. It returns true if this health
+// differs from the last stored health. Only the beat handler calls tells, one call at a
+// time.
 func (m *member) tells(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
 }
 
-// endOutrun tells a host agent that was away to end an arm that now runs elsewhere in a
-// newer generation. Nobody follows the older generation any more.
+// endOutrun tells a host agent to end an arm if a newer generation of the arm runs on
+// another host. This happens when the host agent was away for a time. Nobody follows
+// the older generation any more.
 func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
 	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
 		return
@@ -199,8 +201,8 @@ func (b *Brain) member(id string) *member {
 	return m
 }
 
-// live returns the last beats of the host agents that can be asked now, fewest arms
-// first.
+// live returns the last beats of the host agents that can be asked now. The host agent
+// with the fewest arms comes first.
 func (b *Brain) live() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 )
 
 // checkScripted returns an error for options that do not fit the scripted model. If a
-// request names that model, checkScripted clears the provider and endpoint that come from
-// the stopped arm or the defaults.
+// request names the scripted model, checkScripted clears the provider and the endpoint
+// in c. These come from the stopped arm or the defaults.
 func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
@@ -38,9 +38,9 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q coleo.Spaw
 	return nil
 }
 
-// understood returns EUnsupported for an order that an older host agent would carry out
-// only in part. It would start the arm without its environment, with a real model, or
-// without a freeze.
+// understood returns EUnsupported if the host agent is too old to carry out the whole
+// order. An older host agent would start the arm without its environment, with a real
+// model, or without a freeze.
 func (b *Brain) understood(host string, o bus.SpawnOrder) error {
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
 	if !given && !o.Config.Scripted() && o.Config.OnPartition != coleo.PartitionFreeze {
@@ -50,7 +50,7 @@ func (b *Brain) understood(host string, o bus.SpawnOrder) error {
 	defer b.mu.Unlock()
 	m := b.hosts[host]
 	if m == nil || m.beat.PID == 0 || m.beat.TakesGiven {
-		return nil // a host agent that has not sent a beat yet cannot be asked either
+		return nil // the order fails anyway: a host agent without a beat cannot be asked
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported,
 		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+

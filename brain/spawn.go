@@ -15,15 +15,17 @@ import (
 	"coleo.dev/bus"
 )
 
-// initialPromptTimeout bounds the wait until a new arm is idle. After it, its first
-// prompt is given up.
+// initialPromptTimeout bounds the wait until a new arm is idle. If the arm is not idle
+// by then, its first prompt is not sent.
 const initialPromptTimeout = 5 * time.Minute
 
-// Spawn starts a new arm, or starts a stopped arm again. Errors: EInvalid for a bad
-// request; EConflict if the arm runs or may still run, or if the hosts are full;
-// EUnavailable without a host agent; ENotInstalled without the agent CLI; or the host
-// agent's own error. If the host agent's answer does not come, the arm's row stays,
-// and the host's log decides.
+// Spawn starts a new arm, or starts a stopped arm again. It returns EInvalid for a bad
+// request. It returns EConflict if the arm runs or might still run, or if the hosts are
+// full. It returns EUnavailable if there is no host agent. It returns ENotInstalled if
+// the agent CLI is not installed. Other errors come from the host agent.
+//
+// If the host agent does not answer, the arm's row stays. The host's log then shows
+// whether the arm was started.
 func (b *Brain) Spawn(ctx context.Context, q coleo.SpawnRequest) (coleo.SpawnReply, error) {
 	arm, known, err := b.named(ctx, q.Name)
 	if err != nil {
@@ -99,8 +101,9 @@ func (b *Brain) named(ctx context.Context, name string) (coleo.Arm, bool, error)
 	return arm, true, nil
 }
 
-// configure fills in what the request leaves out, from the stopped arm and then from the
-// defaults.
+// configure returns the configuration of a start. A value that the request leaves out
+// comes from the stopped arm. If the stopped arm does not have the value, it comes from
+// the defaults.
 func (b *Brain) configure(arm *coleo.Arm, q coleo.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
 	var c coleo.SpawnConfig
 	if known && len(arm.Config) > 0 {
@@ -165,9 +168,10 @@ func first(values ...string) string {
 	return ""
 }
 
-// harness returns the harness to use. It takes the first of these: the requested one, the
-// arm's own, the configured default, the preferred one if installed, the only installed
-// one.
+// harness returns the name of the harness to use. It tries the requested harness, the
+// arm's own harness and the configured default, in this order. If none of them is set,
+// it takes the preferred harness if that harness is installed. Otherwise it takes the
+// only installed harness.
 func (b *Brain) harness(asked, own string) (string, error) {
 	if name := first(asked, own, b.Defaults.Harness); name != "" {
 		_, err := b.Registry.Get(name)
@@ -195,8 +199,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		strings.Join(installed, ", "))
 }
 
-// place chooses the host agent for a harness. It takes the requested one, or else the one
-// that had the arm, or else the one with the fewest arms.
+// place chooses the host agent for a harness. It takes the requested host agent. If
+// none is requested, it takes the host agent that last had the arm. Otherwise it takes
+// the host agent with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat
@@ -208,7 +213,7 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	if asked != "" {
 		for _, beat := range live {
 			if beat.ID == asked {
-				return beat, nil // it reports itself what is wrong
+				return beat, nil // the host agent itself reports what is wrong
 			}
 		}
 		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
@@ -250,8 +255,8 @@ func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	return fmt.Sprintf("arm %s works in the same folder (%s)", other, arm.Workdir)
 }
 
-// enter writes the arm's row before anything is started. It returns the previous row. For
-// a new arm the previous row has no id.
+// enter writes the arm's row before the order to start it is sent. It returns the
+// previous row. If the arm is new, the previous row has no id.
 func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
 	var was coleo.Arm
 	if !known {
@@ -270,8 +275,8 @@ func (b *Brain) enter(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm
 }
 
 // takeOut undoes enter after the host agent has reported that it started nothing. It
-// deletes a new arm's row and restores an old arm's row. It leaves the row alone if the
-// host's log has changed it since.
+// deletes a new arm's row and restores an old arm's row. If an event of the host's log
+// has changed the row since enter, takeOut leaves the row alone.
 func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
@@ -289,8 +294,9 @@ func (b *Brain) takeOut(ctx context.Context, arm, was coleo.Arm) {
 	})
 }
 
-// ordered notes that an order to start an arm is open, until the returned function is
-// called. Meanwhile a host agent's pulse proves nothing about the start.
+// ordered notes that an order to start an arm is open. The order is open until the
+// returned function is called. During that time, a host agent's pulse proves nothing
+// about the start.
 func (b *Brain) ordered(id string) func() {
 	add := func(n int) {
 		b.mu.Lock()
@@ -305,13 +311,13 @@ func (b *Brain) ordered(id string) func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, m := range b.hosts {
-			m.settled = false // if the answer did not come, the next pulse decides
+			m.settled = false // if the answer did not come, the next pulse shows the result
 		}
 	}
 }
 
-// order tells the host agent to start the arm's next generation. It changes no row. The
-// host's log reports the arm's state afterwards.
+// order tells the host agent to start the arm's next generation. It changes no row: the
+// arm's new state comes from the host's log.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.understood(arm.AgentID, o)
 	if err != nil {
@@ -326,7 +332,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	if err == nil {
 		b.takePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.renewPermits(ctx, arm.AgentID) // otherwise keepPermits renews them
+			_, _ = b.renewPermits(ctx, arm.AgentID) // if this fails, keepPermits renews the permits
 		}
 	}
 	return err
@@ -334,9 +340,9 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 
 func generationKey(arm string) string { return "generation." + arm }
 
-// nextGeneration returns a number that no earlier order to start the arm has used. That
-// includes orders to other host agents whose answers never came. It stores the number
-// before the number is used.
+// nextGeneration returns a number that no earlier order to start the arm has used.
+// Earlier orders include orders to other host agents that never answered.
+// nextGeneration stores the number before it returns it.
 func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
 	b.numbering.Lock()
 	defer b.numbering.Unlock()

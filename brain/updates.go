@@ -11,9 +11,9 @@ import (
 	"coleo.dev/store"
 )
 
-// updateRoom is how many updates a subscriber may fall behind before it is cut off. It
-// then subscribes again. It passes the cursor of the last event that it saw, and reads the
-// arms from the store.
+// updateRoom is how many updates a subscriber may fall behind. A subscriber that falls
+// further behind is cut off and must subscribe again. For this it passes the cursor of
+// the last event that it saw, and reads the arms from the store.
 const updateRoom = 512
 
 // updates sends every change to all subscribers. A slow subscriber does not slow down the
@@ -27,7 +27,7 @@ type updates struct {
 // update is a coleo.Update with the position of its event in serve's log.
 type update struct {
 	coleo.Update
-	position uint64 // 0: it has no event
+	position uint64 // 0: the update has no event
 }
 
 func newUpdates() *updates { return &updates{subs: map[chan update]bool{}} }
@@ -73,17 +73,20 @@ func (u *updates) end() {
 	}
 }
 
-// Subscribe returns each event of serve's log after a cursor once, in order, with its own
-// cursor. It also returns the arms that change from now on. The empty cursor means now.
-// The sequence ends when ctx ends, when the reader falls too far behind, or when the store
-// cannot be read. It returns EInvalid for a bad cursor. One that is ahead of the log is of
-// another store, or of a newer copy of this one.
+// Subscribe returns a sequence of updates. The sequence has each event of serve's log
+// that follows the given cursor. It has each event once, in order, with the event's own
+// cursor. It also has each arm that changes after the call. The empty cursor means now.
+// The sequence ends when ctx ends, when the reader falls too far behind, or when the
+// store cannot be read.
+//
+// Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
+// bad: it comes from another store, or from a newer copy of this store.
 func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Update], error) {
 	from, err := positionOf(after)
 	if err != nil {
 		return nil, err
 	}
-	c := b.updates.subscribe() // before the log is read, so that nothing is missed
+	c := b.updates.subscribe() // subscribes before it reads the log, so that nothing is missed
 	switch end := b.DB.Head(); {
 	case after == "":
 		from = end
@@ -116,12 +119,12 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[coleo.Upd
 	}, nil
 }
 
-// Cursor returns the cursor of the last event of serve's log. A subscription after it
-// begins now.
+// Cursor returns the cursor of the last event of serve's log. A subscription with this
+// cursor begins with the next event.
 func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
 
-// passNews yields published updates. It leaves out events up to a position of the log,
-// which the subscriber has already.
+// passNews yields published updates. It leaves out the events up to the position had,
+// because the subscriber already has these events.
 func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield func(coleo.Update) bool) {
 	for {
 		select {
@@ -135,9 +138,9 @@ func (b *Brain) passNews(ctx context.Context, c <-chan update, had uint64, yield
 	}
 }
 
-// news is Subscribe from now on.
+// news is Subscribe with the empty cursor, so it begins now.
 func (b *Brain) news(ctx context.Context) iter.Seq[coleo.Update] {
-	news, _ := b.Subscribe(ctx, "") // only a cursor can be bad
+	news, _ := b.Subscribe(ctx, "") // Subscribe fails only for a bad cursor
 	return news
 }
 
@@ -145,8 +148,9 @@ func asUpdate(e store.Entry) update {
 	return update{coleo.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}, e.Position}
 }
 
-// publishLog publishes each event of serve's log after a position once, in order, each
-// followed by the arm's present row. It ends when ctx or the store ends.
+// publishLog publishes each event of serve's log after a position once, in order. After
+// each event it publishes the arm's present row. publishLog returns when ctx ends or
+// the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {
 	for ctx.Err() == nil && b.DB.Wait(ctx, after) == nil {
 		page, err := b.DB.Entries(ctx, store.EventFilter{After: after})
@@ -170,12 +174,13 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 	}
 }
 
-// publishArm publishes an arm's present row with its health. Of two calls, the later one
-// never publishes the older row.
+// publishArm publishes an arm's present row with its health. If two calls overlap, the
+// row that is published last is the newer one.
 func (b *Brain) publishArm(ctx context.Context, id string) {
 	b.publishing.Lock()
 	defer b.publishing.Unlock()
-	// A missing row means that the arm was removed, which is published elsewhere.
+	// A missing row means that the arm was removed. publishRemoved publishes the
+	// removal.
 	if arm, err := b.Arm(ctx, id); err == nil {
 		b.updates.publish(update{Update: coleo.Update{Arm: &arm}})
 	}
@@ -185,8 +190,9 @@ func (b *Brain) publishRemoved(id string) {
 	b.updates.publish(update{Update: coleo.Update{Removed: id}})
 }
 
-// Events returns the events of all hosts after an opaque cursor, and the next cursor. It
-// returns EInvalid for a bad cursor, and ENotFound if the filter names an unknown arm.
+// Events returns the events of all hosts that match f and follow its cursor. It also
+// returns the next cursor. A cursor is opaque. It returns EInvalid for a bad cursor,
+// and ENotFound if the filter names an unknown arm.
 func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event, string, error) {
 	after, err := positionOf(f.After)
 	if err != nil {
@@ -206,8 +212,8 @@ func (b *Brain) Events(ctx context.Context, f coleo.EventFilter) ([]coleo.Event,
 // cursorOf returns the opaque form of a position in serve's log.
 func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// positionOf reads a cursor. The empty cursor is the beginning. It returns EInvalid for a
-// text that is no cursor.
+// positionOf returns the position that a cursor stands for. The empty cursor is the
+// beginning of the log. positionOf returns EInvalid for a text that is not a cursor.
 func positionOf(cursor string) (uint64, error) {
 	if cursor == "" {
 		return 0, nil

@@ -8,10 +8,10 @@ import (
 	"coleo.dev/store"
 )
 
-// WaitArm waits until the arm is in one of the states, and returns it. For
-// waiting_approval it also waits for the dialog. It returns ENotFound if there is no such
-// arm or the arm is removed. It returns ETimeout when ctx ends, and EExited when the arm
-// stops although states does not include that.
+// WaitArm waits until the arm is in one of the states. Then it returns the arm. If the
+// state is waiting_approval, WaitArm also waits for the dialog. WaitArm returns
+// ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx ends.
+// It returns EExited if the arm stops in a state that is not in states.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
 	news := b.news(ctx) // subscribes before the first look, so that nothing is missed
 	arm, err := b.Arm(ctx, idOrName)
@@ -42,7 +42,7 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 		}
 	}
 	if ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // this subscriber was cut off because it was slow
+		return b.WaitArm(ctx, idOrName, states) // this subscriber was too slow and was cut off, so subscribe again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
@@ -52,8 +52,8 @@ func stopped(arm coleo.Arm) error {
 		arm.Name, arm.Rule, arm.Name)
 }
 
-// WaitRun waits for the end of a run and returns it. It returns ETimeout when ctx ends
-// first, and ENotFound for an unknown run.
+// WaitRun waits until a run has ended. Then it returns the end of the run. It returns
+// ETimeout if ctx ends first. It returns ENotFound if there is no such run.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.news(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kind: coleo.EventRunEnd, Limit: 1})

@@ -29,17 +29,17 @@ func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 				b.takePulse(ctx, id)
 				<-asking
 			})
-		default: // enough requests are open
+		default: // enough requests are open already
 		}
 	}
 }
 
-// pulsesAtOnce bounds the open requests to one host agent. It is the number of pulses
-// within SilentAfter.
+// pulsesAtOnce bounds the open requests to one host agent. This is the number of pulses
+// that serve sends within SilentAfter.
 const pulsesAtOnce = 3
 
-// takePulse asks a host agent for its pulse and stores the answer. A host agent that is
-// too old for pulses counts as alive, but reports nothing about its arms.
+// takePulse asks a host agent for its pulse and stores the answer. If a host agent is
+// too old to know pulses, it counts as alive, but reports nothing about its arms.
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -58,7 +58,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		b.lose(ctx, id, notConnected(id))
 		return
 	case bus.Unanswered(err):
-		return // noteSilence measures the time
+		return // noteSilence measures how long the silence lasts
 	}
 	b.mu.Lock()
 	back := m.lost != ""
@@ -67,14 +67,14 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 		m.seen = b.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > m.answered { // an older answer may arrive after a newer one
+	if err == nil && number > m.answered { // answers may arrive out of order
 		m.answered = number
 		changed = m.note(pulse, asked)
 	}
 	settled := m.settled && !back
 	b.mu.Unlock()
 	if back {
-		_ = b.Bus.RollCall() // its next beat may be far off, and reports what it has started
+		_ = b.Bus.RollCall() // ask for a beat now: the next one may be far off, and it reports the started arms
 		b.publishArmsOf(ctx, id)
 	} else {
 		b.publishArms(ctx, changed)
@@ -84,8 +84,8 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	}
 }
 
-// takePulseOf is takePulse for one arm. It does not compare the arm's row with the
-// answer. The next pulse of all arms does that.
+// takePulseOf is like takePulse, but for one arm. It does not compare the arm's row
+// with the answer. The row is compared after the next pulse of all arms.
 func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -101,8 +101,8 @@ func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 	}
 }
 
-// notePart stores a host agent's report of one arm, and publishes the arm if the report
-// differs from the last one.
+// notePart stores a host agent's report of one arm. If the report differs from the last
+// report, notePart publishes the arm.
 func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
 	m := b.member(id)
 	b.mu.Lock()
@@ -113,14 +113,16 @@ func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as posi
 	}
 }
 
-// partPulse is a host agent's report of one arm since its last pulse of all arms.
+// partPulse is a host agent's report of one arm. It is newer than the last pulse of all
+// arms.
 type partPulse struct {
 	bus.ArmPulse
 	as position // the end of the host's log before the host agent looked at the arm
 }
 
-// notePart stores a report of one arm and returns whether it differs from the last one.
-// It ignores a report that is older than the last pulse. The caller holds the brain's mu.
+// notePart stores a report of one arm. It returns true if the report differs from the
+// last report. It ignores a report that is older than the last pulse. The caller holds
+// the brain's mu.
 func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[a.ID]; ok {
@@ -138,8 +140,9 @@ func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// note stores a pulse. It returns the arms whose report differs from the last one. Later
-// reports of single arms stay in force. The caller holds the brain's mu.
+// note stores a pulse. It returns the arms whose report differs from the last report.
+// If there is a report of a single arm that is newer than the pulse, note keeps that
+// report. The caller holds the brain's mu.
 func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
@@ -196,7 +199,8 @@ func notConnected(id string) string {
 		id)
 }
 
-// lose stores why a host agent cannot be asked. The next sign of life clears that.
+// lose stores why a host agent cannot be asked. The next sign of life from the host
+// agent clears this reason.
 func (b *Brain) lose(ctx context.Context, id, why string) {
 	b.mu.Lock()
 	m, ok := b.hosts[id]
@@ -211,7 +215,7 @@ func (b *Brain) lose(ctx context.Context, id, why string) {
 	}
 }
 
-// away returns why a host agent cannot be asked now, or "" when it can.
+// away returns why a host agent cannot be asked now, or "" if it can be asked.
 func (b *Brain) away(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +225,8 @@ func (b *Brain) away(id string) string {
 	return ""
 }
 
-// watchOf returns who watches an arm, according to its host agent's last report.
+// watchOf returns the Watch of an arm, according to the last report of the arm's host
+// agent.
 func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	if arm.AgentID == "" {
 		return coleo.Watch{}
@@ -251,8 +256,9 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	return w
 }
 
-// upToDate reports whether the host agent's last report of an arm is at least as new as
-// what has been read of its log. The caller holds the brain's mu.
+// upToDate reports whether the host agent's last report of an arm is new enough. The
+// report must be at least as new as the last event that has been read from the host's
+// log. The caller holds the brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {
@@ -261,8 +267,8 @@ func (m *member) upToDate(arm string) bool {
 	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
-// unheld returns a message if the host agent has no session of an arm, and "" if it has
-// one.
+// unheld returns a message if the host agent has no session of an arm. Otherwise it
+// returns "".
 func (m *member) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {
@@ -286,7 +292,7 @@ func (b *Brain) publishArms(ctx context.Context, ids []string) {
 func (b *Brain) publishArmsOf(ctx context.Context, id string) {
 	list, err := b.DB.Arms(ctx, true)
 	if err != nil {
-		return // subscribers read the rows again when they subscribe
+		return // subscribers read the rows when they subscribe again
 	}
 	for _, arm := range list {
 		if arm.AgentID == id {

@@ -15,35 +15,40 @@ import (
 )
 
 const (
-	// watchEvery is the time between two checks that a host agent is still working on a
-	// order.
+	// watchEvery is the time between two checks. Each check asks whether the host agent
+	// is still working on an order.
 	watchEvery = time.Second
-	// goneAfter is how long nobody may listen for a host agent's orders before it
-	// counts as gone. It is much longer than a reconnect takes.
+	// If nobody listens for a host agent's orders for goneAfter, the host agent counts
+	// as gone. goneAfter is much longer than a reconnect takes.
 	goneAfter = 3 * time.Second
-	// silentAfter is how long a listening host agent may leave every alive request
-	// unanswered. After that, an order to it is given up. A host agent answers within a
-	// millisecond, and one on a loaded machine gets much longer. The host agent knows
-	// this limit, so it types nothing for an order that was given up.
+	// If a host agent listens but answers no alive request for silentAfter, Ask gives
+	// up its order. A host agent normally answers within a millisecond. On a loaded
+	// machine the answer takes longer, but still much less than silentAfter. The host
+	// agent knows this limit. So it types nothing for an order that Ask has given up.
 	silentAfter = 10 * time.Second
-	// answerTime is how much earlier the host agent's time ends than the caller's. The
-	// host agent's own error, which says what was done, then arrives in time. For short
-	// times it is a tenth of the time.
+	// answerTime is how much earlier the host agent must finish than the caller's
+	// deadline. So the host agent's own error arrives before the deadline. That error
+	// says what was done. If the caller's time is short, a tenth of that time is used
+	// instead of answerTime.
 	answerTime = 2 * time.Second
 )
 
-// opAlive asks a host agent how long it has listened. Package bus answers it. An older
-// host agent answers that it does not know the op, so it is alive too.
+// opAlive asks a host agent how long it has listened. Package bus itself answers this
+// op. An older host agent answers that it does not know the op. This answer also shows
+// that the host agent is alive.
 const opAlive Op = "alive"
 
-// Ask sends an order to a host agent and waits for its report. It decodes the report
-// into out unless out is nil. Without a deadline on ctx it waits for DefaultTimeout.
+// Ask sends an order to a host agent and waits for the report. It decodes the report
+// into out unless out is nil. If ctx has no deadline, Ask waits for DefaultTimeout.
 //
-// Ask returns EUnavailable if no host agent listens, and EInvalid if the order is too
-// large. If the deadline passes, it returns ETimeout. If ctx is cancelled, or the host agent
-// ends or falls silent, it returns EUnavailable. For the errors of the last two sentences
-// Unanswered reports true, because the order may have been carried out. Any other
-// coleo.Error is the host agent's own report.
+// Ask returns EInvalid if the order is too large. It returns EUnavailable if no host
+// agent listens.
+//
+// Ask returns ETimeout if the deadline passes. It returns EUnavailable if ctx is
+// cancelled, or if the host agent ends or falls silent. In all these cases the host
+// agent may have carried out the order, and Unanswered returns true for the error.
+//
+// Any other coleo.Error is the host agent's own report.
 func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -96,12 +101,12 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// watch stops the wait for a report that can no longer come. The host agent has gone,
-// falls silent, or was started after the order was sent.
+// watch calls gone when the report of an order can no longer come. This is so if the
+// host agent has gone, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
-	var silent time.Time             // the time since nobody listens; zero while somebody does
-	heard := o.Waiting - silentAfter // the time of its last sign of life
+	var silent time.Time             // since when nobody listens; zero if somebody listens
+	heard := o.Waiting - silentAfter // the time of the host agent's last sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -138,8 +143,9 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 	}
 }
 
-// age returns how long a host agent has listened for orders, or forever if it does not
-// say. It also tells the host agent how long the caller is sure to wait for the order.
+// age asks a host agent how long it has listened for orders. It returns forever if the
+// host agent's answer has no such time. The question also tells the host agent how long
+// the caller is sure to wait for the order's report.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -160,11 +166,12 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that nobody can ask. A host agent that cannot
-// reach something itself returns the same code but not this type.
+// unreachable is the error for a host agent that cannot be asked. A host agent's report
+// may have the same code, because the host agent could not reach something. But that
+// error does not have this type.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // a host agent got the order and has gone since
+	sent    bool // a host agent got the order, but has ended since then
 }
 
 // Error returns the message, which says that the host agent cannot be asked.
@@ -173,8 +180,8 @@ func (u unreachable) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unreachable) Unwrap() error { return u.because }
 
-// unanswered is the error for an order that was sent but whose report did not come. The
-// order may have been carried out, or may still be.
+// unanswered is the error for an order that was sent but got no report. The host agent
+// may have carried out the order, or may still carry it out.
 type unanswered struct{ because *coleo.Error }
 
 // Error returns the message, which says that the report did not come.
@@ -183,8 +190,9 @@ func (u unanswered) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered reports whether err leaves open what became of an order. Any other error is
-// the host agent's own report, or means that nobody got the order.
+// Unanswered returns true if err does not tell whether an order was carried out. Any
+// other error is the host agent's own report, or means that no host agent got the
+// order.
 func Unanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
@@ -193,8 +201,9 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve answers the orders to a host with handle until ctx ends. It calls handle in a
-// new goroutine for each order. Serve itself returns as soon as it listens.
+// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it
+// calls handle for each order, in a new goroutine. It answers the order with the result
+// of handle.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
@@ -223,8 +232,8 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.nc.Flush()
 }
 
-// answer sends the report of an order. If the report cannot be sent, it sends an error
-// instead, which says that the order was carried out.
+// answer sends the report of an order. If the report cannot be sent, answer sends an
+// error instead. This error says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {
@@ -242,6 +251,6 @@ func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v",
 		op, err)}
 	if payload, err = json.Marshal(instead); err == nil {
-		_ = msg.Respond(payload) // Unsent has reported the reason
+		_ = msg.Respond(payload) // Unsent has already reported the reason
 	}
 }

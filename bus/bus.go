@@ -15,14 +15,14 @@ import (
 // Conn is a connection to the bus. It reconnects by itself until it is closed, or until
 // the server refuses its key.
 type Conn struct {
-	// Unsent is called for each answer to an order that could not be sent, with the
-	// reason. It may be nil. Set it before Serve.
+	// Unsent is called when the answer to an order could not be sent. err is the
+	// reason. Unsent may be nil. Set Unsent before you call Serve.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn
 	lost chan struct{} // holds one signal: the connection has broken
 	back chan struct{} // holds one signal: the connection is up again
-	over chan struct{} // closed when there will be no more reconnects
+	over chan struct{} // closed when the connection will not reconnect any more
 
 	senders waitingSenders // of the orders that this process is carrying out
 }
@@ -31,13 +31,13 @@ type Conn struct {
 const DefaultTimeout = 30 * time.Second
 
 // maxWait bounds how long a host agent works on one order. The longest order is a
-// prompt of 1 MiB, which is the largest that serve accepts. Package brain gives such a
-// prompt 90 s, and 6 s more for each 1,000 bytes.
+// prompt of 1 MiB. Serve accepts no larger prompt. Package brain gives a prompt 90 s
+// plus 6 s for each 1,000 bytes.
 const maxWait = 2 * time.Hour
 
 // Dial connects a host agent to the bus at the unix socket path. The server's log shows
-// name. Dial returns EUnavailable when nobody listens there, when the server refuses the
-// key, or when another user listens.
+// the connection under name. Dial returns EUnavailable in three cases: nobody listens
+// at the socket, another user listens there, or the server refuses the key.
 func Dial(path string, key Key, name string) (*Conn, error) {
 	c, err := dial(key, name, nats.SetCustomDialer(socketDialer{path}), nats.SkipHostLookup(),
 		nats.CustomInboxPrefix(hostInbox))
@@ -47,8 +47,8 @@ func Dial(path string, key Key, name string) (*Conn, error) {
 	return c, nil
 }
 
-// placeholderURL is the address for the NATS client, which requires one. Nothing dials
-// it: each connection has its own dialer.
+// placeholderURL is an address for the NATS client, because the NATS client requires an
+// address. Nothing connects to this address: each connection has its own dialer.
 const placeholderURL = "nats://bus.invalid"
 
 func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
@@ -67,7 +67,7 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 // reconnectWait is the time between two attempts to reconnect.
 const reconnectWait = 250 * time.Millisecond
 
-// tell sends a signal unless one is already waiting.
+// tell sends a signal on c. If a signal is already waiting in c, tell does nothing.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -75,22 +75,23 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Lost receives a signal when the connection has broken. Connected reports whether it is
-// up again.
+// Lost returns a channel that receives a signal when the connection has broken. When
+// the signal is read, the connection may be up again. Call Connected to find out.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
 
-// Back receives a signal when the connection is up again. The process at the other end
-// may be new and may know nothing of this one.
+// Back returns a channel that receives a signal when the connection is up again. The
+// process at the other end may be new. It may know nothing about this process.
 func (c *Conn) Back() <-chan struct{} { return c.back }
 
-// Over is closed when the connection has ended for good. Either Close was called, or the
-// server has refused the key twice.
+// Over returns a channel that is closed when the connection has ended for good. Then
+// either Close was called, or the server has refused the key twice.
 func (c *Conn) Over() <-chan struct{} { return c.over }
 
 // Connected reports whether the connection is up now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
 
-// Close sends what was published, waiting at most a second, and then ends the connection.
+// Close sends all published messages and then ends the connection. It waits at most one
+// second for the messages.
 func (c *Conn) Close() {
 	_ = c.nc.FlushTimeout(time.Second)
 	c.nc.Close()
@@ -98,12 +99,12 @@ func (c *Conn) Close() {
 
 // order is the message that carries an order over the bus.
 type order struct {
-	ID      string          `json:"id,omitempty"` // of the order; for opAlive, of the order to renew
+	ID      string          `json:"id,omitempty"` // id of the order; for opAlive, id of the order to renew
 	Op      Op              `json:"op"`
 	Data    json.RawMessage `json:"data,omitempty"`
 	Timeout time.Duration   `json:"timeout"`              // time to work on the order, from its arrival
-	End     time.Duration   `json:"end_at,omitempty"`     // the end of that time, on package boottime's clock
-	Waiting time.Duration   `json:"waiting_to,omitempty"` // the sender is sure to wait until then, on that clock
+	End     time.Duration   `json:"end_at,omitempty"`     // the end of Timeout, on package boottime's clock
+	Waiting time.Duration   `json:"waiting_to,omitempty"` // how long the sender is sure to wait; same clock as End
 }
 
 type report struct {
@@ -121,7 +122,7 @@ func commandSubject(host string) string { return "coleo.host." + token(host) + "
 const (
 	everyCommand = "coleo.host.*.command"
 	everyClaim   = "coleo.host.*.claim"
-	hostInbox    = "coleo.inbox" // answers to host agents; answers to serve go elsewhere
+	hostInbox    = "coleo.inbox" // inbox for answers to host agents; answers to serve have another inbox
 
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"
@@ -131,8 +132,9 @@ const (
 // Beat publishes a host agent's heartbeat. It does not wait for delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats calls take for each heartbeat until ctx ends. It returns as soon as it listens.
-// Use RollCall to get heartbeats at once.
+// Beats starts to listen for heartbeats, and then returns. Until ctx ends, it calls
+// take for each heartbeat. Call RollCall to get a heartbeat of every host agent at
+// once.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -140,8 +142,8 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a heartbeat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls calls beat for each roll call until ctx ends. It returns as soon as it
-// listens.
+// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls
+// beat for each roll call.
 func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
 }
@@ -156,8 +158,8 @@ type Grown struct {
 // Grew publishes that a host's log has grown. It does not wait for delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth calls take whenever a host's log has grown, until ctx ends. It returns as soon
-// as it listens.
+// Growth starts to listen for news of grown logs, and then returns. Until ctx ends, it
+// calls take whenever the log of a host has grown.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

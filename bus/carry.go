@@ -11,15 +11,15 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders holds, for each order that this process is carrying out, the time until
-// which the sender is sure to wait. The times are on package boottime's clock. The zero
-// value is ready to use.
+// waitingSenders has one time for each order that this process is carrying out. Until
+// that time, the sender of the order is sure to wait. The times are on package
+// boottime's clock. The zero value is ready to use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// add adds an order. The function done removes it.
+// add adds an order whose sender waits until end. Calling done removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +34,8 @@ func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	}
 }
 
-// renew extends the time until which the sender waits. Renewals may arrive out of order.
+// renew sets a later time until which the sender of an order waits. Renewals may arrive
+// out of order, so renew ignores an earlier time.
 func (w *waitingSenders) renew(id string, end time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,8 +51,9 @@ func (w *waitingSenders) until(id string) time.Duration {
 	return w.ends[id]
 }
 
-// carryOut carries out an order while its sender waits for it. It refuses an order that
-// arrives later than that. The sender is on this machine, so both have the same clock.
+// carryOut carries out an order as long as the order's sender waits. If the sender no
+// longer waits when the order arrives, carryOut refuses the order. The sender is on
+// this machine, so sender and host agent have the same clock.
 func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
 	if o.Waiting != 0 { // otherwise the sender has an older version

@@ -14,25 +14,26 @@ import (
 
 const (
 	// claimTime bounds how long a host agent waits for its own claim to come back over
-	// the bus. That takes about a millisecond.
+	// the bus. The round trip takes about a millisecond.
 	claimTime = 2 * time.Second
-	// claimQuiet is how long the host agent waits for other claims after its own has come
-	// back. All of them got the question at the same moment. A slower one is heard the
-	// next time.
+	// claimQuiet is how long the host agent waits for other claims after its own claim
+	// has come back. All host agents with the id get the question at the same moment.
+	// If a claim comes later than that, the next contest finds it.
 	claimQuiet = 100 * time.Millisecond
 )
 
 // Claim is a host agent's claim to its id. Other host agents with the same id receive it.
 type Claim struct {
-	Instance string `json:"instance"` // random, for each run of the host agent
+	Instance string `json:"instance"` // random; each run of the host agent has another value
 	Hostname string `json:"hostname"`
 	PID      int    `json:"pid"`
-	// Age is how long this run has had the id. Only this duration is compared, because
-	// the clocks themselves may be wrong.
+	// Age is how long this run has had the id. Claims are compared by this duration and
+	// not by times, because clocks may be wrong.
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether c wins against other. The older claim wins.
+// before reports whether the claim c wins against the claim other. The older claim
+// wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
@@ -42,8 +43,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims answers the questions for claims to this host's id with mine, until ctx ends. It
-// returns as soon as it listens.
+// Claims starts to listen for questions about this host's id, and then returns. Until
+// ctx ends, it answers each question with the claim that mine returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {
@@ -57,9 +58,9 @@ func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error
 	return c.nc.Flush()
 }
 
-// Contest checks whether another live host agent has this host's id. It returns
-// EConflict, which names the other one, if that one has had the id for longer. It takes
-// at most 2 s.
+// Contest checks whether another live host agent has the id host. If another one has
+// had the id for longer, Contest returns an EConflict error that names the other host
+// agent. Contest takes at most 2 s.
 func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

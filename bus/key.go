@@ -14,8 +14,9 @@ import (
 	"coleo.dev"
 )
 
-// Key is the private key of a client of the bus. A client proves that it has the key by
-// signing a random challenge of the server. The key itself is never sent.
+// Key is the private key of a client of the bus. The server sends a random challenge,
+// and the client signs it to prove that it has the key. The client never sends the key
+// itself.
 type Key struct {
 	pair   nkeys.KeyPair
 	public string
@@ -38,9 +39,9 @@ func keyOf(pair nkeys.KeyPair) (Key, error) {
 	return Key{pair: pair, public: public}, nil
 }
 
-// KeyFile reads the key from a file that only its owner can read (mode 0600). If the file
-// is missing, KeyFile creates it with a new key. It returns EForbidden when other users
-// can read or write the file, and EInvalid when the file holds no key.
+// KeyFile reads the key from a file that only its owner can read (mode 0600). If the
+// file is missing, KeyFile creates it with a new key. It returns EForbidden if other
+// users can read or write the file. It returns EInvalid if the file has no key.
 func KeyFile(path string) (Key, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,8 +67,8 @@ func KeyFile(path string) (Key, error) {
 	return keyOf(pair)
 }
 
-// makeKeyFile creates the file with a new key. If another process creates it at the same
-// time, the first key stays.
+// makeKeyFile creates the file with a new key. If another process creates the file
+// first, makeKeyFile leaves that file as it is.
 func makeKeyFile(path string) (Key, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -94,5 +95,5 @@ func makeKeyFile(path string) (Key, error) {
 	return key, nil
 }
 
-// sign returns the option by which a client proves that it has the key.
+// sign returns the NATS option with which a client proves that it has the key.
 func (k Key) sign() nats.Option { return nats.Nkey(k.public, k.pair.Sign) }

@@ -17,8 +17,8 @@ import (
 // readyTimeout bounds the start of the embedded server. The start was measured at 38 ms.
 const readyTimeout = 10 * time.Second
 
-// maxPayload bounds one message, in bytes. It is many times a prompt of 100 kB or a piece
-// of output.
+// maxPayload bounds one message, in bytes. The bound is many times the size of a prompt
+// of 100 kB, or of a piece of output.
 const maxPayload = 4 << 20
 
 // acceptRetry is the pause after a failed accept, for example because the process has too
@@ -26,7 +26,7 @@ const maxPayload = 4 << 20
 const acceptRetry = 100 * time.Millisecond
 
 // Server is a NATS server inside this process. It has no TCP port. Clients of the same
-// user reach it over a unix socket.
+// user connect to the Server over a unix socket.
 type Server struct {
 	ns     *natsserver.Server
 	own    Key // this process's key, new at each start and kept only in memory
@@ -34,9 +34,10 @@ type Server struct {
 	joined sync.WaitGroup
 }
 
-// Listen starts a server at the unix socket path. Host agents connect with the key hosts,
-// unless admit refuses their process. A nil admit accepts every process of this user. A
-// connection with that key cannot give orders. Listen returns the errors of
+// Listen starts a server at the unix socket path. Host agents connect with the key
+// hosts. The server calls admit for each connecting process, and refuses the process if
+// admit returns an error. A nil admit accepts every process of this user. A connection
+// with the key hosts cannot give orders. Listen returns the errors of
 // localsocket.Listen.
 func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
@@ -68,8 +69,8 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 	return s, nil
 }
 
-// hostPermissions allows a host agent to receive orders, answer them, and publish
-// heartbeats, claims and news of its log.
+// hostPermissions returns the permissions of a host agent. It may receive orders,
+// answer orders, and publish heartbeats, claims and news of its log.
 func hostPermissions() *natsserver.Permissions {
 	return &natsserver.Permissions{
 		Publish: &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
@@ -79,7 +80,7 @@ func hostPermissions() *natsserver.Permissions {
 	}
 }
 
-// accept joins each connection of the socket to the server.
+// accept accepts connections to the socket and joins each connection to the server.
 func (s *Server) accept() {
 	for {
 		conn, err := s.socket.Accept()
@@ -94,7 +95,7 @@ func (s *Server) accept() {
 	}
 }
 
-// join copies between a connection and the server until one of them ends.
+// join copies data between a connection and the server until one side ends.
 func (s *Server) join(conn net.Conn) {
 	defer conn.Close()
 	inner, err := s.ns.InProcessConn()
@@ -112,12 +113,13 @@ func (s *Server) join(conn net.Conn) {
 	copying.Wait()
 }
 
-// Dial connects this process to the bus. Only such a connection may give orders.
+// Dial connects this process to the bus. Only connections that are made by this method
+// may give orders.
 func (s *Server) Dial(name string) (*Conn, error) {
 	return dial(s.own, name, nats.InProcessServer(s.ns))
 }
 
-// Close shuts the server down, closes its connections and waits for both.
+// Close shuts down the server and closes its connections. It waits until both are done.
 func (s *Server) Close() {
 	_ = s.socket.Close()
 	s.ns.Shutdown()

@@ -11,9 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// Line returns the line of data that has a key, counted from 1. The key is given by its
-// path, such as "rule[2].when[0].where". Elements of lists count from 0. If the key is
-// missing, Line returns the line of the nearest existing parent, or 1 if there is none.
+// Line returns the number of the line in data that has the key with the given path. The
+// first line is 1. A path looks like "rule[2].when[0].where", and the first element of
+// a list is 0. If the key is missing, Line returns the line of its nearest existing
+// parent. If there is no parent, Line returns 1.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)
@@ -23,20 +24,22 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf returns an EInvalid error for the line of data that has the key with that path.
+// Errorf returns an EInvalid error. The message names the line of data that has the key
+// with the given path.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }
 
-// finder walks through a file and remembers the position of the key that is nearest to a
-// path. That is the path itself or its longest existing prefix.
+// finder walks through a file to find the key with a path. It remembers the position of
+// the nearest key. This is the key with the path itself, or with the longest existing
+// prefix of the path.
 type finder struct {
 	parser unstable.Parser
 	path   string
 	table  string         // the table of the current keys
-	lists  map[string]int // the number of tables so far in each list of tables, by path
+	lists  map[string]int // the number of tables read so far in each list of tables, by path
 	best   int            // the length of the best prefix
-	at     int            // its offset
+	at     int            // the offset of the best prefix
 }
 
 func (f *finder) expression(n *unstable.Node) {
@@ -60,8 +63,8 @@ func (f *finder) expression(n *unstable.Node) {
 	f.found(f.table, last)
 }
 
-// below returns the path of a key in a table. For a list of tables it returns the path of
-// the last table.
+// below returns the path of a key in a table. If the key is a list of tables, it
+// returns the path of the list's last table.
 func (f *finder) below(table, key string) string {
 	path := key
 	if table != "" {
@@ -100,7 +103,7 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found compares an existing path with the path that the finder looks for.
+// found compares the path of an existing key with the path that the finder looks for.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

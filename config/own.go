@@ -11,13 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// ReadOwn reads a file that can make Coleo run commands. It refuses a file that somebody
-// else could have written. The file must be regular, and the user or root must own it and
-// its folder. Neither group nor world may write to either. ReadOwn follows links. It
-// returns EForbidden with the command that repairs the file, or the error of opening the
-// file.
+// ReadOwn reads a file that can make Coleo run commands. It refuses a file that another
+// user could have written. The file must be a regular file. The user or root must own
+// the file and its folder. Group and others must not have write permission for the file
+// or the folder. ReadOwn follows links.
+//
+// If ReadOwn refuses the file, it returns EForbidden with the command that repairs the
+// file. If it cannot open the file, it returns the error of opening.
 func ReadOwn(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ type Paths struct {
 	Data   string // agent CLIs that Coleo installed
 }
 
-// FindPaths returns the folders according to the environment, which it reads by getenv.
-// COLEO_DIR puts all of them into one folder, so that two instances of Coleo share no
+// FindPaths returns the folders for the environment that getenv reads. If COLEO_DIR is
+// set, all folders are inside this folder. So two instances of Coleo can have separate
 // files. FindPaths returns an error if neither COLEO_DIR nor HOME is set.
 func FindPaths(getenv func(string) string) (Paths, error) {
 	if dir := getenv("COLEO_DIR"); dir != "" {
@@ -42,8 +42,8 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure creates the folders for state, for their owner alone. If others can use such a
-// folder, Ensure removes their permissions.
+// Ensure creates the folders for state. Only their owner can use them. If a folder
+// already exists and other users can use it, Ensure removes their permissions.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -86,15 +86,17 @@ func (p Paths) Socket() string { return filepath.Join(p.State, "serve.sock") }
 // user.
 func (p Paths) BusSocket() string { return filepath.Join(p.State, "bus.sock") }
 
-// BusKey returns the file of the key by which host agents connect to the bus.
+// BusKey returns the file with the key that host agents use to connect to the bus.
 func (p Paths) BusKey() string { return filepath.Join(p.State, "bus.key") }
 
-// OldBusFiles returns the files of earlier versions, whose bus had a TCP port.
+// OldBusFiles returns the files that earlier versions used for the bus. Their bus had a
+// TCP port.
 func (p Paths) OldBusFiles() []string {
 	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
 }
 
-// Port returns the file with the address that serve uses in place of the default one.
+// Port returns the file with the address that serve uses instead of the default
+// address.
 func (p Paths) Port() string { return filepath.Join(p.State, "serve.addr") }
 
 // Token returns the file of the API's token.
@@ -109,6 +111,6 @@ func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 // ServeDB returns the file of serve's database.
 func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 
-// Agents returns the folder of the agent CLIs that Coleo has installed. It has one folder
-// for each way of installing.
+// Agents returns the folder of the agent CLIs that Coleo has installed. This folder has
+// one folder for each way of installing.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }

@@ -18,12 +18,12 @@ type Settings struct {
 		Provider string `toml:"provider"`
 		Model    string `toml:"model"`
 		MaxArms  int    `toml:"max_arms"` // per host; default 10
-		Keep     int64  `toml:"keep_mib"` // MiB of output to keep per arm, at least; default 256
-		// AllowSudo allows agent CLIs to use sudo, where that also lets them type into
+		Keep     int64  `toml:"keep_mib"` // minimum output that is kept for each arm, in MiB; default 256
+		// AllowSudo allows agent CLIs to use sudo, even if they can then type into
 		// their own terminal. See docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
-		// OnPartition is what happens to an arm that serve cannot reach. The default is
-		// run.
+		// OnPartition says what happens to an arm while serve cannot reach it. The
+		// default is run.
 		OnPartition coleo.OnPartition `toml:"on_partition"`
 	} `toml:"arms"`
 
@@ -37,27 +37,27 @@ type Settings struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
-	// Notify is a shell command. It runs when an arm asks something, and when a turn has
-	// finished, failed or died. The environment describes what has happened, see
-	// docs/cli.md.
+	// Notify is a shell command. Serve runs the command when an arm asks something, and
+	// when a turn has finished, failed or died. The command's environment describes the
+	// event: see docs/cli.md.
 	Notify string `toml:"notify"`
 }
 
-// These limits apply to arms.keep_mib, in MiB. A segment of a journal is 4 MiB. A
-// terabyte is probably a typing error.
+// minKeep and maxKeep are the limits of arms.keep_mib, in MiB. A segment of a journal
+// is 4 MiB. A value above a terabyte is probably a typing error.
 const (
 	minKeep     = 4
 	defaultKeep = 256
 	maxKeep     = 1 << 20
 )
 
-// DefaultAddr is the default address of the API. If another program uses it, serve takes
-// a free port.
+// DefaultAddr is the default address of the API. If another program uses this address,
+// serve takes a free port.
 const DefaultAddr = "127.0.0.1:8080"
 
 // ReadSettings reads config.toml. A missing file means that all settings have their
-// defaults. It returns EForbidden for an unsafe file (see ReadOwn), and EInvalid for a
-// bad one.
+// defaults. It returns EForbidden for an unsafe file (see ReadOwn). It returns EInvalid
+// for a bad file.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)

@@ -1,6 +1,6 @@
-// Package config reads the files that users write: harness descriptions and config.toml.
-// It is strict, and each error has the file and the line. The package also knows where
-// Coleo keeps its own files.
+// Package config reads the files that users write: harness descriptions and
+// config.toml. It rejects unknown keys, and each error has the file and the line. The
+// package also has the paths of Coleo's own files.
 package config
 
 import (
@@ -37,7 +37,7 @@ func Decode(name string, data []byte, v any) error {
 
 // Strings returns the list of strings with the given top-level key, from a TOML file of
 // another program. It ignores other keys, and returns nil if the key is missing. It
-// returns EInvalid for another type of value, and for data that is not TOML.
+// returns EInvalid if the value has another type, or if data is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

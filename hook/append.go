@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// Then separates the hook program's own arguments from the command line of another
-// program. That program gets the same payload.
+// Then is the argument after which the command line of another program begins. This
+// program gets the same payload as the hook program.
 const Then = "--then"
 
-// Run is the hook program. It appends one report to the file args[0]. The payload is the
-// last argument, or stdin if there is only one argument. Run prints nothing, returns no
-// error and ends within two seconds, because an agent CLI must not suffer from the hook.
+// Run is the hook program. It appends one report to the file args[0]. The payload is
+// the last argument, or stdin if there is only one argument. Run prints nothing,
+// returns no error and ends within two seconds, because the hook must not disturb the
+// agent CLI.
 //
-// Between the file and the payload, the arguments may have Then and the command line of a
-// user's program. Run starts that program with the payload as its last argument, even if
-// the report failed, and does not wait for it.
+// Between the file and the payload, the arguments may have Then and the command line of
+// a user's program. Run starts this program with the payload as the last argument, even
+// if the report failed. Run does not wait for the program.
 func Run(args []string, stdin io.Reader) {
 	if len(args) == 0 {
 		return
@@ -47,8 +48,9 @@ func Run(args []string, stdin io.Reader) {
 	}
 }
 
-// Append appends a report of a payload, a JSON object, to the file at path, and wakes the
-// reader. It uses a single write. The folder must exist.
+// Append appends one report to the file at path, and wakes the file's reader. The
+// report has the payload, which must be a JSON object. Append uses a single write. The
+// folder of the file must exist.
 func Append(path string, payload io.Reader, now time.Time) error {
 	line, err := newLine(payload, now)
 	if err != nil {
@@ -87,8 +89,8 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// openToAppend opens the file and locks it until it is closed. If the file is full, it
-// starts a new one.
+// openToAppend opens the file and locks it. Closing the file releases the lock. If the
+// file is full, openToAppend starts a new file.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -99,7 +101,7 @@ func openToAppend(path string) (*os.File, error) {
 		switch info, err := file.Stat(); {
 		case err != nil:
 			return nil, errors.Join(err, file.Close())
-		case !isAt(info, path): // it has been renamed meanwhile
+		case !isAt(info, path): // the file was renamed in the meantime
 		case info.Size() < maxFile:
 			return file, nil
 		default:
@@ -117,9 +119,9 @@ func isAt(info os.FileInfo, path string) bool {
 	return err == nil && os.SameFile(info, there)
 }
 
-// lock waits until no other hook program appends. After a bounded time it goes on without
-// the lock, because a stopped program could hold the lock forever. A line is a single
-// write anyway.
+// lock waits until no other hook program appends. After a bounded time it continues
+// without the lock, because a stopped program could hold the lock forever. This is
+// safe, because each line is a single write.
 func lock(file *os.File) {
 	for range lockTries {
 		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {

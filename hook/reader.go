@@ -11,19 +11,20 @@ import (
 	"syscall"
 )
 
-// Reader follows a file of reports. Lines and Wait may be called at the same time. Only
-// one goroutine at a time may call Lines.
+// Reader follows a file of reports. One goroutine may call Wait while another goroutine
+// calls Lines. But two goroutines must not call Lines at the same time.
 type Reader struct {
 	path string
 	pipe *os.File
 	file *os.File
 	rest []byte // the start of a line whose end has not arrived yet
-	skip bool   // that line is too long and is left out
+	skip bool   // the line that rest belongs to is too long and is left out
 }
 
-// Open follows the reports in a file, starting with the oldest one that is kept. It
-// creates the file's folder (mode 0700) if it is missing, and in it the pipe by which
-// hook programs wake the reader.
+// Open returns a Reader of the reports in a file. The Reader starts with the oldest
+// report that is still kept. If the file's folder is missing, Open creates the folder
+// (mode 0700). Open also creates a pipe in this folder. Hook programs write to the pipe
+// to wake the Reader.
 func Open(path string) (*Reader, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the hook's reports: %w", err)
@@ -31,7 +32,7 @@ func Open(path string) (*Reader, error) {
 	if err := syscall.Mkfifo(wakePath(path), 0o600); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("make a pipe for the hook: %w", err)
 	}
-	// The pipe is also opened for writing, so that reads never see its end.
+	// Open the pipe for writing too, so that reads never return the end of the pipe.
 	pipe, err := os.OpenFile(wakePath(path), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the hook's pipe: %w", err)
@@ -40,12 +41,12 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(fmt.Errorf("%s is not a pipe", wakePath(path)), err, pipe.Close())
 	}
 	r := &Reader{path: path, pipe: pipe}
-	r.file, _ = os.Open(oldPath(path)) // usually there is none
+	r.file, _ = os.Open(oldPath(path)) // usually there is no such file
 	return r, nil
 }
 
-// Wait returns nil when a report may have arrived since the last call. It returns an
-// error after Close.
+// Wait waits until a new report may have arrived since the last call. Then it returns
+// nil. It returns an error after Close.
 func (r *Reader) Wait() error {
 	var b [512]byte
 	_, err := r.pipe.Read(b[:])
@@ -69,8 +70,8 @@ func (r *Reader) Lines() []Line {
 			return out
 		case moved:
 			moved = false
-		// Nothing is appended to a renamed file. Everything that was appended before is
-		// read first.
+		// Nothing is appended to a file after it was renamed. So read the old file to
+		// its end first.
 		default:
 			info, err := r.file.Stat()
 			if moved = err == nil && !isAt(info, r.path); !moved {
@@ -81,7 +82,7 @@ func (r *Reader) Lines() []Line {
 	return out
 }
 
-// advance opens the file that is at the path now.
+// advance opens the file that is at the reader's path now.
 func (r *Reader) advance() bool {
 	next, err := os.Open(r.path)
 	if err != nil {
@@ -112,7 +113,7 @@ func (r *Reader) take(out []Line, p []byte) []Line {
 	return out
 }
 
-// Close closes the reader, which ends Wait.
+// Close closes the reader. A call of Wait then returns.
 func (r *Reader) Close() error {
 	if r.file != nil {
 		_ = r.file.Close()

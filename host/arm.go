@@ -15,39 +15,39 @@ import (
 	"coleo.dev/store"
 )
 
-// arm is an arm of this host, with its live session if it has one.
+// arm is an arm of this host. If the arm has a live session, arm has the session too.
 type arm struct {
 	host *Host
 
-	// starting lets one spawn, adopt or kill run at a time.
+	// starting is held by a spawn, adopt or kill, so that only one of them runs.
 	starting sync.Mutex
-	// writing lets one write of the record run at a time. The last write is then the
+	// writing is held during a write of the record. So the last write always has the
 	// newest record.
 	writing sync.Mutex
 
 	mu      sync.Mutex
 	record  store.ArmRecord
-	session coleo.Session // nil when this host agent holds no session
-	harness coleo.Harness // the harness that started or attached the session
-	rules   string        // the last note about a change of the harness, see noteRules
+	session coleo.Session // nil if this host agent has no session of the arm
+	harness coleo.Harness // the harness that started the session or attached to it
+	rules   string        // the last note about a change of the harness; see noteRules
 	reading coleo.Reading
-	// calm is the cursor of the change to idle, error or dead that still holds. It is 0
-	// while the agent CLI works.
+	// calm is the cursor of the change to the present state, if this state is idle,
+	// error or dead. While the agent CLI works, calm is 0.
 	calm coleo.Cursor
 	// run is the newest open run. The record has the older open runs.
 	run     *coleo.Receipt
 	lease   coleo.Lease
-	busy    bool          // a start, an attach or an end is under way
-	blocked string        // why the arm cannot go on, "" when it can
-	silent  bool          // its holder did not answer when the host agent tried to attach
-	asleep  bool          // a signal had stopped the holder then
+	busy    bool          // the arm is being started, attached to or ended
+	blocked string        // why the arm cannot continue; "" if it can
+	silent  bool          // the holder did not answer when the host agent tried to attach
+	asleep  bool          // at that time a signal had stopped the holder
 	dead    chan struct{} // closed when the session has ended
 
 	sight sync.Mutex     // guards watch
-	watch *process.Watch // the session's process, nil when it is not watched
+	watch *process.Watch // the session's process; nil if it is not watched
 }
 
-// live returns the live session. Without one it returns EExited.
+// live returns the live session. It returns EExited if the arm has no live session.
 func (a *arm) live() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,8 +68,8 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold stores a session that the harness by has started or attached, and starts to follow
-// it.
+// hold stores a session that the harness by has started or attached to. It also starts
+// to follow the session.
 func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -137,8 +137,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	return a.observe(ctx, s, c)
 }
 
-// observe updates the arm's row from a change. The event log holds every change. The row
-// holds only the last one.
+// observe updates the arm's row from a change. The event log has every change. The row
+// shows only the last change.
 func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	a.mu.Lock()
 	a.record.Status, a.record.State, a.record.Rule = coleo.StatusOf(c.Reading.State), c.Reading.State, c.Reading.Rule
@@ -173,14 +173,15 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 
 // change applies fn to the arm's record, after something has happened. It writes the
 // record and the events that fn returns in one transaction. Changes reach the disk in
-// order, but on a full disk they reach it later. fn runs while the caller holds mu, so fn
-// may read the arm.
+// order. If the disk is full, they reach it later. change holds mu while it calls fn,
+// so fn may read the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, happened, fn)
 }
 
-// intend is like change, for something that is about to be done. If the write fails,
-// intend restores the record and returns EUnavailable, and the caller must not go on.
+// intend is like change, but for an action that is about to be carried out. If the
+// write fails, intend restores the record and returns EUnavailable. The caller must
+// then not carry out the action.
 func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, intended, fn)
 }
@@ -204,8 +205,8 @@ func (a *arm) changeAs(ctx context.Context, n need, fn func(*store.ArmRecord) []
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo restores the record was. It keeps the state and activity that observe has written
-// since then.
+// undo restores the record was. It keeps the state and the activity that observe has
+// written after was.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -242,10 +243,10 @@ func (a *arm) letGo() {
 	}
 }
 
-// report returns the arm's condition now. It changes nothing.
+// report returns the arm's present condition. It changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is report with the given way to prove who holds the arm.
+// reportBy is like report, but uses the function prove to check who holds the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
@@ -275,8 +276,9 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	return r
 }
 
-// prove asks the process that listens in the arm's folder who it is. It also returns what
-// keeps the arm from going on, or "" for nothing.
+// prove asks the process that listens in the arm's folder for its identity, and
+// compares it with the handle. The result blocked says why the arm cannot continue, or
+// is "" if it can.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if process.Look(h.Holder) == process.Stopped {
 		return bus.Silent, silence(h)
@@ -296,7 +298,7 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	return bus.Proven, s.Blocked
 }
 
-// unproved returns the proof when nobody has answered as the arm's holder.
+// unproved returns the Proof for an arm if no process has answered as the arm's holder.
 func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	code := coleo.ErrorCode(err)
 	switch {
@@ -317,9 +319,9 @@ func silence(h coleo.Handle) string {
 	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }
 
-// noteBlocked records that the arm is blocked, or that it is free again. An arm is
-// blocked when its journal cannot be written or its holder does not answer. Only a change
-// of why is written.
+// noteBlocked records that the arm is blocked, or that it is no longer blocked. An arm
+// is blocked if its journal cannot be written, or if its holder does not answer. If why
+// has not changed, noteBlocked writes nothing.
 func (a *arm) noteBlocked(ctx context.Context, why string) {
 	a.mu.Lock()
 	same, id := a.blocked == why, a.record.ID
@@ -333,7 +335,7 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 	}
 }
 
-// removeFiles deletes all files of the arm, its journals included.
+// removeFiles deletes all files of the arm, including its journals.
 func (a *arm) removeFiles() error {
 	if err := os.RemoveAll(a.root()); err != nil {
 		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)

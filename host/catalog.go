@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// providers returns the model catalogue of the first installed agent CLI that has one and
-// answers.
+// providers returns a model catalogue. It asks the installed agent CLIs that have a
+// catalogue, and returns the first answer.
 func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
 	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
 		h.Hostname))

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/store"
 )
 
-// failed records that a start has failed. It first ends the processes of that start. The
-// event names processes that it could not end.
+// failed records that a start has failed. First it ends the processes of this start.
+// The event names the processes that failed could not end.
 func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
 	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(),
@@ -40,10 +40,11 @@ func sweepStart(arm, nonce string) []int {
 	return process.SweepStarts(arm, process.OfStart(nonce))
 }
 
-// vacant checks that no earlier start of the arm is still held, whatever the database
-// says. A holder that proves itself must be ended by a kill order first. vacant leaves
-// alone any other process that lives in one of the arm's folders, and returns EConflict.
-// Processes that a dead holder left behind are ended by sweep.
+// vacant checks that no holder still holds an earlier start of the arm. It does not
+// rely on the database. If a holder proves its identity, it must be ended by a kill
+// order first. If another process uses one of the arm's folders, vacant leaves it alone
+// and returns EConflict. If a dead holder has left processes behind, sweep ends them
+// later.
 func (a *arm) vacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
@@ -63,8 +64,8 @@ func (a *arm) vacant() error {
 			return err
 		}
 	}
-	// The check for copied arms looks at every process of the machine, so only copied
-	// arms pay for it.
+	// This check looks at every process of the machine. To save time, it is made only
+	// for copied arms.
 	if rule == ruleCopied {
 		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
@@ -75,9 +76,9 @@ func (a *arm) vacant() error {
 	return nil
 }
 
-// kill ends the arm's whole process tree and returns when the tree is gone. If generation
-// is not 0, kill ends only that generation. It returns EStale if that generation is not
-// the arm's last.
+// kill ends the arm's whole process tree. It waits until the tree is gone. If
+// generation is not 0, it must be the arm's last generation. Otherwise kill returns
+// EStale.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.generation(); generation != 0 && generation != last {
@@ -87,7 +88,8 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
-	// A full disk must not keep the arm alive. Without room this is written later.
+	// A full disk must not prevent the kill. If there is no room, this change is
+	// written later.
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.dead
@@ -97,7 +99,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return err
 	}
 	if record.Handle != nil && process.Look(record.Handle.Holder) == process.Stopped {
-		process.Wake(record.Handle.Holder) // only a running holder can end the arm
+		process.Wake(record.Handle.Holder) // the holder must run to end the arm
 	}
 	a.fileOrLog()
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
@@ -124,7 +126,7 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 	return awaitHolder(ctx, s.Handle().Holder)
 }
 
-// awaitHolder waits until a holder has ended, after its agent CLI has ended.
+// awaitHolder waits until a holder has ended. The holder's agent CLI has already ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for process.Look(id) != process.Dead {
@@ -137,7 +139,7 @@ func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	return nil
 }
 
-// killUnheld ends an arm whose session this host agent does not hold.
+// killUnheld ends an arm that this host agent has no session for.
 func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	if record.Handle == nil {
 		return nil
@@ -170,11 +172,12 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	})
 }
 
-// killGrace is the time between hang-up and SIGKILL for an arm that nobody holds.
+// killGrace is the time between SIGHUP and SIGKILL for an arm that this host agent has
+// no session for.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its files. It deletes the files first, which
-// makes room on a full disk for the rest of the write.
+// remove forgets a stopped arm and deletes its files. It deletes the files first. On a
+// full disk, this makes room to write the rest.
 func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -196,14 +199,14 @@ func (h *Host) remove(ctx context.Context, a *arm) (any, error) {
 	return nil, h.write(ctx, ending, gone)
 }
 
-// endOthers ends whatever runs in the folders of the arm's other starts. The database may
-// not know these starts any more.
+// endOthers ends all processes in the folders of the arm's other generations. The
+// database may no longer have these generations.
 func (a *arm) endOthers() error {
 	var failed error
 	for _, n := range a.occupied() {
 		client, err := holder.Dial(a.dirOf(n), "")
 		if coleo.ErrorCode(err) == coleo.EUnavailable {
-			continue // its guard ends the rest
+			continue // the holder's guard ends the other processes
 		}
 		if err == nil {
 			err = endProven(client, a.record.ID, n)
@@ -216,8 +219,9 @@ func (a *arm) endOthers() error {
 	return failed
 }
 
-// endProven ends a start if the holder reports the same arm and generation. It ends the
-// holder by a signal, because only a client with the holder's nonce may send it orders.
+// endProven ends a generation if its holder reports the same arm and generation. It
+// sends the holder a signal, because a holder takes orders only from a client that has
+// its nonce.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -228,5 +232,5 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return coleo.Errorf(coleo.EUnproven, "its folder is used by start %d of arm %s: it is left alone",
 			s.Generation, s.Arm)
 	}
-	return holder.Terminate(s.Holder) // the nonce may be lost
+	return holder.Terminate(s.Holder) // use a signal, because the nonce may be lost
 }

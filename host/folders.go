@@ -16,12 +16,12 @@ import (
 	"coleo.dev/store"
 )
 
-// ruleCopied is the rule of an arm whose record came with a copied database. The sessions
-// of such an arm, if any, belong to the folder that was copied.
+// ruleCopied is the rule of an arm whose record comes from a copied database. If such
+// an arm has sessions, they belong to the original folder.
 const ruleCopied = "copied"
 
-// armFile holds a copy of the arm's record, for the case that the database is lost or
-// older.
+// armFile is the file with a copy of the arm's record. It is needed if the database is
+// lost, or was replaced by an older copy.
 const armFile = "arm.json"
 
 // keptArm is the content of armFile.
@@ -30,8 +30,8 @@ type keptArm struct {
 	Record store.ArmRecord `json:"record"`
 }
 
-// keepFile writes the arm's record to the arm's folder. It replaces the file whole or not
-// at all.
+// keepFile writes the arm's record to the arm's folder. It replaces the whole file or
+// changes nothing.
 func (a *arm) keepFile() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -56,16 +56,16 @@ func (a *arm) keepFile() error {
 	return nil
 }
 
-// fileOrLog is keepFile for something that has already been done: it logs an error
-// instead of returning it.
+// fileOrLog is like keepFile, but it logs an error instead of returning it. It is for a
+// change that has already happened.
 func (a *arm) fileOrLog() {
 	if err := a.keepFile(); err != nil {
 		a.host.Log.Error("keep the arm's file", "arm", a.name(), "error", err)
 	}
 }
 
-// LastID returns the id that the host agent of a state folder had, according to the arms'
-// folders. It returns "" when no folder has an id.
+// LastID returns the id of the host agent that last used a state folder. It finds the
+// id in the folders of the arms. It returns "" if no folder has an id.
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host != "" {
@@ -105,8 +105,8 @@ func readKept(dir, id string) (keptArm, error) {
 	return kept, nil
 }
 
-// takeFolders updates the database from the arms' folders. The database may have been
-// lost, or restored from an older copy.
+// takeFolders updates the database from the arms' folders. This is needed if the
+// database was lost, or was restored from an older copy.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
@@ -138,8 +138,8 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	return nil
 }
 
-// tellNameless records the processes that run in the folder of an arm that neither the
-// database nor the folder describes.
+// tellNameless records the processes that run in the folder of an unknown arm. An arm
+// is unknown if neither the database nor the folder has a record of it.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
 	if _, there := known[id]; there {
 		return
@@ -148,7 +148,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	for _, n := range a.occupied() {
 		client, err := holder.Dial(a.dirOf(n), "")
 		if err != nil {
-			continue // a guard, which is about to end
+			continue // this process is a guard, and is about to end
 		}
 		s, err := client.Status()
 		_ = client.Close()
@@ -164,8 +164,8 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	}
 }
 
-// takeFolder takes an arm's record from its folder, if that record is newer than the
-// database's.
+// takeFolder compares an arm's record in the arm's folder with the record in the
+// database. If the folder's record is newer, takeFolder writes it into the database.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
 	if there && !newer(kept, r) {
@@ -185,11 +185,13 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer reports whether the record in the arm's folder replaces r, the database's record.
-// It does not if r says that its state folder was copied, or if r has a later generation.
-// It does if the folder has the later generation, or if r is meant to run and has no
-// handle. For two starts of the same generation it does if they differ and the holder of
-// the folder's start answers.
+// newer reports whether the folder's record kept must replace the database's record r.
+//
+// If r says that its state folder was copied, newer returns false. If r has a later
+// generation than kept, newer returns false. If kept has a later generation than r,
+// newer returns true. If r should run but has no handle, newer returns true. If both
+// records describe different starts of the same generation, newer returns true if the
+// holder of the start in kept answers.
 func newer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
@@ -206,9 +208,9 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// found asks the holder of a start for the handle. It is for a start whose host agent was
-// killed before it wrote the handle down. It returns nil if the record has no nonce, if no
-// holder answers, or if the holder is of another arm or generation.
+// found asks the holder of a start for the handle. This is needed if the host agent was
+// killed before it stored the handle. found returns nil if the record has no nonce, if
+// no holder answers, or if the holder belongs to another arm or generation.
 func found(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
@@ -228,10 +230,11 @@ func found(r store.ArmRecord) *coleo.Handle {
 	}
 }
 
-// atHome returns the record with the folders of this state folder, and reports whether it
-// changed the record. A record that names another folder comes from a state folder that
-// was moved or copied. After a move, atHome corrects the path. After a copy, the session
-// belongs to the other host agent, and atHome removes it from the record.
+// atHome returns the record r with the paths of this state folder. The second result is
+// true if atHome changed the record. If a record names another folder, the state folder
+// was moved or copied. After a move, atHome corrects the path. After a copy, the
+// session belongs to the host agent of the original folder. Then atHome removes the
+// session from the record.
 func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
@@ -269,8 +272,8 @@ func (a *arm) generations() []int {
 	return out
 }
 
-// newest returns the number of the arm's last start. It is the highest number in the
-// database and in the folders.
+// newest returns the number of the arm's last generation. This is the highest number
+// that is in the database or in the names of the folders.
 func (a *arm) newest() int {
 	n := a.generation()
 	for _, g := range a.generations() {
@@ -279,7 +282,8 @@ func (a *arm) newest() int {
 	return n
 }
 
-// occupied returns the starts whose folders are in use by a holder or its guard.
+// occupied returns the generations whose folders are in use by a holder or by a
+// holder's guard.
 func (a *arm) occupied() []int {
 	var out []int
 	for _, n := range a.generations() {
@@ -290,9 +294,9 @@ func (a *arm) occupied() []int {
 	return out
 }
 
-// vacated waits until a folder of a start is free. It waits only for a guard that is
-// about to end, and for a holder whose agent CLI has ended. Any other process in the
-// folder is an error, EConflict.
+// vacated waits until the folder of generation n is free. It waits only for a guard
+// that is about to end, and for a holder whose agent CLI has ended. If any other
+// process is in the folder, vacated returns EConflict.
 func (a *arm) vacated(n int) error {
 	client, err := holder.Dial(a.dirOf(n), "")
 	switch coleo.ErrorCode(err) {
@@ -311,7 +315,8 @@ func (a *arm) vacated(n int) error {
 		n, a.name(), s.Process.PID, a.name())
 }
 
-// tellOrphans records the starts of the arm that run beside its known start.
+// tellOrphans records the generations of the arm that still run in addition to its
+// known generation.
 func (a *arm) tellOrphans(ctx context.Context) {
 	a.mu.Lock()
 	handle := a.record.Handle

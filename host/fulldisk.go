@@ -7,19 +7,21 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes. Below it, holders are asked whether they can
-// still write. It is several times the size of one holder's write.
+// littleRoom is a number of free bytes. If the disk has less room, the host agent asks
+// the holders whether they can still write. littleRoom is several times the size of one
+// holder's write.
 const littleRoom = 4 << 20
 
-// fullDisk guards the search for arms whose output cannot be stored.
+// fullDisk ensures that only one goroutine searches for arms whose output cannot be
+// stored.
 type fullDisk struct {
 	mu      sync.Mutex
 	looking bool
 }
 
-// lookBlocked asks the holders in the background which arms are blocked. It asks while
-// the disk is almost full, and until no arm is blocked. At other times only each beat
-// asks.
+// lookBlocked asks the holders in the background which arms are blocked. It does so if
+// the disk is almost full, or if an arm is still blocked. Otherwise the holders are
+// asked only for each beat.
 func (h *Host) lookBlocked() {
 	left, known := store.Room(h.Dir)
 	need := known && left < littleRoom
@@ -45,7 +47,7 @@ func (h *Host) lookBlocked() {
 	})
 }
 
-// standsStill returns why the arm cannot go on, or "" when it can.
+// standsStill returns why the arm cannot continue, or "" if it can.
 func (a *arm) standsStill() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 	"coleo.dev/bus"
 )
 
-// These files in the arm's own folder hold what the user gave for the arm.
+// These files in the arm's own folder hold the data that the user gave to the arm.
 const (
-	// envFile holds the environment. No other file holds the values.
+	// envFile holds the arm's environment variables. No other file has their values.
 	envFile = "env.json"
 	// scriptFile holds the answers of the scripted model.
 	scriptFile = "script.json"
 )
 
-// takeGiven stores what an order gives for the arm, so that each later start has it too.
-// It also fills in the environment of this start. The caller calls undo if the start
-// fails.
+// takeGiven stores the environment and the script of an order, so that later starts use
+// them too. It also sets the environment of this start in c. If the start fails, the
+// caller must call undo.
 func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
 	undoScript := func() error { return nil }
 	if o.Script != "" {
@@ -39,8 +39,8 @@ func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() err
 	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
 }
 
-// takeEnv fills in the environment of a start. Without a given environment, the stored
-// one applies.
+// takeEnv sets the environment of a start in c. If given is empty, it uses the stored
+// environment.
 func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
 	kept, err := a.keptEnv()
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *arm) keptEnv() (map[string]string, error) {
 		return nil, fmt.Errorf("read the environment of arm %s: %w", a.name(), err)
 	}
 	var env map[string]string
-	if json.Unmarshal(raw, &env) != nil { // the error of json could quote a value
+	if json.Unmarshal(raw, &env) != nil { // no error of package json, because it could quote a value
 		return nil, coleo.Errorf(coleo.EInternal,
 			"%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again",
 			path, a.name())
@@ -88,8 +88,8 @@ func (a *arm) keptEnv() (map[string]string, error) {
 	return env, nil
 }
 
-// replace writes one of the arm's files, whole or not at all. The function undo restores
-// the previous file.
+// replace writes one of the arm's files. It replaces the whole file or changes nothing.
+// The function undo restores the previous file.
 func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
 	path := filepath.Join(a.root(), name)
 	before, err := os.ReadFile(path)

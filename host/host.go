@@ -27,13 +27,14 @@ type Config struct {
 	Platform  string
 	Version   string
 	Dir       string   // state folder; this package owns arms/ below it
-	Path      []string // agent CLIs are looked up here first
-	Environ   []string // of the user; the harnesses' allow-lists pass it on
+	Path      []string // folders that are searched first for agent CLIs
+	Environ   []string // the user's environment; each harness passes on the variables in its allow-list
 	MaxArms   int
 	Keep      int64 // bytes of output to keep per arm; 0 means the holder's own bound
 	AllowSudo bool  // arms may gain privileges, see coleo.SpawnConfig
-	// ScriptedModel is the command that starts the scripted model. The command then
-	// becomes the program behind it: --addr ADDR [--script FILE] -- PROGRAM [ARG...].
+	// ScriptedModel is the command that starts the scripted model. Its arguments are
+	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. When the model runs, the command
+	// replaces itself with PROGRAM.
 	ScriptedModel []string
 	StartedAt     time.Time
 	Now           func() time.Time // the time of day; nil means time.Now
@@ -59,9 +60,9 @@ type Host struct {
 	marked marking
 	full   fullDisk
 	read   atomic.Uint64 // the position up to which serve has read the log
-	rules  rereader      // used by Run alone
+	rules  rereader      // only Run uses it
 
-	instance string    // random; it differs from another host agent with the same id
+	instance string    // random; another host agent with the same id has another value
 	began    time.Time // the time when this process took the id
 }
 
@@ -104,7 +105,7 @@ func (h *Host) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			h.keepReserve()
-			h.rules.again = true // an arm may have started with a description that was about to change
+			h.rules.again = true // an arm may have started with a description that has just changed
 			h.beat()
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)
@@ -112,7 +113,7 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-look.C:
 			h.reread(ctx)
 			h.adoptSilent()
-		case <-h.Bus.Back(): // serve may be new and may have called the roll already
+		case <-h.Bus.Back(): // serve may be new, and may have called the roll before this connection
 			if err := h.contest(ctx); err != nil {
 				return h.yield(err)
 			}
@@ -124,8 +125,9 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// claim takes this host agent's id, unless another live host agent has it. Two host
-// agents with one id would follow the same arms and start them twice.
+// claim claims the id of this host agent. It returns an error if another live host
+// agent has the id. Two host agents with the same id would follow the same arms and
+// start them twice.
 func (h *Host) claim(ctx context.Context) error {
 	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
 		return err
@@ -133,8 +135,8 @@ func (h *Host) claim(ctx context.Context) error {
 	return h.contest(ctx)
 }
 
-// contest checks whether another host agent has had the id for longer. If the check
-// itself fails, the host agent goes on.
+// contest returns an error if another host agent has had the id for longer. If the
+// check itself fails, the host agent continues.
 func (h *Host) contest(ctx context.Context) error {
 	err := h.Bus.Contest(ctx, h.ID, h.mine())
 	if coleo.ErrorCode(err) == coleo.EConflict {
@@ -158,7 +160,7 @@ func (h *Host) letGo() {
 	for _, a := range h.all() {
 		a.letGo()
 	}
-	h.end() // ends what runs beside the sessions
+	h.end() // ends the goroutines that do not belong to a session
 	h.runs.Wait()
 }
 
@@ -180,7 +182,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // its end was ordered, and nobody has seen it end
+			case record.Desired != coleo.DesiredRunning: // its end was ordered, but no host agent saw the end
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
@@ -199,7 +201,8 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	return nil
 }
 
-// arm returns an arm by id or name. It returns ENotFound if there is none.
+// arm returns the arm whose id or name is key. It returns ENotFound if there is no such
+// arm.
 func (h *Host) arm(key string) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -236,8 +239,8 @@ func (h *Host) all() []*arm {
 	return out
 }
 
-// reports returns the reports of all given arms. It asks the holders at the same time,
-// because a holder that does not answer costs a long wait.
+// reports returns the reports of the given arms. It asks all holders at the same time,
+// because the wait for a holder that does not answer is long.
 func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
 
 func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
@@ -250,7 +253,7 @@ func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	return out
 }
 
-// beat publishes a heartbeat with all arms.
+// beat publishes a heartbeat about all arms.
 func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
@@ -267,8 +270,9 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a heartbeat with one arm, whose start or end has just been written. It
-// asks only that arm's holder. After an end it asks no holder.
+// beatOf publishes a heartbeat about one arm, after the start or the end of this arm
+// was written. After a start it asks only this arm's holder. After an end it asks no
+// holder.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // takes the head before it looks at the arm
 	p := a.pulse()
@@ -285,7 +289,7 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat returns an arm's part of a heartbeat. Only a live arm has one.
+// armBeat returns an arm's part of a heartbeat. It returns nil if the arm is not live.
 func armBeat(r bus.ArmReport) []bus.ArmBeat {
 	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
 		return nil
@@ -327,9 +331,9 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// append adds events that have happened to the log, and tells serve that the log has
-// grown. It returns an error if the events cannot be written. On a full disk it returns
-// nil, and the events are written later.
+// append adds events to the log after something has happened. Then it tells serve that
+// the log has grown. append returns an error if the events cannot be written. But if
+// the disk is full, append returns nil, and the events are written later.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }
@@ -357,7 +361,7 @@ func (h *Host) grew() {
 func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {
-		data = nil // cannot happen: payloads are plain structs of this module
+		data = nil // this cannot happen, because payloads are plain structs of this module
 	}
 	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
 }

@@ -8,9 +8,9 @@ import (
 	"coleo.dev/store"
 )
 
-// interrupting marks the open runs as interrupted. It does so before a key is pressed,
-// because the turn may end at once. The returned function removes the mark if its error
-// shows that no key was pressed.
+// interrupting marks the open runs as interrupted. It must be called before a key is
+// typed, because the turn may end at once. The caller must pass the error of the
+// interrupt to undo. If the error shows that no key was typed, undo removes the mark.
 func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
 	now := s.State().State
 	a.mu.Lock()

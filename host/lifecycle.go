@@ -33,7 +33,8 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	return a.report(), nil
 }
 
-// enlist returns the arm of an order. It creates the arm if it does not exist yet.
+// enlist returns the arm that an order names. If there is no such arm, enlist creates
+// it.
 func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,13 +65,13 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// start starts the arm's next generation. No process of an earlier generation may be
-// left.
+// start starts the arm's next generation. It refuses to start if a process of an
+// earlier generation is left.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	if _, err := a.live(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
-	next := max(a.newest()+1, o.Config.Generation) // the arm may have run on another host meanwhile
+	next := max(a.newest()+1, o.Config.Generation) // the arm may have run on another host in the meantime
 	if err := a.vacant(); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return left
 	})
 	if err == nil {
-		err = a.keepFile() // so that the start can be found again if the database is lost
+		err = a.keepFile() // so that the host agent can find this start even if the database is lost
 	}
 	if err == nil {
 		err = a.launch(ctx, harness, c)
@@ -117,8 +118,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	return nil
 }
 
-// launch starts the agent CLI of a generation that is already written down. If launch
-// cannot write the result down, it ends the agent CLI, because nobody would follow it.
+// launch starts the agent CLI of a generation that is already in the database. If
+// launch cannot write the result into the database, it ends the agent CLI, because
+// nobody would follow it.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) error {
 	made, err := a.withModel(c)
 	var s coleo.Session
@@ -145,7 +147,8 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	return nil
 }
 
-// adopt attaches to the session of an earlier host agent. The holder must prove itself.
+// adopt attaches to a session that an earlier host agent started. The session's holder
+// must prove its identity.
 func (a *arm) adopt(ctx context.Context) error {
 	defer a.begin()()
 	if _, err := a.live(); err == nil {
@@ -165,7 +168,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.mu.Lock()
 	a.asleep = asleep
 	a.mu.Unlock()
-	if asleep { // it cannot answer: nobody waits until it has not
+	if asleep { // the holder cannot answer, so do not wait for its answer
 		return a.lost(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
 	}
 	s, err := harness.Attach(ctx, *handle)
@@ -177,7 +180,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
-		run.Cursor = 0 // the cursor belonged to another session object
+		run.Cursor = 0 // the cursor belongs to the earlier session object
 		a.run = &run
 	}
 	a.mu.Unlock()
@@ -191,7 +194,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to the sessions whose holder was stopped by a signal and runs
+// adoptSilent attaches to a session if its holder was stopped by a signal and now runs
 // again. Other silent holders are asked at each beat.
 func (h *Host) adoptSilent() {
 	for _, a := range h.all() {
@@ -204,7 +207,7 @@ func (h *Host) adoptSilent() {
 	}
 }
 
-// adoptLate attaches to a session whose holder answers now but did not answer earlier.
+// adoptLate attaches to a session whose holder did not answer earlier but answers now.
 func (a *arm) adoptLate() {
 	a.mu.Lock()
 	silent := a.silent && a.record.Desired == coleo.DesiredRunning
@@ -220,12 +223,13 @@ func (a *arm) adoptLate() {
 	})
 }
 
-// readingTimeout bounds the wait for the first reading after an attach. It covers a
-// settling time, but not an agent CLI that is still starting.
+// readingTimeout bounds the wait for the first reading after an attach. The time is
+// long enough for a screen to settle. It is too short for an agent CLI that is still
+// starting.
 const readingTimeout = 2 * time.Second
 
-// awaitReading waits until the session's screen has been read. A caller that learns of
-// the attached arm can then use it.
+// awaitReading waits until the session's screen has been read. After that, a caller
+// that sees the arm as attached can use the arm.
 func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
@@ -234,8 +238,9 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 }
 
 // lost records that the host agent cannot attach to a session. If the holder has died,
-// lost ends what is left of the arm. If the proof has failed, lost leaves the arm alone.
-// If the holder only does not answer, each heartbeat tries again.
+// lost ends the remaining processes of the arm. If the proof has failed, lost leaves
+// the arm alone. If the holder is there but does not answer, the host agent tries again
+// at each heartbeat.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true,
 		Detail: cause.Error()}
@@ -281,7 +286,7 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 	})
 }
 
-// rebooted reports whether the machine has booted again since the handle was made.
+// rebooted reports whether the machine was rebooted after the handle was made.
 func rebooted(h coleo.Handle) bool {
 	me, err := process.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID

@@ -10,7 +10,7 @@ import (
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
 
-// decoded turns a function with a typed argument into an order.
+// decoded returns an order that decodes its data and calls do with the result.
 func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var o T
@@ -23,7 +23,7 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm turns a function on one arm into an order.
+// onArm returns an order that finds the arm in its data and calls do with the arm.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
@@ -79,7 +79,8 @@ func (h *Host) orders() map[bus.Op]order {
 	}
 }
 
-// kill ends an arm. It returns EStale if the order names a start that is not the last.
+// kill ends an arm. It returns EStale if the order names a generation that is not the
+// arm's last one.
 func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -114,7 +115,7 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// The head is read before the list, so that no event falls between the two.
+	// Read the head before the list, so that no event is missed between the two reads.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
@@ -133,7 +134,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // the caller is looking now, so do not wait for the next beat
+	a.noteBlocked(ctx, r.Blocked) // the caller looks at the arm now, so record this before the next beat
 	x.Blocked = r.Blocked
 	return x, nil
 }

@@ -9,37 +9,39 @@ import (
 	"coleo.dev/store"
 )
 
-// need decides what becomes of a write when the disk is full.
+// need says what to do with a write if the disk is full.
 type need string
 
 const (
-	// intended is for what is about to be done. Without room the write is refused, and
-	// the action is not done.
+	// intended is for an action that is about to be carried out. If there is no room,
+	// the write is refused, and the action is not carried out.
 	intended need = "intended"
-	// happened is for what has been done or seen. Without room it stays in memory and is
-	// written as soon as there is room.
+	// happened is for something that was done or seen. If there is no room, the write
+	// stays in memory. It is carried out as soon as there is room.
 	happened need = "happened"
-	// ending is like happened, for what ends or removes an arm. It may use the reserve.
+	// ending is like happened, but for the end or removal of an arm. The write may use
+	// the reserve.
 	ending need = "ending"
 )
 
 const (
 	// owedMost bounds the number of writes in memory while the disk is full.
 	owedMost = 10_000
-	// owedBytes bounds the size of their event payloads.
+	// owedBytes bounds the total size of the event payloads in these writes.
 	owedBytes = 32 << 20
 	// payEvery is the time between two attempts to write the pending writes.
 	payEvery = time.Second
 )
 
-// writing is one transaction: events, and the update or removal of an arm's record.
+// writing is one transaction. It has events, and the update or the removal of an arm's
+// record.
 type writing struct {
 	events []coleo.Event
-	put    *arm   // stored with its record at the time of the write
+	put    *arm   // the arm to store; the write stores the record that the arm then has
 	forget string // id of the arm to remove
 }
 
-// owed holds the pending writes in order. They are pending because the disk was full.
+// owed holds the writes that are pending because the disk was full, in order.
 type owed struct {
 	mu     sync.Mutex // held during each write of this host agent, to keep the order
 	list   []writing
@@ -47,9 +49,8 @@ type owed struct {
 	paying bool // payLater is running
 }
 
-// write writes one transaction, after all pending writes. Once write has begun, it
-// completes even if the caller stops waiting. Otherwise only half of what happened would
-// be written.
+// write writes one transaction, after all pending writes. If ctx ends after write has
+// begun, write still completes. Otherwise only a part of the changes would be written.
 func (h *Host) write(ctx context.Context, n need, w writing) error {
 	if err := ctx.Err(); err != nil && n == intended {
 		return err
@@ -115,7 +116,7 @@ func (h *Host) payAll(ctx context.Context) error {
 		if store.NoRoom(err) {
 			return err
 		}
-		if err != nil { // kept, it would block all later writes forever
+		if err != nil { // drop the write: it would block all later writes forever
 			h.Log.Error("record what has happened", "error", err)
 		}
 		for _, e := range first.events {

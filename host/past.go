@@ -15,14 +15,15 @@ import (
 	"coleo.dev/holder"
 )
 
-// screen returns an arm's screen, live or at an earlier time.
+// screen returns an arm's live screen, or its screen at an earlier time.
 func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
 		return nil, err
 	}
 	if o.History > 0 && o.At.IsZero() {
-		// A live screen comes without history, and an ended arm has no live screen.
+		// A live screen has no history, and an ended arm has no live screen. So read
+		// the recording.
 		o.At = time.Now()
 	}
 	if !o.At.IsZero() {
@@ -45,8 +46,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // of an answer.
 const historyBytes = 2 << 20
 
-// lastLines returns at most the given number of lines, the last ones, and at most
-// historyBytes of them.
+// lastLines returns the last lines. It returns no more lines than the parameter most
+// allows, and at most historyBytes in total.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -56,9 +57,10 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt returns the screen at a time. It asks the last generation first. While the
-// time is before the oldest output of a generation, it asks the one before. A generation
-// that had already ended at that time has no screen for it.
+// screenAt returns the screen as it was at the given time. It asks the last generation
+// first. If the time is before the oldest output of this generation, screenAt asks the
+// previous generation, and so on. If the generation had already ended at this time,
+// there is no screen.
 func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 	r, last, err := a.recorder()
 	if err != nil {
@@ -78,7 +80,7 @@ func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 }
 
 // recording returns a piece of the arm's terminal recording. It also works after the
-// arm's end.
+// arm has ended.
 func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -125,8 +127,9 @@ func (a *arm) noTerminal() error {
 	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
 }
 
-// earlier returns the generations before a handle that still have their journals, oldest
-// first. The returned handles have only the fields that reading a recording needs.
+// earlier returns handles of the generations before last, oldest first. It leaves out
+// generations whose journals have been deleted. The handles have only the fields that
+// are needed to read a recording.
 func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
 	for n := 1; n < last.Generation; n++ {
@@ -138,10 +141,10 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// thin deletes the oldest earlier generations while all earlier ones together exceed the
-// bound of one arm (Keep). It leaves alone a generation that still has a process in its
-// folder, such as a holder that was never proven. The present generation has ended by
-// then.
+// thin deletes the oldest of the earlier generations if all earlier generations
+// together have more bytes than Config.Keep. It leaves alone a generation that still
+// has a process in its folder, such as a holder that has never proved its identity. The
+// present generation has ended when thin is called.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle

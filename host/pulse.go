@@ -12,8 +12,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// pulse returns the condition of the arms as this process knows it, and looks at their
-// processes. It asks no holder, so it is cheap and never waits.
+// pulse looks at the processes of the arms. It returns the arms' condition as this
+// process knows it. It asks no holder, so it is cheap and never waits.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -32,12 +32,12 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// marking gives a number to the pulses of all arms. The number changes when a pulse
-// changes.
+// marking gives one number to the set of pulses of all arms. If a pulse changes, the
+// number changes.
 type marking struct {
 	mu     sync.Mutex
 	number int
-	last   map[string]bus.ArmPulse // the pulses of that number
+	last   map[string]bus.ArmPulse // the pulses that have this number
 }
 
 // pulses returns the pulses of all arms and their number.
@@ -74,8 +74,8 @@ func (a *arm) pulse() bus.ArmPulse {
 	return p
 }
 
-// lookAt returns the liveness of the arm's process. While a session is held, its process
-// is looked at again and again, so lookAt keeps a watch open for it.
+// lookAt returns the liveness of the arm's process. While the arm has a session, lookAt
+// is called again and again. So lookAt then keeps a watch open for the process.
 func (a *arm) lookAt(id coleo.Identity, attached bool) process.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
@@ -96,8 +96,8 @@ func (a *arm) lookAt(id coleo.Identity, attached bool) process.Liveness {
 	return a.watch.Look()
 }
 
-// vouch is report for a heartbeat. It asks the holder over the session's existing
-// connection. If that proves nothing, it opens a new connection.
+// vouch is like report, but for a heartbeat. It asks the holder over the session's
+// existing connection. If the answer proves nothing, vouch opens a new connection.
 func (a *arm) vouch() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.live()
@@ -110,12 +110,12 @@ func (a *arm) vouch() bus.ArmReport {
 	})
 }
 
-// begin waits for the turn to start the arm, to attach to it or to end it. The returned
-// function gives the turn back.
+// begin locks the arm for a start, an attach or an end. It waits until no other such
+// action runs. The returned function unlocks the arm.
 func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
-	a.setBusy(true) // the previous owner of the turn has just cleared busy
+	a.setBusy(true) // the previous owner of the lock has just cleared busy
 	return func() {
 		a.setBusy(false)
 		a.starting.Unlock()

@@ -28,7 +28,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	})
 	if err != nil {
 		a.mu.Lock()
-		a.record.Name = old // the new name was not written down
+		a.record.Name = old // the new name was not stored
 		a.mu.Unlock()
 		return nil, err
 	}

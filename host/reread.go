@@ -7,19 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// rereadEvery is the time between two looks for changes in the user's harnesses, while
-// arms run. It is short enough for a user who edits one, and a look costs a few
-// microseconds.
+// rereadEvery is the time between two checks for changes in the user's harnesses. The
+// host agent checks only while arms run. The time is short enough for a user who edits
+// a harness. A check costs a few microseconds.
 const rereadEvery = 2 * time.Second
 
-// rereader is what the host agent knows of the user's harnesses.
+// rereader stores which changes of the user's harnesses the arms have received.
 type rereader struct {
-	revision int  // of the registry at the last update of the arms
+	revision int  // the registry's revision at the last update of the arms
 	again    bool // an arm was too busy to take an update
 }
 
-// reread brings changed harness descriptions of the user to the running arms. A wrong
-// description changes nothing for an arm and is recorded as an event.
+// reread gives the user's changed harness descriptions to the running arms. If a
+// description is wrong, the arm keeps its old one, and an event records the error.
 func (h *Host) reread(ctx context.Context) {
 	revision := h.Registry.Revision()
 	if revision == h.rules.revision && !h.rules.again {
@@ -49,7 +49,7 @@ func (a *arm) reread(ctx context.Context) bool {
 	newest, err := a.host.Registry.Get(harness)
 	reloader, can := session.(coleo.Reloader)
 	if err != nil || newest == by || !can {
-		return true // after a deletion the last description stays
+		return true // if the description was deleted, the arm keeps the last one
 	}
 	switch err := reloader.Reload(newest); coleo.ErrorCode(err) {
 	case "":

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// thinEvery is the time between two looks for old events.
+	// thinEvery is the time between two searches for old events.
 	thinEvery = time.Minute
-	// thinMost bounds the transactions of one look that delete events. With 500 events
-	// each, they take about 200 ms of a minute.
+	// thinMost bounds the number of transactions with which one search deletes events.
+	// Twenty transactions with 500 events each take about 200 ms. A search begins once
+	// a minute.
 	thinMost = 20
 )
 
-// noteRead notes the position up to which serve has read the log. When serve asks for the
-// events after a position, it has stored all events up to that position.
+// noteRead notes the position up to which serve has read the log. If serve asks for the
+// events after a position, serve has already stored all events up to this position.
 func (h *Host) noteRead(seq uint64) {
 	for {
 		known := h.read.Load()
@@ -26,7 +27,8 @@ func (h *Host) noteRead(seq uint64) {
 	}
 }
 
-// retain deletes old events until ctx ends, a bounded number at a time.
+// retain deletes old events until ctx ends. Each pass deletes a bounded number of
+// events.
 func (h *Host) retain(ctx context.Context) {
 	tick := time.NewTicker(thinEvery)
 	defer tick.Stop()
@@ -43,8 +45,9 @@ func (h *Host) retain(ctx context.Context) {
 	}
 }
 
-// thinLog deletes old events of the arms whose ids follow arm. It returns the arm to
-// continue with. It deletes no event that serve may not have read.
+// thinLog deletes old events of arms. It begins with the arm that follows the given arm
+// id. It returns the arm id for the next call. It deletes an event only if serve has
+// certainly read it.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {
@@ -54,7 +57,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // otherwise there may be more of the same arm
+			arm = next // otherwise the same arm may have more old events
 		}
 		if next == "" {
 			break

@@ -11,8 +11,9 @@ import (
 	"coleo.dev/store"
 )
 
-// prompt sends a prompt and opens a run. It writes the prompt down before it sends it. If
-// the host agent is killed meanwhile, the next one looks for that prompt.
+// prompt sends a prompt and opens a run. It stores the prompt before it sends the
+// prompt. If the host agent is killed in between, the next host agent looks for this
+// prompt.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.live()
 	if err != nil {
@@ -43,13 +44,13 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	if err := a.open(ctx, receipt); err != nil {
 		return receipt, err
 	}
-	a.endRun(ctx, s) // the turn may be over already
+	a.endRun(ctx, s) // the turn may already have ended
 	return receipt, nil
 }
 
-// notSent forgets a prompt that was refused or lost. A prompt whose sending was cut off
-// may have arrived, so notSent looks for it. If the host agent itself is ending, the next
-// host agent looks for it.
+// notSent forgets a prompt that was refused or lost. If the sending was interrupted,
+// the prompt may have arrived, so notSent looks for it. If the host agent itself is
+// ending, the next host agent looks for the prompt.
 func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	var err error
 	switch cut := ctx.Err() != nil; {
@@ -67,8 +68,8 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// open begins the run of a prompt that has arrived, and removes the prompt from the
-// intended ones.
+// open begins the run of a prompt that has arrived. It also removes the prompt from the
+// list of intended prompts.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Run != nil {
@@ -80,7 +81,8 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// without returns the list without the receipt of the given id, or nil if none is left.
+// without returns the list without the receipt that has the given id. It returns nil if
+// no receipt is left.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -91,8 +93,9 @@ func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// endRun closes the open runs once the session is calm after the newest prompt. Only the
-// newest prompt's answer can be told apart from the others.
+// endRun ends the open runs if the session is calm after the newest prompt. Only the
+// run of the newest prompt gets an answer, because the answers to earlier prompts
+// cannot be identified.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	run, reading := a.run, a.reading
@@ -100,7 +103,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 		a.mu.Unlock()
 		return
 	}
-	a.run = nil // a new prompt now opens another run
+	a.run = nil // a prompt that arrives now opens another run
 	a.mu.Unlock()
 	end := coleo.RunEnd{Status: reading.State}
 	if reading.State != coleo.Dead {
@@ -121,13 +124,13 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// onScreen is the source of an answer that was read from the screen. Such an answer lacks
-// what has scrolled away, and its long lines are cut.
+// onScreen is the source of an answer that was read from the screen. Such an answer
+// lacks the lines that have scrolled away, and its long lines are cut.
 const onScreen = "screen"
 
-// closing removes the given run and the runs before it from a record, and returns their
-// end events. Only the given run gets the answer. closing returns nil if the run is not
-// open.
+// closing removes the given run and all earlier runs from a record. It returns the
+// events that end these runs. Only the given run gets the answer. If the given run is
+// not open, closing returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -138,7 +141,7 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		return nil
 	}
 	r.Earlier, r.Run = nil, nil
-	if later := open[last+1:]; len(later) > 0 { // opened while the answer was read
+	if later := open[last+1:]; len(later) > 0 { // runs that were opened while the answer was read
 		r.Run = &later[len(later)-1]
 		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
 	}
@@ -152,8 +155,8 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }
 
-// lose ends the open run and those before it, after the session of an arm is gone. It
-// also marks prompts that were about to be typed as lost.
+// lose ends all open runs after the session of an arm is gone. It also marks the
+// prompts that were about to be typed as lost.
 func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -168,7 +171,7 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 
 // resolve settles the prompts that an earlier host agent was about to type when it was
 // killed. If a prompt is proven to have arrived, its run begins. Every other prompt is
-// lost. Nothing is typed again.
+// lost. resolve types no prompt again.
 func (a *arm) resolve(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	intended := a.record.Intended
@@ -187,7 +190,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	if prover, ok := s.(coleo.Prover); ok {
 		proof, err := prover.Prove(ctx, p)
 		if err != nil {
-			return err // the next attach looks again
+			return err // the next attach looks for the prompt again
 		}
 		if p.Proof = proof; proof != "" {
 			return a.open(ctx, p)
@@ -200,8 +203,8 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	})
 }
 
-// lostPrompt returns the event for a prompt that was about to be typed and cannot be
-// proven to have arrived. No run has begun for it.
+// lostPrompt returns the event for a lost prompt. Such a prompt was about to be typed,
+// and there is no proof that it has arrived. The prompt has no run.
 func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
 	return event(arm, coleo.EventPromptLost, coleo.Change{
 		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,

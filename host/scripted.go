@@ -9,14 +9,16 @@ import (
 	"coleo.dev"
 )
 
-// scriptedAddr is the address of an arm's scripted model. Each such arm has its own
-// network namespace, so no other process can use the port there.
+// scriptedAddr is the address of an arm's scripted model. Each arm with a scripted
+// model has its own network namespace. No process of another namespace can use the
+// port.
 const scriptedAddr = "127.0.0.1:4180"
 
-// withModel returns the configuration to start an arm with the scripted model. The agent
-// CLI runs behind the command that starts the model. It has no network and its own HOME.
-// The configuration of any other arm is returned unchanged. The arm's record keeps only
-// the fact that its model is the scripted one: each start makes the rest anew.
+// withModel returns the configuration for a start with the scripted model. If c uses
+// another model, withModel returns c unchanged. The command that starts the scripted
+// model also starts the agent CLI. The agent CLI has no network, and has its own HOME.
+// The arm's record says only that the model is the scripted model. Each start computes
+// the rest again.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil

@@ -8,24 +8,25 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// traces looks for the marks of arms on all processes. Starts that wait at the same time
-// share one look. No caller gets the result of a look that began before the call.
+// traces searches all processes for the marks of arms. Starts that wait at the same
+// time share one search, which is called a look. A caller never gets the result of a
+// look that began before its call.
 type traces struct {
 	look func() map[string][]int // holder.Traces
 
 	looking sync.Mutex // one look at a time; locked before mu
 	mu      sync.Mutex
-	next    *look // has not begun yet; nil when nobody waits
+	next    *look // a look that has not begun; nil if nobody waits for one
 }
 
 // look is one look at all processes.
 type look struct {
-	waiting int // the number of callers that share it
+	waiting int // the number of callers that share the look
 	done    bool
 	found   map[string][]int
 }
 
-// of returns the generations of an arm whose marks processes carry now.
+// of returns those generations of an arm whose mark is on a process now.
 func (t *traces) of(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
@@ -40,14 +41,15 @@ func (t *traces) of(arm string) []int {
 		return mine.found[arm]
 	}
 	t.mu.Lock()
-	t.next = nil // whoever asks from now on gets a later look
+	t.next = nil // later callers get a new look
 	t.mu.Unlock()
 	mine.found, mine.done = t.look(), true
 	return mine.found[arm]
 }
 
-// sweep ends what is left of the starts before next. It returns the generations of the
-// arm's marks that it found. The marks are evidence, whatever the database says.
+// sweep ends all processes that are left of the generations before next. It returns the
+// generations whose marks it found. A mark is evidence, even if the database says
+// something else.
 func (a *arm) sweep(next int) (found []int, err error) {
 	found = a.host.marks.of(a.record.ID)
 	older := func(generation int) bool { return generation < next }
@@ -62,8 +64,8 @@ func (a *arm) sweep(next int) (found []int, err error) {
 	return found, nil
 }
 
-// sweepToStart is sweep before a start. It returns EConflict if that start or a later one
-// already runs.
+// sweepToStart calls sweep before the start of generation next. It returns EConflict if
+// this generation or a later one already runs.
 func (a *arm) sweepToStart(next int) error {
 	found, err := a.sweep(next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease holds without renewal. A viewer renews it with every
-	// key. A viewer that has crashed must not lock the arm for long.
+	// leaseTime is how long a lease lasts without renewal. A viewer renews the lease
+	// with every key. The time is short, because a crashed viewer must not lock the arm
+	// for long.
 	leaseTime = 30 * time.Second
 	// outputAtOnce bounds one piece of output, in bytes.
 	outputAtOnce = 64 << 10
@@ -31,7 +32,7 @@ func (a *arm) mayType(lease string) error {
 	return a.free(lease)
 }
 
-// free is mayType for callers that hold mu.
+// free is like mayType, but the caller holds mu.
 func (a *arm) free(lease string) error {
 	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
 		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
@@ -61,7 +62,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
-		words, o.Decision.Words = o.Decision.Words, "" // nothing was typed
+		words, o.Decision.Words = o.Decision.Words, "" // the first call has typed nothing
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
 	if undo(err); err != nil {
@@ -74,8 +75,9 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error {
 	return a.instead(ctx, s, o.Dialog, words, o.Lease)
 }
 
-// instead tells the agent CLI what to do instead of the denied action. It sends the words
-// as the next prompt, because the dialogs of this agent CLI take no words.
+// instead tells the agent CLI what to do instead of the action that was denied. It
+// sends the user's words as the next prompt, because the dialogs of this agent CLI take
+// no words.
 func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
@@ -139,8 +141,8 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	return a.lease, nil
 }
 
-// leased returns the terminal of an arm for the owner of its lease, and renews the lease.
-// Anybody else gets EBusy.
+// leased returns the terminal of an arm, and renews the lease. It returns EBusy if
+// lease is not the id of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -176,12 +178,12 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const minCols, minRows = 80, 24 // smaller viewers pan
+	const minCols, minRows = 80, 24 // a smaller viewer shows a part of the terminal
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// output returns a piece of terminal output. It waits for output if there is none. It
-// reads the journal, which is still there after the arm's end.
+// output returns a piece of terminal output. If there is no output, it waits for
+// output. It reads the journal, because the journal is kept after the arm's end.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -225,7 +227,7 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 	return out, nil
 }
 
-// waitOutput waits for live output behind the offset.
+// waitOutput waits for new output after the offset of out.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// Listener accepts connections of this user alone. It closes every other connection
+// Listener accepts only connections of this user. It closes every other connection
 // without sending a byte.
 type Listener struct {
 	*net.UnixListener
@@ -24,10 +24,10 @@ type Listener struct {
 }
 
 // Listen listens on a socket at path. It closes a connection if admit refuses its
-// process. A nil admit accepts every process of this user. Listen removes an old socket
-// that nobody listens on. It returns EConflict if a server answers at path, or if path is
-// not a socket. It returns EForbidden if the folder belongs to another user or is open to
-// other users, who could replace the socket.
+// process. A nil admit accepts every process of this user. If path is an old socket
+// that nobody listens on, Listen removes it. Listen returns EConflict if a server
+// answers at path, or if path is not a socket. It returns EForbidden if another user
+// owns the folder or can use it, because that user could replace the socket.
 func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	if admit == nil {
 		admit = func(Peer) error { return nil }
@@ -46,7 +46,7 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close removes it, because l may know the socket by another path
+	l.SetUnlinkOnClose(false) // Close removes the socket, because l may have another path of the socket
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
@@ -54,7 +54,7 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 	return &Listener{UnixListener: l, path: path, admit: admit}, nil
 }
 
-// checkFolder returns EForbidden for a folder that another user owns or can use.
+// checkFolder returns EForbidden if another user owns the folder or can use it.
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// removeDead removes the socket of a server that has ended without closing it.
+// removeDead removes the socket of a server that has ended without removing its socket.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process refers to one process. Another process with the same pid cannot take its place.
+// process refers to one process. It never refers to a later process with the same pid.
 type process struct {
 	fd  int // -1 if there is none
 	err error
@@ -22,8 +22,8 @@ func peerOf(fd int) (Peer, process, error) {
 		return Peer{}, process{}, err
 	}
 	of := process{}
-	// Since Linux 6.5 the kernel returns the exact process. Older kernels need a lookup
-	// by pid, which may then belong to another process.
+	// Since Linux 6.5 the kernel returns the exact process. On older kernels, look the
+	// process up by its pid. By then the pid may belong to another process.
 	if of.fd, of.err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); errors.Is(of.err, unix.ENOPROTOOPT) {
 		of.fd, of.err = unix.PidfdOpen(int(c.Pid), 0)
 	}
@@ -33,8 +33,8 @@ func peerOf(fd int) (Peer, process, error) {
 	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
 }
 
-// alive reports whether the process has not ended. Before Linux 5.3 that is unknown, and
-// the process counts as alive.
+// alive reports whether the process is still alive. Before Linux 5.3 this is unknown,
+// so alive returns true.
 func (p process) alive() bool {
 	if p.err != nil {
 		return errors.Is(p.err, unix.ENOSYS)
@@ -48,9 +48,9 @@ func (p process) close() {
 	}
 }
 
-// throughFolder calls do with a short name for path. A socket address has room for only
-// 107 bytes. throughFolder therefore opens the folder, and reaches the socket through the
-// open folder.
+// throughFolder calls do with a short name for path. The short name is needed because a
+// socket address has room for only 107 bytes. throughFolder opens the folder of path.
+// The short name reaches the socket through the open folder.
 func throughFolder[T any](path string, do func(*net.UnixAddr) (T, error)) (T, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

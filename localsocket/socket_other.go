@@ -4,7 +4,8 @@ package localsocket
 
 import "net"
 
-// On these systems the whole path must fit into a socket address: 104 bytes on macOS.
+// On these systems the whole path must fit into a socket address. On macOS an address
+// has 104 bytes.
 
 func dialPath(path string) (*net.UnixConn, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: path})

@@ -14,9 +14,9 @@ import (
 
 // ParseCatalog parses a catalogue in one of the two published forms. One is OpenCode's
 // reply to GET /provider ({all, default, connected}). The other is Coleo's reply to GET
-// /api/opencode/providers ({providers, connected, default}). Models may be a list, or a
-// map whose keys are the ids. ParseCatalog ignores everything else. It returns EInvalid
-// with the place and the reason.
+// /api/opencode/providers ({providers, connected, default}). The models may be a list,
+// or a map whose keys are the ids. ParseCatalog ignores all other keys. If the
+// catalogue is bad, ParseCatalog returns EInvalid with the place and the reason.
 func ParseCatalog(data []byte) (Catalog, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -52,7 +52,8 @@ func parse(data []byte) (Catalog, error) {
 	return c, err
 }
 
-// wellFormed returns an error with the line of the fault unless data is one JSON value.
+// wellFormed returns an error if data is not exactly one JSON value. The error has the
+// line of the fault.
 func wellFormed(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)
@@ -66,7 +67,7 @@ func wellFormed(data []byte) error {
 	return fmt.Errorf("line %d: %v", 1+bytes.Count(data[:at], []byte("\n")), err)
 }
 
-// saying returns a list of the existing keys, for an error message.
+// saying returns the existing keys as text for an error message.
 func saying(fields map[string]node) string {
 	if len(fields) == 0 {
 		return ""

@@ -6,17 +6,17 @@ type Source string
 // The sources, best first.
 const (
 	FromCatalog Source = "catalog" // the catalogue has the price
-	FromBook    Source = "book"    // the price list below, which becomes outdated
-	Unknown     Source = "unknown" // nobody has a price
+	FromBook    Source = "book"    // the price comes from book, which becomes outdated
+	Unknown     Source = "unknown" // no price is known
 )
 
-// unknownCost is the assumed cost of a model without a known price. It is higher than
-// most, so that no model is chosen because its price is unknown.
+// unknownCost is the assumed price of a model without a known price. It is higher than
+// most prices, so that a model is not chosen just because its price is unknown.
 var unknownCost = Cost{Input: 5, Output: 20}
 
-// book has prices for catalogues without prices. The six figures were written down on
-// 2026-11-21 from Coleo's published specification. They are not checked against the
-// vendors' pages. A price in a catalogue takes precedence.
+// book has prices for catalogues without prices. The six prices were copied from
+// Coleo's published specification on 2026-11-21. They were not checked against the
+// vendors' pages. A price in a catalogue takes precedence over a price in book.
 var book = map[string]Cost{
 	"gemini-2.5-flash": {Input: 0.075, Output: 0.30},
 	"gpt-4o-mini":      {Input: 0.15, Output: 0.60},

@@ -1,8 +1,8 @@
-// Package modelresolver finds an available provider and model for a request. If it must
-// choose another model, it returns the reason.
+// Package modelresolver finds an available provider and model for a request. If the
+// requested model is not available, it chooses another model and returns the reason.
 //
-// It is pure: it calls no server and reads no file. The caller passes the catalogue, as a
-// value or as the JSON of its publisher.
+// Package modelresolver has pure functions only: they call no server and read no file.
+// The caller passes the catalogue, either as a Catalog or as JSON from the publisher.
 package modelresolver
 
 import (
@@ -18,7 +18,7 @@ type Cost struct {
 	Output float64 `json:"output"`
 }
 
-// Total returns the sum of the input and output prices. Models are sorted by it.
+// Total returns the sum of the input and output prices. Models are sorted by this sum.
 func (c Cost) Total() float64 { return c.Input + c.Output }
 
 // Model is one model of a provider.
@@ -35,16 +35,16 @@ type Provider struct {
 	Models []Model `json:"models"`
 }
 
-// Catalog lists the available models. Connected has the ids of the providers with
-// credentials. If it is empty, that is unknown, and every listed provider counts as
-// connected.
+// Catalog lists the available models. Connected has the ids of the providers that have
+// credentials. If Connected is empty, nobody knows which providers have credentials.
+// Then every listed provider counts as connected.
 type Catalog struct {
 	Providers []Provider `json:"providers"`
 	Connected []string   `json:"connected"`
 }
 
-// Resolution is the provider and model to use. Fallback means that it is not the
-// requested one, and Reason explains why. Otherwise Reason is empty.
+// Resolution is the provider and the model to use. Fallback means that they are not the
+// requested ones. Reason then explains why. Otherwise Reason is empty.
 type Resolution struct {
 	ProviderID   string `json:"provider"`
 	ModelID      string `json:"model"`
@@ -64,8 +64,8 @@ type Offer struct {
 	Source       Source `json:"price_source"`
 }
 
-// Split splits "provider/model" at the first slash. A model id may contain more slashes.
-// Without a slash, all of it is the model.
+// Split splits "provider/model" at the first slash. A model id may contain more
+// slashes. If there is no slash, combined is the model.
 func Split(combined string) (provider, model string) {
 	provider, model, found := strings.Cut(combined, "/")
 	if !found {
@@ -79,11 +79,12 @@ func Split(combined string) (provider, model string) {
 //
 //   - the cheapest model of the requested provider
 //   - the requested model at its cheapest provider
-//   - the cheapest model of all
+//   - the cheapest of all models
 //
-// A request without a provider may name it in the model, before the first slash. A part
-// that was not requested may be chosen freely, which is not a fallback. If nothing is
-// available, Resolve returns the request unchanged.
+// If the parameter provider is empty, the parameter model may have the form
+// "provider/model". If the request leaves out the provider or the model, Resolve may
+// choose it freely. Such a choice is not a fallback. If no model is available, Resolve
+// returns the request unchanged.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)
@@ -106,8 +107,8 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		provider, model))
 }
 
-// reason returns the published sentence. If wished is false, nothing that was requested
-// is missing, and reason returns "".
+// reason formats the sentence for Resolution.Reason. If wished is false, it returns "",
+// because nothing that was requested is missing.
 func reason(wished bool, format string, args ...any) string {
 	if !wished {
 		return ""

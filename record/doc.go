@@ -1,9 +1,10 @@
-// Package record reads what an agent CLI writes down of its own conversation: the prompts
-// that it took, what the model did, and how each turn ended. The agent CLI keeps that
-// record for its own use, usually as a file below HOME.
+// Package record reads the record that an agent CLI writes of its own conversation. The
+// record has the prompts that the agent CLI took, what the model did, and how each turn
+// ended. The agent CLI writes the record for its own use, usually to a file below HOME.
 //
-// A Decoder is pure. It gets the record's lines in order and returns entries. It skips
-// lines that it does not know, because each version of an agent CLI adds some.
+// A Decoder reads no files. It gets the record's lines in order and returns entries. It
+// skips lines of unknown kinds, because new versions of an agent CLI add new kinds of
+// lines.
 //
-// docs/conformance.md says which endings each record knows.
+// docs/conformance.md lists the endings that each record has.
 package record

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// readGap is the shortest time between two reads of a record. While a model streams,
-	// some agent CLIs write many times a second. The end of a turn is read this much later
-	// at most.
+	// readGap is the shortest time between two reads of a record. While a model
+	// streams, some agent CLIs write many times a second. Because of readGap, the end
+	// of a turn is read at most 20 ms later.
 	readGap = 20 * time.Millisecond
-	// findGap is the shortest time between two searches for a record that was not found.
-	// A search may read all that an agent CLI has logged.
+	// findGap is the shortest time between two searches for a record that was not
+	// found. A search may read everything that an agent CLI has logged.
 	findGap = 500 * time.Millisecond
 )
 
@@ -26,20 +26,20 @@ type Follower struct {
 	take   func([]Entry)
 	waked  chan struct{}
 
-	path  atomic.Pointer[string] // nil while the record is not found
-	found Where                  // whose record it is
+	path  atomic.Pointer[string] // nil until the record is found
+	found Where                  // the Where of the record that was found
 	tail  Tail
 }
 
-// NewFollower returns a Follower of the record that where names. It calls take with the
-// entries, in order, from the goroutine of Run. A record that was there before is read
-// from its beginning.
+// NewFollower returns a Follower of the record that where names. The goroutine of Run
+// calls take with the entries, in order. If the record already exists, the Follower
+// reads it from its beginning.
 func NewFollower(s Source, where func() Where, take func([]Entry)) *Follower {
 	return &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1)}
 }
 
-// Wake makes the Follower look at the record now. It is for file systems that report no
-// changes, and for callers that know of one.
+// Wake makes the Follower look at the record now. Wake is needed for file systems that
+// report no changes. A caller may also call Wake when it knows of a change.
 func (f *Follower) Wake() {
 	select {
 	case f.waked <- struct{}{}:
@@ -68,7 +68,7 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// sleep returns false when ctx has ended.
+// sleep waits for d and returns true. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -86,8 +86,8 @@ func (f *Follower) close() {
 	}
 }
 
-// look finds the record and reads what is new. The folders are watched before that, so no
-// change falls between the two.
+// look finds the record and reads the new entries. It watches the folders before it
+// reads, so that no change is missed.
 func (f *Follower) look(w *Watcher) {
 	if where := f.where(); f.tail == nil || where != f.found {
 		f.watchFor(w, where)
@@ -105,16 +105,17 @@ func (f *Follower) look(w *Watcher) {
 	}
 }
 
-// concerns reports whether a change of a file may be one of the record. A database has
-// files beside it whose names begin like its own.
+// concerns reports whether a change of the file at path may be a change of the record.
+// If the record is a database, SQLite also writes to files whose names begin with the
+// name of the database.
 func (f *Follower) concerns(path string) bool {
 	own := f.path.Load()
 	return own == nil || strings.HasPrefix(path, *own)
 }
 
-// watchFor watches the folders in which the record may come into being. A folder may come
-// into being just before its parent is watched, so watchFor looks again until it finds no
-// more.
+// watchFor watches the folders in which the record may appear. A folder may appear just
+// before its parent is watched. So watchFor searches again until it finds no more
+// folders.
 func (f *Follower) watchFor(w *Watcher, where Where) {
 	var watched []string
 	for {

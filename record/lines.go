@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// mostLine bounds a line of a record, in bytes. A longer one is skipped: it holds a picture
-// or the output of a tool, and no end of a turn.
+// mostLine bounds a line of a record, in bytes. A longer line is skipped. Such a line
+// has a picture or the output of a tool, but never the end of a turn.
 const mostLine = 4 << 20
 
 // lines is the Tail of a file of lines.
@@ -17,21 +17,21 @@ type lines struct {
 	start   func() Decoder
 	decoder Decoder
 	offset  int64
-	rest    []byte // the beginning of a line whose end is not written yet
-	skips   bool   // the rest of a line that is too long
+	rest    []byte // the beginning of a line whose end has not been written yet
+	skips   bool   // the rest of the present line is skipped, because the line is too long
 }
 
-// Lines returns the Open of a Source whose records are files of lines. start returns a new
-// Decoder.
+// Lines returns the function Source.Open for records that are files of lines. The
+// function start must return a new Decoder.
 func Lines(start func() Decoder) func(path string, w Where) Tail {
 	return func(path string, _ Where) Tail { return &lines{path: path, start: start, decoder: start()} }
 }
 
 func (l *lines) Close() {}
 
-// Next returns the entries of all lines that were finished since the last call.
+// Next returns the entries of all lines that were completed since the last call.
 func (l *lines) Next() []Entry {
-	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would block
+	file, err := os.OpenFile(l.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: a FIFO must not block
 	if err != nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (l *lines) Next() []Entry {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	if info.Size() < l.offset { // it was written anew
+	if info.Size() < l.offset { // the file was written again from its beginning
 		l.offset, l.rest, l.skips, l.decoder = 0, nil, false, l.start()
 	}
 	var out []Entry
@@ -55,7 +55,7 @@ func (l *lines) Next() []Entry {
 	}
 }
 
-// decode returns the entries of all lines that end in p.
+// decode returns the entries of all lines whose end is in p.
 func (l *lines) decode(p []byte) []Entry {
 	var out []Entry
 	for {

@@ -7,10 +7,10 @@ type Kind string
 
 // The kinds of entries.
 const (
-	Prompt Kind = "prompt" // the agent CLI has taken a prompt, and a turn begins with it
-	Queued Kind = "queued" // the agent CLI keeps a prompt until the turn has ended
+	Prompt Kind = "prompt" // the agent CLI has taken a prompt, and a turn begins
+	Queued Kind = "queued" // the agent CLI has queued a prompt until the turn ends
 	Answer Kind = "answer" // the model said something
-	Tool   Kind = "tool"   // the model called a tool, or a tool answered
+	Tool   Kind = "tool"   // the model called a tool, or a tool returned its result
 	End    Kind = "end"    // the turn has ended
 )
 
@@ -21,24 +21,26 @@ type Ending string
 const (
 	Finished    Ending = "finished"
 	Interrupted Ending = "interrupted"
-	Denied      Ending = "denied" // the user refused a tool, and the agent CLI stopped at that
+	Denied      Ending = "denied" // the user refused a tool, and the agent CLI then stopped
 	Failed      Ending = "failed"
 )
 
-// Entry is one thing that an agent CLI wrote down.
+// Entry is one item of an agent CLI's record.
 type Entry struct {
 	Kind   Kind
 	Turn   string    // the agent CLI's own id of the turn; "" if it has none
-	Text   string    // of the prompt, the answer or the error; the name of the tool
-	Ending Ending    // of an End
-	MayEnd bool      // an Answer that may be the last of its turn, where the record has no word for the end
-	ByUser bool      // a Prompt that a person or Coleo typed, and not the agent CLI itself
-	Time   time.Time // by the agent CLI's clock; zero if the record does not say
+	Text   string    // text of the prompt, the answer or the error, or the name of the tool
+	Ending Ending    // how the turn ended, if Kind is End
+	MayEnd bool      // an Answer that may end its turn, if the record does not mark the end
+	ByUser bool      // a Prompt that a person or Coleo has typed
+	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 }
 
-// Decoder turns the lines of one record into entries. A Decoder keeps what later lines
-// depend on, so each record needs its own. It is not safe for concurrent use.
+// Decoder turns the lines of one record into entries. A Decoder has state from earlier
+// lines, so each record needs its own Decoder. A Decoder is not safe for concurrent
+// use.
 type Decoder interface {
-	// Decode returns what one line says, without its line end. Most lines say nothing.
+	// Decode returns the entries of one line. The line is passed without its line end.
+	// Most lines have no entries.
 	Decode(line []byte) []Entry
 }

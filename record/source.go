@@ -8,47 +8,49 @@ import (
 	"time"
 )
 
-// Where says whose record is wanted.
+// Where says which record to read.
 type Where struct {
 	Home         string    // HOME of the agent CLI
-	Conversation string    // the agent CLI's id of the conversation; "" while it is not known
-	Since        time.Time // nobody needs entries from before that time
+	Conversation string    // the agent CLI's id of the conversation; "" if not yet known
+	Since        time.Time // nobody needs entries that are older than this time
 }
 
 // Tail reads one record. It is not safe for concurrent use.
 type Tail interface {
-	// Next returns what was written since the last call. An error is the same as nothing
-	// new: the record may be readable again later.
+	// Next returns the entries that were written since the last call. If the record
+	// cannot be read, Next returns nothing. The record may be readable again later.
 	Next() []Entry
 	Close()
 }
 
-// Source is how the record of one harness is found and read.
+// Source says how to find and read the record of one harness.
 type Source struct {
-	// Pattern is the record's path below Home, as for filepath.Match. {id} stands for the
-	// conversation. If several files match, the last one by name counts. Nothing is read
-	// while the conversation is not known.
+	// Pattern is the record's path below Home, in the syntax of filepath.Match. {id}
+	// stands for the id of the conversation. If several files match, the last file by
+	// name is the record. Nothing is read until the conversation is known.
 	Pattern string
-	// ShortID is how many characters of the conversation's id are in the name; 0: all.
+	// ShortID is how many characters of the conversation's id are in the name. 0 means
+	// all.
 	ShortID int
 	Open    func(path string, w Where) Tail
 }
 
-// Find returns the path of a record. It returns "" while there is none, or while the
-// conversation is not known.
+// Find returns the path of a record. It returns "" if there is no record yet, or if the
+// conversation is not yet known.
 func (s Source) Find(w Where) string {
 	pattern := s.patternFor(w)
 	if pattern == "" {
 		return ""
 	}
-	found, _ := filepath.Glob(pattern) // its only error is a bad pattern
+	found, _ := filepath.Glob(pattern) // the only possible error is a bad pattern
 	if len(found) == 0 {
 		return ""
 	}
 	return slices.Max(found)
 }
 
-// patternFor returns the whole pattern, "" while the conversation is not known.
+// patternFor returns the whole pattern. It returns "" if the conversation is not yet
+// known.
 func (s Source) patternFor(w Where) string {
 	id := w.Conversation
 	if s.ShortID > 0 && len(id) >= s.ShortID {
@@ -60,17 +62,18 @@ func (s Source) patternFor(w Where) string {
 	return filepath.Join(quoted(w.Home), strings.ReplaceAll(s.Pattern, "{id}", id))
 }
 
-// quoted returns a path that matches itself in a pattern.
+// quoted escapes a path, so that the result is a pattern that matches only this path.
 func quoted(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
 
-// mostFolders bounds how many folders are watched for one record. Each costs the kernel
-// about 1 kB, and a user may have worked in hundreds of folders.
+// mostFolders bounds how many folders are watched for one record. Each folder costs
+// about 1 kB of kernel memory, and a user may have worked in hundreds of folders.
 const mostFolders = 64
 
-// folders returns the folders in which a record, or a folder on the way to it, may come
-// into being. The newest ones by name are kept of each level.
+// folders returns the folders to watch for a record that does not exist yet. The
+// record, or a folder on the path to it, may appear in these folders. If a level has
+// too many folders, only the last ones by name are kept.
 func (s Source) folders(w Where) []string {
 	out := []string{w.Home}
 	level := []string{w.Home}

@@ -8,20 +8,21 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Watcher wakes followers when something has changed in a folder. The kernel bounds how
-// many watchers a user may have, so a process needs only one Watcher for all followers.
+// Watcher wakes followers when a file in a folder has changed. The kernel limits the
+// number of watchers of a user. So a process uses a single Watcher for all followers.
 type Watcher struct {
 	mu      sync.Mutex
 	kernel  *fsnotify.Watcher             // nil until the first folder is watched
-	folders map[string]map[*Follower]bool // who wants to know of each folder
+	folders map[string]map[*Follower]bool // the followers to wake, for each folder
 }
 
-// NewWatcher returns a Watcher without folders. It takes nothing from the system before
-// the first folder is watched.
+// NewWatcher returns a Watcher without folders. It uses no resources of the kernel
+// until the first folder is watched.
 func NewWatcher() *Watcher { return &Watcher{folders: map[string]map[*Follower]bool{}} }
 
-// started makes sure that the kernel watches. It returns false if the system has no
-// watcher to give. Then followers only look when they are woken.
+// started starts the kernel's watcher if it is not yet running. It returns false if the
+// system provides no watcher. Then followers look at their records only when Wake is
+// called.
 func (w *Watcher) started() bool {
 	if w.kernel == nil {
 		kernel, err := fsnotify.NewWatcher()
@@ -47,12 +48,12 @@ func (w *Watcher) run(kernel *fsnotify.Watcher) {
 			if !ok {
 				return
 			}
-			w.wakeAll() // events were lost
+			w.wakeAll() // events were lost, so any file may have changed
 		}
 	}
 }
 
-// wake wakes the followers whom a change of a file may concern.
+// wake wakes each follower whose record may have changed when the file at path changed.
 func (w *Watcher) wake(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,8 +74,9 @@ func (w *Watcher) wakeAll() {
 	}
 }
 
-// watch wakes f from now on at changes in these folders, and in no others. The last
-// follower to leave closes the kernel's watcher.
+// watch sets the folders of f. When something changes in these folders, and only then,
+// the Watcher wakes f. If folders is empty, f leaves the Watcher. When the last
+// follower leaves, watch closes the kernel's watcher.
 func (w *Watcher) watch(f *Follower, folders []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +86,7 @@ func (w *Watcher) watch(f *Follower, folders []string) {
 	for _, folder := range folders {
 		if w.folders[folder] == nil {
 			if w.kernel.Add(folder) != nil {
-				continue // it has gone, or the system gives no events there
+				continue // the folder was deleted, or the system reports no changes of it
 			}
 			w.folders[folder] = map[*Follower]bool{}
 		}

@@ -6,9 +6,10 @@ import (
 	"coleo.dev"
 )
 
-// Decide returns the remedy for an arm. It reattaches only to a session that a live host
-// has proven, whose process runs and which is not hung. It never kills a session that
-// failed the proof. An arm that waits for an approval is never hung.
+// Decide returns the remedy for an arm. It reattaches to a session under three
+// conditions. A live host has proven the session, the session's process runs, and the
+// session is not hung. Decide never kills a session that failed the proof. An arm that
+// waits for an approval is never hung.
 func Decide(e Evidence) Remedy {
 	if e.Arm.Desired == coleo.DesiredStopped {
 		return Remedy{Action: Nothing, Reason: "The arm is meant to be stopped."}
@@ -56,8 +57,8 @@ func (e Evidence) reattach() Remedy {
 	return r
 }
 
-// proven reports whether the finding is a proof that still holds. The host of the finding
-// must be live, because otherwise nobody can act on it.
+// proven reports whether the finding proves the session and is still valid. The host
+// that looked must be live, because otherwise nobody can act on the finding.
 func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false
@@ -66,9 +67,9 @@ func (e Evidence) proven() bool {
 	return live || e.Found.Host == LocalHost
 }
 
-// doubt returns a message if the arm's last start may still run where nobody can look. It
-// returns "" if there is proof that the start has ended. A doubt prevents a start,
-// because otherwise two starts of one arm could work at once.
+// doubt returns a message if the arm's last start may still run in a place where nobody
+// can look. It returns "" if there is proof that the last start has ended. A doubt
+// prevents a new start. Otherwise two starts of one arm could work at the same time.
 func (e Evidence) doubt() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
@@ -85,9 +86,9 @@ func (e Evidence) doubt() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session works without a sign of life. The row behind the
-// health may be older than the reading. A session that was just read as idle, or as
-// waiting for an approval, is not hung.
+// hung reports whether the session is in a turn but shows no sign of life. The health
+// comes from the arm's row, which may be older than the reading. So a session that was
+// just read as idle, or as waiting for an approval, is not hung.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false
@@ -100,7 +101,7 @@ func (e Evidence) hung() bool {
 	return true
 }
 
-// trouble returns why the arm cannot go on as it is, or "".
+// trouble returns why the arm cannot continue as it is. It returns "" if it can.
 func (e Evidence) trouble() string {
 	switch {
 	case !e.Arm.HasHandle && e.Found.Proof != Proven:
@@ -163,7 +164,7 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	return r
 }
 
-// plan describes in words what a starting remedy does.
+// plan describes in words what a remedy that starts the arm does.
 func (e Evidence) plan(r Remedy) string {
 	what := "it is started"
 	if r.Action == KillAndRestart {

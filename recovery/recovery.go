@@ -1,8 +1,9 @@
 // Package recovery decides what to do about an arm: it takes evidence and returns a
 // remedy.
 //
-// It is pure. It does not start, kill or ask anything. The host agents gather the
-// evidence, and the brain carries out the remedy.
+// Package recovery has pure functions only. It does not start or kill a process, and
+// sends no messages. The host agents gather the evidence, and the brain carries out the
+// remedy.
 package recovery
 
 import "coleo.dev"
@@ -10,11 +11,12 @@ import "coleo.dev"
 // Action is the kind of a remedy.
 type Action string
 
-// The actions. If Remedy.Sweep is set, an action that starts an agent CLI sweeps first.
-// Nothing is started while a process of an earlier generation may still run.
+// The actions. If Remedy.Sweep is set, an action that starts an agent CLI first sweeps
+// the processes of earlier generations. Nothing is started while such a process may
+// still run.
 const (
 	Reattach        Action = "reattach"         // attach to the session that was found
-	KillAndRestart  Action = "kill_and_restart" // end the proven session with its whole tree, then start
+	KillAndRestart  Action = "kill_and_restart" // end the whole process tree of the proven session, then start
 	Restart         Action = "restart"          // start with a new conversation
 	RestartResuming Action = "restart_resuming" // start and resume the old conversation
 	Refuse          Action = "refuse"           // nothing can be done; Reason tells the user why
@@ -24,27 +26,27 @@ const (
 // LocalHost means this process itself, without a host agent.
 const LocalHost = "local"
 
-// Proof tells whether the session that was found is the one that the arm's handle names.
-// The values are those of package bus. "" means that nobody could look.
+// Proof is the outcome of checking the session that was found against the arm's handle.
+// The values are the same as in package bus. "" means that nobody could look.
 type Proof string
 
 // The outcomes of a proof.
 const (
 	Proven   Proof = "proven"
-	Unproven Proof = "unproven" // something is there, but it is not known to be the arm's
-	Silent   Proof = "silent"   // its holder is there but does not answer: it is stopped, or its disk hangs
+	Unproven Proof = "unproven" // something is there, but it could not prove that it belongs to the arm
+	Silent   Proof = "silent"   // the arm's holder does not answer: the holder is stopped, or its disk hangs
 	Gone     Proof = "gone"     // nothing is there
 )
 
-// Process is the state of the agent CLI's process that was found. The values are those of
-// package bus. "" means that nobody looked.
+// Process is the state of the agent CLI's process that was found. The values are the
+// same as in package bus. "" means that nobody looked.
 type Process string
 
 // The states of a process.
 const (
 	Alive   Process = "alive"
 	Stopped Process = "stopped" // frozen by a signal such as SIGSTOP
-	Unknown Process = "unknown" // the host agent could not look at it
+	Unknown Process = "unknown" // the host agent could not look at the process
 	Dead    Process = "dead"
 )
 
@@ -55,26 +57,26 @@ type Sweep string
 // The outcomes of a sweep.
 const (
 	SweptClean Sweep = "clean"
-	SweptLeft  Sweep = "left" // a process that may be the arm's still runs
+	SweptLeft  Sweep = "left" // a process that may belong to the arm still runs
 )
 
 // Harness is the part of the arm's harness that a decision needs.
 type Harness struct {
 	Name          string
-	DaemonManaged bool // runs under a host agent unless the user overrides that
+	DaemonManaged bool // needs a host agent, unless the user allows a local start
 	Resumes       bool // can resume a conversation
 }
 
 // Arm is the part of the arm's row that a decision needs.
 type Arm struct {
 	Status       coleo.Status
-	Desired      coleo.Desired // the wanted state; a user who asks for recovery wants the arm to run
+	Desired      coleo.Desired // what the arm should do; a user who asks for recovery wants the arm to run
 	Workdir      string
-	HasHandle    bool // it has been started before
+	HasHandle    bool // the arm was started before
 	Conversation string
-	AgentID      string // the host agent that had it last; may be gone for a long time
-	Ended        bool   // its host agent has recorded that the whole tree of its last start has ended
-	Hostname     string // the machine of that host agent
+	AgentID      string // the last host agent of the arm; may have been gone for a long time
+	Ended        bool   // the host agent has recorded that the whole process tree of the last start has ended
+	Hostname     string // the machine of the host agent AgentID
 }
 
 // Finding is the result of a search for the arm's session.
@@ -82,8 +84,8 @@ type Finding struct {
 	Host       string // id of the host agent that looked, or LocalHost
 	Proof      Proof
 	Process    Process
-	State      coleo.State // as just read from the session; "" if it was not read
-	ServerOnly bool        // found by the port and process of its own server, not through a holder
+	State      coleo.State // the state just read from the session; "" if it was not read
+	ServerOnly bool        // found by the port and process of the agent CLI's own server, without a holder
 	Sweep      Sweep
 }
 
@@ -101,14 +103,16 @@ type Evidence struct {
 	Force              bool // the user wants a start without proof that the last start has ended
 }
 
-// Remedy is what to do, where, and why.
+// Remedy says what to do, where to do it, and why.
 type Remedy struct {
 	Action Action `json:"action"`
 	Host   string `json:"host,omitempty"` // id of the host agent that carries it out, or LocalHost
-	// Mode is what to report afterwards. A new process is always reported as restarted.
+	// Mode is the recovery mode to report after the remedy. If the remedy starts a new
+	// process, the mode is always restarted.
 	Mode   coleo.RecoveryMode `json:"mode,omitempty"`
 	Resume bool               `json:"resume,omitempty"` // resume the conversation
-	// Sweep requires proof before the start that no process of an earlier start is left.
+	// Sweep means that the start needs a proof first. The proof must show that no
+	// process of an earlier start is left.
 	Sweep  bool   `json:"sweep,omitempty"`
 	Reason string `json:"reason"` // never empty; for the user
 }

@@ -17,8 +17,8 @@ import (
 //   - the host agent with the fewest arms
 //   - this process, if the policy allows it
 //
-// A host agent that is not live is ignored. If no host is left, the second result is the
-// refusal.
+// target ignores host agents that are not live. If no host can start the arm, the
+// second result is the reason for the refusal.
 func (e Evidence) target() (coleo.HostInfo, string) {
 	local := coleo.HostInfo{Host: coleo.Host{ID: LocalHost}, Live: true}
 	if e.proven() && e.Found.Host == LocalHost && e.mayRunHere() {
@@ -51,7 +51,7 @@ func (e Evidence) target() (coleo.HostInfo, string) {
 	return coleo.HostInfo{}, e.nowhere()
 }
 
-// mayRunHere reports whether the policy allows the agent CLI to start without a host
+// mayRunHere reports whether the policy allows a start of the agent CLI without a host
 // agent.
 func (e Evidence) mayRunHere() bool {
 	return !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
@@ -83,20 +83,21 @@ func (e Evidence) live(id string) (coleo.HostInfo, bool) {
 	return coleo.HostInfo{}, false
 }
 
-// usable returns a live host agent that can start the arm.
+// usable returns the host agent id if it is live and can start the arm.
 func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
 	h, ok := e.live(id)
 	return h, ok && e.canStart(h)
 }
 
-// canStart reports whether a host drives the harness and has room. An arm that the host
-// already has needs no extra room.
+// canStart reports whether a host drives the harness and has room. If the host already
+// has the arm, the arm needs no extra room.
 func (e Evidence) canStart(h coleo.HostInfo) bool {
 	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.proven() && h.ID == e.Found.Host)
 	return h.Live && room && h.Drives(e.Harness.Name)
 }
 
-// leastBusy returns the usable host with the fewest arms. Ties are broken by id.
+// leastBusy returns the usable host with the fewest arms. If several hosts have the
+// same number of arms, it returns the host with the lowest id.
 func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
 	var best coleo.HostInfo
 	found := false
@@ -111,8 +112,8 @@ func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, boo
 	return best, found
 }
 
-// isHome reports whether a host has the arm's conversation. Agent CLIs store their
-// conversations on the machine where they ran.
+// isHome reports whether a host has the arm's conversation. An agent CLI stores its
+// conversations on the machine where it runs.
 func (e Evidence) isHome(h coleo.HostInfo) bool {
 	switch {
 	case e.proven() && h.ID == e.Found.Host:

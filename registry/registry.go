@@ -1,5 +1,5 @@
-// Package registry has all harnesses: the built-in ones, listed below, and those that the
-// user describes in TOML files.
+// Package registry has all harnesses. These are the built-in harnesses, which are
+// listed below, and the harnesses that the user describes in TOML files.
 package registry
 
 import (
@@ -39,7 +39,8 @@ type builtin struct {
 	hooks terminal.Hooks
 }
 
-// builtins returns the built-in harnesses with a screen. A new one needs one line here.
+// builtins returns the built-in harnesses with a screen. A new built-in harness needs
+// one line here.
 func builtins() []builtin {
 	return []builtin{
 		{"aider", aider.Spec, aider.Hooks()},
@@ -78,14 +79,15 @@ type file struct {
 	wrong   error         // the error of the present version
 }
 
-// New returns the built-in harnesses and those that *.toml files in dir describe. dir may
-// be missing. A user's file with the name of a built-in harness replaces its description.
-// hold is the command that becomes a holder.
+// New returns a registry with the built-in harnesses and the harnesses that the *.toml
+// files in dir describe. This folder may be missing. If a user's file has the name of a
+// built-in harness, the file's description replaces the built-in one. hold is the
+// command line that starts a holder.
 //
-// New leaves out a bad file. It then returns an error that names each bad file with its
-// line, and a registry with the other harnesses. Files that change later are read again.
-// A new session uses the new description. While the new description is bad, the one
-// before stays in use.
+// New leaves out bad files. If there are bad files, New returns a registry with the
+// other harnesses, and an error that names each bad file and line. If a file changes
+// later, the registry reads the file again. New sessions use the new description. If
+// the new description is bad, the old description stays in use.
 func New(dir string, hold []string) (*Registry, error) {
 	r := &Registry{dir: dir, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
@@ -105,11 +107,12 @@ func New(dir string, hold []string) (*Registry, error) {
 }
 
 // refresh reads the user's files that have changed. If a file has not changed, its
-// harness stays the same object. The caller holds mu, or is the only one with r.
+// harness stays the same object. The caller must hold mu, unless no other goroutine can
+// use r.
 func (r *Registry) refresh() {
 	stamps, err := r.stamps()
 	if err != nil {
-		r.wrong = err // what was read before stays in use
+		r.wrong = err // the descriptions that were read before stay in use
 		stamps = nil
 		if r.all != nil {
 			return
@@ -141,12 +144,14 @@ func (r *Registry) Revision() int {
 	return r.count
 }
 
-// unchanged reports whether the files are the ones that were read.
+// unchanged reports whether the files are still as they were when the registry read
+// them.
 func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// again returns the file as it is now. It reads the file only if the stamp has changed.
+// again returns the present version of the file. It reads the file only if the stamp
+// has changed.
 func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
@@ -180,15 +185,15 @@ func (r *Registry) stamps() (map[string]string, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			continue // deleted meanwhile
+			continue // the file was deleted in the meantime
 		}
 		out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 	}
 	return out, nil
 }
 
-// Wrong returns the error, with file and line, of a harness's newest description if that
-// description is not in use. It returns nil if the newest description is in use.
+// Wrong returns why the newest description of a harness is not in use. The error has
+// the file and the line. Wrong returns nil if the newest description is in use.
 func (r *Registry) Wrong(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,8 +214,9 @@ func readSpec(path string) (*rules.Spec, error) {
 	return rules.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the code for a user's description. It is the code of the built-in
-// harness with the same name, or else of the base.
+// hooksOf returns the code for a user's description. If there is a built-in harness
+// with the same name, it returns that harness's code. Otherwise it returns the code of
+// the base.
 func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {
@@ -247,8 +253,8 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, err
 }
 
-// Preferred returns the name of the default harness. An arm gets it if the user names
-// none and its agent CLI is installed.
+// Preferred returns the name of the default harness. A new arm gets this harness if the
+// user names no harness and the agent CLI of this harness is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }
 
 // List returns the names of all harnesses, sorted.

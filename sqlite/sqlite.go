@@ -1,4 +1,4 @@
-// Package sqlite opens SQLite files. It is the only package that imports their driver.
+// Package sqlite opens SQLite files. No other package imports the SQLite driver.
 package sqlite
 
 import (
@@ -7,21 +7,22 @@ import (
 	"net/url"
 	"os"
 
-	_ "github.com/mattn/go-sqlite3" // registers itself
+	_ "github.com/mattn/go-sqlite3" // the driver registers itself
 )
 
-// busyMillis is how long an access waits for another process that locks the database,
-// such as a user's sqlite3 shell.
+// busyMillis is how many milliseconds an access waits if another process has locked the
+// database. For example, the other process may be a user's sqlite3 shell.
 const busyMillis = 5000
 
-// Open opens a file of Coleo. options are options of the driver, in the form of a URL's
-// query. The file is created by the first write.
+// Open opens a database of Coleo. options has options of the driver, in the form of a
+// URL's query. If the file is missing, the first write creates it.
 func Open(path, options string) (*sql.DB, error) {
 	return sql.Open("sqlite3", source(path, options))
 }
 
-// ReadOnly opens the file of another program, which may be writing to it. It returns an
-// error that wraps fs.ErrNotExist if the file is missing.
+// ReadOnly opens a database of another program for reading. That program may be writing
+// to the database. It returns an error that wraps fs.ErrNotExist if the file is
+// missing.
 func ReadOnly(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

@@ -7,16 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// defaultContextBudget is the context budget of an arm that sets none, in tokens.
+// defaultContextBudget is the context budget, in tokens, of an arm that has no budget
+// of its own.
 const defaultContextBudget = 300_000
 
-// Apply returns an arm's row after an event of its host. It is pure, so a replayed log
-// gives the same rows as the live events did. The zero Arm means that there is no row.
-// The events spawned and reattached create a row, and removed ends it.
+// Apply returns an arm's row after an event of its host. Apply has no side effects, so
+// a replayed log gives the same rows as the live events. The zero Arm means that there
+// is no row. The events spawned and reattached create a row. The event removed deletes
+// the row.
 //
-// Events are fenced. A host takes an arm by starting it, or by proving that it runs, in a
-// generation that is not older than the row's. From then on, events of the former host
-// change nothing. An event with an unreadable payload changes nothing either.
+// Only the host that owns an arm can change the arm's row. A host becomes the owner
+// when it starts the arm, or when it proves that the arm runs there. The generation
+// must not be older than the generation in the row. After that, events of the former
+// owner change nothing. An event with an unreadable payload also changes nothing.
 func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
 		return applyHandle(arm, e)
@@ -48,7 +51,8 @@ func touched(arm coleo.Arm, now time.Time) coleo.Arm {
 	return arm
 }
 
-// applyHandle stores what a start, or a proven reattach, reports about the session.
+// applyHandle stores the session data that the event of a start or of a proven reattach
+// has.
 func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	h, ok := payload[coleo.Handle](e)
 	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {
@@ -61,7 +65,7 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.Status, arm.State, arm.Rule, arm.Dialog = coleo.StatusStarting, coleo.Initializing, "", nil
 	}
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
-		arm.LastOutputAt = time.Time{} // output of an earlier session says nothing about this one
+		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about this session
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
@@ -87,9 +91,9 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// statusAfter returns the status of an arm whose session now reads s. A pause remains when
-// the session begins or ends a turn. It ends when the session fails, starts or ends.
-// Today nothing in Coleo sets StatusPaused.
+// statusAfter returns the status of an arm whose session is now in state s. If the
+// session begins or ends a turn, a paused arm stays paused. If the session fails,
+// starts or ends, the pause ends. No code of Coleo sets StatusPaused.
 func statusAfter(old coleo.Status, s coleo.State) coleo.Status {
 	status := coleo.StatusOf(s)
 	paused := old == coleo.StatusPaused || old == coleo.StatusPlanningBlocked

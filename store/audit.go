@@ -20,8 +20,8 @@ func auditFields(a *coleo.Audit) []field {
 	}
 }
 
-// BeginAudit records a command before it is carried out, and returns the id of the
-// record. The record survives a power failure.
+// BeginAudit records a command that is about to be carried out. It returns the id of
+// the record. The record survives a power failure.
 func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error) {
 	a.Result, a.Error = coleo.AuditOpen, ""
 	err = s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -38,7 +38,7 @@ func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err 
 	return id, nil
 }
 
-// EndAudit records the result of a command. The record may be lost in a power failure.
+// EndAudit records the result of a command. A power failure may undo this write.
 func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE audit SET result = ?, error = ? WHERE id = ?", textOf(&result), textOf(&why), id)
@@ -50,8 +50,8 @@ func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResu
 	return nil
 }
 
-// Audits returns the commands that match a filter, newest first. It returns at most Limit
-// commands, or 1000 if Limit is 0.
+// Audits returns the records of the commands that match f, newest first. It returns at
+// most f.Limit records, or 1000 if f.Limit is 0.
 func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	var shape coleo.Audit
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT id, "+columns(auditFields(&shape))+` FROM audit

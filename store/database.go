@@ -13,20 +13,23 @@ import (
 )
 
 const (
-	// readers is the size of the read pool. It is more than a machine's API traffic has
-	// needed at the same time, and small enough to be cheap.
+	// readers is the number of connections for reading. The API traffic of one machine
+	// has never needed four at the same time, and four connections are cheap.
 	readers = 4
 )
 
-// durability is what a write survives. Every write survives the end of the process.
+// durability says which failures a write survives. Every write survives the end of the
+// process.
 type durability string
 
 const (
-	// ordinary writes survive a crash of the machine up to the last checkpoint or intent.
-	// Nobody has acted on an event that is lost then.
+	// ordinary is for writes that a crash of the machine may undo. A crash can undo
+	// only the ordinary writes after the last checkpoint or intent. Nobody has acted on
+	// an event that is lost in this way.
 	ordinary durability = "NORMAL"
-	// intent writes are on the disk before they return, together with all earlier writes.
-	// A spawn, a stop or an approval must not be forgotten.
+	// intent is for writes that must not be forgotten, such as a spawn, a stop or an
+	// approval. Such a write, and all earlier writes, are on the disk before the method
+	// returns.
 	intent durability = "FULL"
 )
 
@@ -34,7 +37,7 @@ const (
 type database struct {
 	path   string
 	lock   *os.File
-	writer *sql.DB // one connection; callers queue for it
+	writer *sql.DB // one connection; callers wait for it in turn
 	reader *sql.DB
 }
 
@@ -52,15 +55,15 @@ func open(path string, s schema) (*database, error) {
 	if err == nil {
 		return d, nil
 	}
-	var said *coleo.Error // its message already names the store
+	var said *coleo.Error // the message of a coleo.Error already names the store
 	if !errors.As(err, &said) {
 		err = fmt.Errorf("open store %s: %w", path, err)
 	}
 	return nil, errors.Join(err, d.Close())
 }
 
-// settle creates the folder and resolves all links in the path. Two names of one database
-// then share a lock.
+// settle creates the folder and resolves all links in the path. So two paths to the
+// same database have the same lock.
 func settle(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -80,9 +83,9 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// connect opens the connections. It sets the mode of the database first, because SQLite
-// gives its side files the same mode. The caller holds the lock, so no other process has
-// the database open.
+// connect opens the connections. It first sets the file mode of the database. SQLite
+// gives the same mode to the files that it creates next to the database. The caller
+// holds the lock, so no other process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -121,13 +124,14 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost bounds the size, in bytes, of a database that is rewritten so that it can
-// shrink. A rewrite takes about 100 ms and needs as much free disk space again. The pages
-// of a larger database are reused, but not returned to the disk.
+// rewriteMost bounds the size, in bytes, of a database that shrinkable rewrites. A
+// rewrite takes about 100 ms and needs as much free disk space as the database already
+// has. A larger database is not rewritten: its free pages are reused, but not returned
+// to the disk.
 const rewriteMost = 64 << 20
 
-// shrinkable enables a database of an older Coleo to return free pages to the disk. A new
-// database can do that already.
+// shrinkable changes a database of an older Coleo, so that the database can return free
+// pages to the disk. A database that this version has created can already do this.
 func (d *database) shrinkable() error {
 	var mode, pages int
 	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode,
@@ -168,8 +172,8 @@ func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx)
 	return nil
 }
 
-// Close closes the database. The last connection merges the write-ahead log into the
-// file. Close releases the lock last.
+// Close closes the database. Closing the last connection merges the write-ahead log
+// into the file. At the end, Close releases the lock.
 func (d *database) Close() error {
 	var errs []error
 	for _, db := range []*sql.DB{d.reader, d.writer} {

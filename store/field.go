@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// timeLayout is the format of stored times: UTC, nanoseconds, fixed width. Text order is
-// then time order, and people can read it.
+// timeLayout is the format of stored times: UTC, nanoseconds, fixed width. So the order
+// of the texts is the order of the times, and people can read the texts.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// cell converts one value between Go and a column, both ways. A zero value is stored as
-// NULL unless a cell says otherwise.
+// cell converts one value from Go to a column and back. A zero value is stored as NULL,
+// unless the comment of a cell type says something else.
 type cell interface {
 	sql.Scanner
 	driver.Valuer
@@ -26,7 +26,7 @@ type field struct {
 	cell cell
 }
 
-// text is a string of any type.
+// text is a value of any string type.
 type text[T ~string] struct{ p *T }
 
 func textOf[T ~string](p *T) cell { return text[T]{p} }
@@ -98,7 +98,7 @@ func (c moment) Scan(src any) error {
 	return err
 }
 
-// raw is JSON from elsewhere. It is stored byte for byte.
+// raw is JSON that another program has written. It is stored unchanged.
 type raw struct{ p *json.RawMessage }
 
 func (c raw) Value() (driver.Value, error) {

@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// maxPayload bounds the payload of one event, in bytes as sent. An event must fit
-	// into one message of the bus (4 MiB), and a page of events must fit into memory.
+	// maxPayload bounds the payload of one event, in bytes of the encoded JSON. An
+	// event must fit into one message of the bus (4 MiB), and a page of events must fit
+	// into memory.
 	maxPayload = 1 << 20
-	// maxEscape is how many times longer JSON can become when it is encoded again. A "<"
-	// becomes six characters.
+	// maxEscape is the largest factor by which JSON can grow when it is encoded again.
+	// For example, "<" becomes six characters.
 	maxEscape = 6
 )
 
@@ -39,7 +40,7 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 			return sent, err
 		}
 	}
-	return nil, nil // nothing but keys: no payload of Coleo looks like this
+	return nil, nil // only keys are left: no payload of Coleo looks like this
 }
 
 // cut returns a decoded JSON value whose texts have at most limit bytes and whose lists

@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// head is the end position of a log. It wakes those who wait for more events.
+// head is the end position of a log. It wakes the callers that wait for more events.
 type head struct {
 	mu     sync.Mutex
 	at     uint64
@@ -23,7 +23,7 @@ func (h *head) position() uint64 {
 	return h.at
 }
 
-// moveTo sets the log's end. Writers may call it out of order.
+// moveTo moves the log's end forward to at. Writers may call moveTo out of order.
 func (h *head) moveTo(at uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,8 +45,9 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait returns nil when the log reaches beyond after. It returns ctx's error when ctx
-// ends first, and EUnavailable when the log is closed.
+// wait waits until the log has an event that follows the given position. Then it
+// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
+// log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

@@ -21,8 +21,8 @@ import (
 type HostDB struct {
 	db     *database
 	head   *head
-	epoch  string                 // of the events that this process writes
-	legacy string                 // of events without an epoch of their own
+	epoch  string                 // the epoch of the events that this process writes
+	legacy string                 // the epoch of events that have no epoch of their own
 	newest atomic.Pointer[string] // of the newest event
 	host   atomic.Pointer[string]
 
@@ -32,12 +32,14 @@ type HostDB struct {
 // hostSchema is the schema of host.db. The mark spells "clho".
 var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
-// OpenHost opens a host agent's database and creates it if it is missing. A new database
-// gets a random host id, which SetHost can change. Each call draws a new epoch for the
-// events that this process writes. A database that was restored from a copy therefore
-// never reuses the epoch and number of a lost event. OpenHost returns EConflict, naming
-// the process, while another process has the database open. It also returns EConflict if
-// a newer Coleo has changed the tables.
+// OpenHost opens a host agent's database. If the database is missing, OpenHost creates
+// it. A new database gets a random host id, which SetHost can change. Each call makes a
+// new epoch for the events that this process writes. So a database that was restored
+// from a copy never reuses the epoch and number of a lost event.
+//
+// If another process has the database open, OpenHost returns an EConflict error that
+// names the process. OpenHost also returns EConflict if a newer Coleo has changed the
+// tables.
 func OpenHost(path string) (*HostDB, error) {
 	db, err := open(path, hostSchema)
 	if err != nil {
@@ -94,8 +96,8 @@ func (h *HostDB) Close() error {
 // Host returns the host agent's id, which Append writes into every event.
 func (h *HostDB) Host() string { return *h.host.Load() }
 
-// SetHost changes the host agent's id. Those who follow the log see a new host from then
-// on, and read the log again. SetHost returns EInvalid for a bad id.
+// SetHost changes the host agent's id. A program that follows the log then sees a new
+// host, and reads the log again. SetHost returns EInvalid for a bad id.
 func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	if err := coleo.CheckName(id); err != nil {
 		return err
@@ -109,12 +111,12 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	})
 }
 
-// Epoch returns the epoch of the newest event. For an empty log it returns the epoch of
-// the future first event.
+// Epoch returns the epoch the epoch of the newest event. If the log is empty, it
+// returns the epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has reports whether the log has the event with that epoch and number. Number 0 stands
-// for the position before the first event of any log.
+// Has reports whether the log has the event with the given epoch and number. Number 0
+// stands for the position before the first event of any log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -134,10 +136,11 @@ func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error
 // Head returns the sequence number of the last event, or 0 for an empty log.
 func (h *HostDB) Head() uint64 { return h.head.position() }
 
-// Append writes events to the end of the log, all or none. It sets Host, Epoch and Seq,
-// ignores the caller's values, and returns the events. After Append returns, the events
-// survive the end of this process. If one of them is an intent, they also survive a power
-// failure. Append wakes the callers of Wait. It returns EInvalid for a bad event.
+// Append writes either all of the events to the end of the log or none of them. It sets
+// Host, Epoch and Seq, ignores the caller's values of these fields, and returns the
+// events. Once Append has returned, the events survive the end of this process. If one
+// of the events is an intent, all events also survive a power failure. Append wakes the
+// callers of Wait. It returns EInvalid for a bad event.
 func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -186,8 +189,8 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 	return out, nil
 }
 
-// durabilityOf returns the durability of a batch. One intent makes the whole batch
-// durable.
+// durabilityOf returns the durability of a batch of events. If one event is an intent,
+// the durability is intent.
 func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
 		switch e.Kind {
@@ -215,8 +218,8 @@ func appendOne(tx *sql.Tx, e *coleo.Event) error {
 }
 
 // Events returns the events after a sequence number, in order. It returns at most limit
-// events, or 1000 if limit is 0, and fewer if they are large. An empty result means that
-// after is the head.
+// events. If limit is 0, it returns at most 1000. If the events are large, it returns
+// fewer. An empty result means that no events follow the given number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -233,6 +236,7 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Wait returns nil as soon as the log has an event after a sequence number. It returns
-// ctx's error when ctx ends first, and EUnavailable when the log is closed.
+// Wait waits until the log has an event that follows the given sequence number. Then it
+// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
+// log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// ArmRecord is what a host agent knows of one of its arms: how to start it, how to find
-// it again, and its last state.
+// ArmRecord is what a host agent knows of one of its arms: how to start the arm, how to
+// find it again, and the arm's last state.
 type ArmRecord struct {
 	ID         string
 	Name       string // unique on this host
@@ -71,11 +71,14 @@ func recordFields(r *ArmRecord) []field {
 
 func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 
-// PutArm stores a whole arm, new or known by its id. When it returns, the arm survives a
-// power failure, because it contains intents (desired state, generation, handle). PutArm
-// appends the events that led to the change in the same transaction, so that arm and log
-// always agree. Use Observe for what was merely seen. PutArm returns EConflict when
-// another arm has the name, and EInvalid for a bad record.
+// PutArm stores a whole arm. If an arm with the same id exists, PutArm replaces it. In
+// the same transaction it appends the events that led to the change, so that the arm
+// and the log always agree.
+//
+// When PutArm returns, the change survives a power failure. The reason is that an arm
+// contains intents: the desired state, the generation and the handle. For observations,
+// use Observe. PutArm returns EConflict if another arm has the name. It returns
+// EInvalid for a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
@@ -101,7 +104,8 @@ func checkRecord(r ArmRecord) error {
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }
 
-// Observed is what has been seen of an arm. A zero value leaves the column unchanged.
+// Observed has observations of an arm. If a field has the zero value, Observe does not
+// change the field's column.
 type Observed struct {
 	Status        coleo.Status
 	State         coleo.State
@@ -111,7 +115,7 @@ type Observed struct {
 	LastHeartbeat time.Time
 }
 
-// Observe stores what has been seen of an arm, without waiting for the disk. It returns
+// Observe stores observations of an arm. It does not wait for the disk. It returns
 // ENotFound if there is no such arm.
 func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -127,8 +131,8 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	})
 }
 
-// Arm returns the arm with that id, or else the arm with that name. It returns ENotFound
-// if there is none.
+// Arm returns the arm whose id is idOrName. If there is none, it returns the arm whose
+// name is idOrName. It returns ENotFound if there is no such arm.
 func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
 	var r ArmRecord
 	err := h.db.reader.QueryRowContext(ctx, "SELECT "+columns(recordFields(&r))+" FROM arms "+byIDOrName, idOrName).
@@ -159,7 +163,8 @@ func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// byIDOrName selects one arm. A matching id wins over a matching name.
+// byIDOrName selects one arm by its id or its name. If one arm has the id and another
+// arm has the name, it selects the arm with the id.
 const byIDOrName = "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1"
 
 func noArm(what string) error {
@@ -177,7 +182,7 @@ func readingArm(err error, what string) error {
 	return fmt.Errorf("read arm %s: %w", what, err)
 }
 
-// oneRow returns ENotFound for a change that affected no row.
+// oneRow returns ENotFound if a statement has changed no row.
 func oneRow(done sql.Result, err error, id string) error {
 	if err != nil {
 		return fmt.Errorf("write arm %s: %w", id, err)
@@ -189,8 +194,8 @@ func oneRow(done sql.Result, err error, id string) error {
 	return err
 }
 
-// checkArm returns EInvalid for a row that the tables would reject, with a clearer
-// message.
+// checkArm returns EInvalid for a row that the database would reject. Its message is
+// clearer than the message of SQLite.
 func checkArm(id, name, harness string, status coleo.Status) error {
 	if err := coleo.CheckName(name); err != nil {
 		return err

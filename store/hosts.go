@@ -24,8 +24,9 @@ func hostFields(h *coleo.Host) []field {
 
 func hostCells(h *coleo.Host) []any { return cells(hostFields(h)) }
 
-// PutHost stores a whole host, new or known by its id. It also writes the name of the
-// machine into the rows of the host's arms. It returns EInvalid for a host without an id.
+// PutHost stores a host. If a host with the same id exists, PutHost replaces it. It
+// also writes the name of the machine into the rows of the host's arms. It returns
+// EInvalid for a host without an id.
 func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	if h.ID == "" {
 		return coleo.Errorf(coleo.EInvalid, "a host on %q has no id", h.Hostname)
@@ -44,8 +45,8 @@ func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	return nil
 }
 
-// Hosts returns all hosts ever seen, sorted by id. LastSeen is the time of the last sign
-// of life.
+// Hosts returns all hosts that serve has ever seen, sorted by id. The field LastSeen is
+// the time of the host's last sign of life.
 func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
 	var shape coleo.Host
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(hostFields(&shape))+" FROM hosts ORDER BY id")

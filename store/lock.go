@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// pidBytes bounds what is read from a lock file. It is more than the digits of any
-	// pid.
+	// pidBytes is how many bytes are read from a lock file. Every pid has fewer digits.
 	pidBytes = 32
-	// lockTime is how long a lock that somebody holds is tried again, because Held takes
-	// it for a moment too. lockLook is the time between two tries.
+	// lockTime is how long lock retries if another process holds the lock. The other
+	// process may be in Held, which takes the lock only for a moment. lockLook is the
+	// time between two attempts.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
 
-// lock locks the file beside a database that only one process may hold. The kernel
-// releases the lock when the process ends, however it ends. The pid in the file is for
-// people.
+// lock locks the file next to the database at path. Only one process at a time can hold
+// the lock. The kernel releases the lock when the process ends, even if the process was
+// killed. The file contains a pid, which is only for people.
 func lock(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -52,8 +52,8 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Held reports whether a process has the database at path open. A process that was killed
-// still counts until the kernel has taken it apart.
+// Held reports whether a process has the database at path open. A killed process still
+// has the database open until the kernel has removed the process.
 func Held(path string) bool {
 	f, err := os.Open(path + ".lock")
 	if err != nil {
@@ -63,8 +63,8 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// unlock releases a lock file. Closing the file is not enough: a child that another
-// goroutine has just forked has the same file open until it executes its program.
+// unlock releases a lock file. Closing the file is not enough. If another goroutine has
+// just forked a child, the child has the same file open until it executes its program.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// defaultPage is how many events a read without a limit returns.
+	// defaultPage is how many events a read returns if the caller gives no limit.
 	defaultPage = 1000
 	// maxPage bounds one read, so that a slow reader uses little memory.
 	maxPage = 10_000
-	// pageBytes bounds the payloads of one read, in bytes. It is half of a bus message,
-	// which leaves room for the rest of each event. A read always returns at least one
-	// event, whatever its size.
+	// pageBytes bounds the total size of the payloads in one read, in bytes. It is half
+	// of the largest bus message. The other half has room for the rest of each event. A
+	// read always returns at least one event, even if the event is larger.
 	pageBytes = 2 << 20
 )
 
@@ -27,7 +27,8 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// eventFields returns the columns that both logs share. Each log puts its key first.
+// eventFields returns the columns that both logs have. Each log adds its own key in
+// front of these columns.
 func eventFields(e *coleo.Event) []field {
 	return []field{
 		{"run_id", textOf(&e.Run)},
@@ -40,7 +41,7 @@ func eventFields(e *coleo.Event) []field {
 	}
 }
 
-// checkEvent returns EInvalid for an event that could not be read back.
+// checkEvent returns EInvalid if the event could not be read again after it was stored.
 func checkEvent(e coleo.Event) error {
 	if e.Kind == "" {
 		return coleo.Errorf(coleo.EInvalid, "append an event of arm %q: it has no kind", e.Arm)
@@ -51,7 +52,8 @@ func checkEvent(e coleo.Event) error {
 	return nil
 }
 
-// collectEvents reads rows of events until their payloads exceed pageBytes.
+// collectEvents reads rows of events. It stops when the payloads together exceed
+// pageBytes.
 func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) ([]coleo.Event, error) {
 	if err != nil {
 		return nil, err

@@ -14,14 +14,14 @@ import (
 var migrations embed.FS
 
 // schema describes a database's tables as numbered steps. A released step is never
-// edited. A change is a new step.
+// edited. Each change of the tables is a new step.
 type schema struct {
 	folder string // below migrations; its files, sorted by name, are steps 1, 2, 3, ...
-	mark   int    // SQLite's application_id, which tells the two databases apart
+	mark   int    // SQLite's application_id, which is different for the two databases
 }
 
-// migrate carries out the steps that the database has not had yet, each in its own
-// transaction. PRAGMA user_version counts them.
+// migrate carries out the steps that were not yet carried out on the database. Each
+// step has its own transaction. PRAGMA user_version is the number of completed steps.
 func (s schema) migrate(d *database) error {
 	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
 	if err != nil {

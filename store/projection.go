@@ -17,10 +17,10 @@ type projection struct {
 	hosts map[string]*reached
 	last  uint64 // position of the last event added
 
-	deleted uint64 // the host may have deleted events up to this number
+	deleted uint64 // the host may have deleted its events up to this number
 }
 
-// reached is the position up to which a host's log has been projected.
+// reached is the position in a host's log up to which events have been projected.
 type reached struct {
 	epoch string
 	seq   uint64
@@ -32,7 +32,8 @@ type projected struct {
 	was, is coleo.Arm
 }
 
-// add stores one event unless it is already known, and applies it to its arm.
+// add stores one event and applies it to the event's arm. If the event is already
+// known, add does nothing.
 func (p *projection) add(e *coleo.Event) error {
 	fresh, err := p.fresh(e)
 	if err != nil || !fresh {
@@ -52,10 +53,10 @@ func (p *projection) add(e *coleo.Event) error {
 	return nil
 }
 
-// fresh reports whether an event is the next one of its host's log. It returns false for
-// a known event. If a host's log continues in another epoch, the host has opened its
-// database again. If the database was restored from a copy, the log continues from an
-// earlier event. In both cases the event before the new one is known.
+// fresh reports whether e is the next event of its host's log. It returns false for a
+// known event. A host's log continues in another epoch if the host has opened its
+// database again. If the database was restored from a copy, the log continues after an
+// earlier event. In both cases the event before e is known.
 func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
@@ -80,7 +81,7 @@ func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	return true, nil
 }
 
-// keepGap records that events before e were deleted before serve read them.
+// keepGap records that the host has deleted events before e that serve had not read.
 func (p *projection) keepGap(e *coleo.Event) error {
 	_, err := p.tx.Exec(`INSERT INTO gaps (host, deleted) VALUES (?1, ?2)
 		ON CONFLICT (host) DO UPDATE SET deleted = MAX(deleted, excluded.deleted)`, e.Host, int64(e.Seq-1))
@@ -111,8 +112,8 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// known reports whether e is already stored. It is needed for epochs other than the
-// present one.
+// known reports whether e is already stored. This check is needed for epochs other than
+// the present one.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
@@ -178,13 +179,13 @@ func (p *projection) saveArm(arm *projected) error {
 	if arm.was.ID != "" {
 		return updateArm(p.tx, &arm.is)
 	}
-	// A name that is taken must not stop the log. The row is created by the next start,
-	// once the name is free.
+	// If the name is taken, skip the row, because the log must continue. The next start
+	// creates the row if the name is free by then.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
 	return err
 }
 
-// hostname sets the name of the machine from the id of the arm's host agent.
+// hostname sets the arm's Host to the name of the machine of the arm's host agent.
 func hostname(tx *sql.Tx, arm *coleo.Arm) error {
 	err := tx.QueryRow("SELECT COALESCE(hostname, '') FROM hosts WHERE id = ?", arm.AgentID).Scan(&arm.Host)
 	if errors.Is(err, sql.ErrNoRows) {

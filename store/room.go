@@ -11,25 +11,27 @@ import (
 )
 
 const (
-	// reserveBytes is the size of the reserve file that each database frees on a full
-	// disk. A write-ahead log grows to 1000 pages of 4 KiB before SQLite merges it into
-	// the database. The merge may need the same space once more.
+	// reserveBytes is the size of the reserve file. Each database has a reserve file,
+	// and frees it when the disk is full. A write-ahead log grows to 1000 pages of 4
+	// KiB before SQLite merges it into the database. The merge may need the same amount
+	// of space again.
 	reserveBytes = 8 << 20
-	// reservePiece is how much of the reserve is freed at once, in bytes. The process
-	// that fills the disk may take what a write leaves over, so the piece is small.
+	// reservePiece is how many bytes of the reserve are freed at once. The piece is
+	// small, because the process that fills the disk may take the part that a write
+	// does not need.
 	reservePiece = 512 << 10
 )
 
 // NoRoom reports whether err means that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes can still be written below a folder. It returns false where
-// that is unknown.
+// Room returns how many bytes can still be written below a folder. It returns false if
+// this number is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }
 
-// giveUp frees a piece of the reserve and reports whether there was one.
+// giveUp frees a piece of the reserve. It returns false if the reserve is empty.
 func (d *database) giveUp() bool {
 	info, err := os.Stat(d.reserve())
 	if err != nil || info.Size() == 0 {
@@ -39,7 +41,8 @@ func (d *database) giveUp() bool {
 }
 
 // keepReserve fills up the reserve if the disk has room for twice the missing part. It
-// writes random bytes, which take up space even on file systems that compress.
+// writes random bytes, because random bytes need space even on file systems that
+// compress.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())

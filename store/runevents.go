@@ -7,27 +7,27 @@ import (
 	"coleo.dev"
 )
 
-// EventFilter selects events of serve's log. An empty field matches all events. A
-// coleo.EventFilter is what a caller of the API gives.
+// EventFilter selects events of serve's log. An empty field matches all events. Callers
+// of the API use coleo.EventFilter instead.
 type EventFilter struct {
 	Run   string
 	Arm   string // id
 	Kind  coleo.EventKind
-	After uint64 // a position that RunEvents or Head returned
+	After uint64 // a position returned by RunEvents or Head
 	Limit int    // 0 means 1000
 }
 
-// Entry is an event with its position in serve's log. Positions grow in order of arrival,
-// and are not without gaps.
+// Entry is an event with its position in serve's log. Positions grow in order of
+// arrival. They may have gaps.
 type Entry struct {
 	Position uint64
 	coleo.Event
 }
 
-// Entries returns the events that match a filter, in order of arrival. The events of one
-// host are in the order of its log. A page may be shorter than its limit although more
-// events follow. Only an empty page is the end. Head never lies before an event that
-// Entries has returned.
+// Entries returns the events that match a filter, in order of arrival. The events of
+// one host are in the order of the host's log. A page may have fewer events than the
+// limit, even if more events follow. An empty page means that no events follow. Head
+// never returns a position before an event that Entries has returned.
 func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	var shape coleo.Event
 	query := "SELECT pos, host, epoch, seq, " + columns(eventFields(&shape)) + " FROM run_events WHERE pos > ?"
@@ -55,13 +55,14 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 		out[i] = Entry{at[i], e}
 	}
 	if len(out) > 0 {
-		// A reader may see a write before its writer has moved the head.
+		// A reader may see a write before the writer has moved the head.
 		s.head.moveTo(out[len(out)-1].Position)
 	}
 	return out, nil
 }
 
-// RunEvents is Entries without the positions, and with the position to continue from.
+// RunEvents is like Entries, but returns the events without their positions. It also
+// returns the position from which to continue.
 func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
 	entries, err := s.Entries(ctx, f)
 	next = f.After

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// ServeDB is serve's database. It has the row of every arm as the API returns it, the
-// events of all hosts, and the hosts. Only one serve writes it.
+// ServeDB is serve's database. It has all hosts, the events of all hosts, and the row
+// of every arm as the API returns the row. Only one serve writes to it.
 //
 // A method that writes waits for earlier writes until ctx ends. A write that has begun
 // always finishes. A method that reads stops with ctx's error when ctx ends.
@@ -22,9 +22,10 @@ type ServeDB struct {
 // serveSchema is the schema of serve.db. The mark spells "clsv".
 var serveSchema = schema{folder: "serve", mark: 0x636c7376}
 
-// OpenServe opens serve's database and creates it if it is missing. It returns EConflict,
-// naming the process, while another serve has the database open. It also returns
-// EConflict if a newer Coleo has changed the tables.
+// OpenServe opens serve's database. If the database is missing, OpenServe creates it.
+// If another serve has the database open, OpenServe returns an EConflict error that
+// names the process. OpenServe also returns EConflict if a newer Coleo has changed the
+// tables.
 func OpenServe(path string) (*ServeDB, error) {
 	db, err := open(path, serveSchema)
 	if err != nil {
@@ -43,8 +44,9 @@ func (s *ServeDB) Close() error {
 	return s.db.Close()
 }
 
-// Cursor returns the epoch and number of the last projected event of a host. The host's
-// log must be read from there on. For an unknown host it returns "" and 0.
+// Cursor returns the epoch and number of the last projected event of a host. The caller
+// must read the host's log from this position on. If the host is unknown, Cursor
+// returns "" and 0.
 func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq uint64, err error) {
 	epoch, seq, err = cursor(ctx, s.db.reader, host)
 	if err != nil {
@@ -66,16 +68,18 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 	return epoch, seq, err
 }
 
-// Project adds events to serve's log and updates the arms by Apply, in one transaction.
-// It skips events that are already stored, by host, epoch and seq, so a batch may be sent
-// twice. It returns EConflict if events of a host are missing before one of these events.
-// The caller must then read the log from Cursor on. It returns EInvalid for a bad event.
+// Project adds events to serve's log and updates the arms with Apply, in one
+// transaction. It skips an event if the log already has an event with the same Host,
+// Epoch and Seq. So a batch may be sent twice. Project returns EConflict if events of a
+// host are missing before one of the given events. The caller must then read the host's
+// log from Cursor on. Project returns EInvalid for a bad event.
 func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is Project for a host that has deleted old events of its log. Events up to
-// number deleted may be missing forever. Gap returns what was missing.
+// ProjectPast is like Project, but for a host that has deleted old events of its log.
+// The host's events up to number deleted may be missing forever. Gap returns up to
+// which number events are missing.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
@@ -104,8 +108,8 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	return nil
 }
 
-// Gap returns the number up to which events of a host's log were deleted before this
-// database read them. It returns 0 if nothing is missing.
+// Gap returns a sequence number. Up to this number, events of the host's log were
+// deleted before serve read them. Gap returns 0 if no events are missing.
 func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err error) {
 	err = s.db.reader.QueryRowContext(ctx, "SELECT deleted FROM gaps WHERE host = ?", host).Scan(&deleted)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -114,9 +118,11 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 	return deleted, nil
 }
 
-// Head returns the position of the last event in order of arrival, or 0 for none.
+// Head returns the position of the event that arrived last. It returns 0 if there are
+// no events.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait returns nil as soon as an event has arrived after a position. It returns ctx's
-// error when ctx ends first, and EUnavailable when the database is closed.
+// Wait waits until the log has an event that follows the given position. Then it
+// returns nil. It returns ctx's error if ctx ends first. It returns EUnavailable if the
+// database is closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

@@ -56,8 +56,8 @@ func armFields(a *coleo.Arm) []field {
 
 func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
 
-// statusCell stores planning_blocked as paused. planningCell stores the difference and is
-// scanned after statusCell.
+// statusCell stores planning_blocked as paused. planningCell stores whether the status
+// was planning_blocked. It must be scanned after statusCell.
 type statusCell struct{ p *coleo.Status }
 
 func (c statusCell) Value() (driver.Value, error) {
@@ -98,9 +98,9 @@ func updateArm(tx *sql.Tx, a *coleo.Arm) error {
 	return err
 }
 
-// Arms returns all hosts' arms, sorted by name. Without includeAll it leaves out arms
-// that a person drives by hand and that have nothing to do. Runtime is not stored.
-// Compute it with coleo.Summarise.
+// Arms returns all hosts' arms, sorted by name. If includeAll is false, Arms leaves out
+// the arms that a person drives by hand and that have nothing to do. The field Runtime
+// is not stored: compute it with coleo.Summarise.
 func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -113,7 +113,7 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 }
 
 // Doubtful returns the arms of a host whose rows a pulse may contradict. These are the
-// stopped arms, the arms with the given rule, and the arms without a name of their own.
+// stopped arms, the arms whose rule is rule, and the arms whose name is only their id.
 func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -125,7 +125,8 @@ func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm,
 	return list, nil
 }
 
-// Beside returns the name of another arm that uses the folder and has not stopped, or "".
+// Beside returns the name of another arm that uses the folder workdir and has not
+// stopped. It returns "" if there is no such arm.
 func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
 		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
@@ -135,8 +136,8 @@ func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, 
 	return name, nil
 }
 
-// Arm returns the arm with that id, or else the arm with that name. It returns ENotFound
-// if there is none.
+// Arm returns the arm whose id is idOrName. If there is none, it returns the arm whose
+// name is idOrName. It returns ENotFound if there is no such arm.
 func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	a, err := readArm(ctx, s.db.reader, byIDOrName, idOrName)
 	if err != nil {
@@ -145,8 +146,9 @@ func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return a, nil
 }
 
-// CreateArm adds an arm. A context budget of 0 becomes 300000 tokens. CreateArm returns
-// EConflict when the name or id is taken, and EInvalid for a bad row.
+// CreateArm adds an arm. If the context budget is 0, CreateArm sets it to 300000
+// tokens. CreateArm returns EConflict if the name or the id is taken. It returns
+// EInvalid for a bad row.
 func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	if a.ContextBudget == 0 {
 		a.ContextBudget = defaultContextBudget
@@ -161,10 +163,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm calls change to edit an arm's row, and returns the new row. It reads and
-// writes the row in one transaction. If change returns an error, UpdateArm writes nothing
-// and returns that error. Other errors are ENotFound, EConflict when the new name is
-// taken, and EInvalid for a bad row.
+// UpdateArm calls change to edit an arm's row. It returns the new row. It reads and
+// writes the row in one transaction. If change returns an error, UpdateArm writes
+// nothing and returns this error. UpdateArm returns ENotFound if there is no such arm.
+// It returns EConflict if the new name is taken. It returns EInvalid for a bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -216,8 +218,9 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 }
 
 // Beat records a host agent's heartbeat at time now. outputs has the arms that the host
-// agent vouches for, with the time of their last output. Arms that now belong to another
-// host stay unchanged. Beat returns the ids of the arms with new output.
+// agent reports as alive, with the times of their last output. Beat does not change
+// arms that now belong to another host. Beat returns the ids of the arms with new
+// output.
 func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))

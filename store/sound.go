@@ -13,8 +13,9 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// checkTime bounds the check of a database when it is opened. In that time SQLite reads
-// about 500 MB. Damage in the rest shows when the rest is used.
+// checkTime bounds the check of a database when it is opened. In this time SQLite reads
+// about 500 MB. Damage in the rest of a larger database is found when that part is
+// used.
 const checkTime = 2 * time.Second
 
 // damaged is the error for a damaged database.
@@ -45,9 +46,9 @@ func (d *database) check() error {
 	return nil
 }
 
-// SetAside renames a damaged database and returns its new path. It returns "" if there is
-// no database or the database is sound. It deletes nothing. It returns EConflict, naming
-// the process, while a process has the database open.
+// SetAside renames a damaged database and returns the new path. It deletes nothing. It
+// returns "" if there is no database, or if the database is not damaged. If a process
+// has the database open, SetAside returns an EConflict error that names the process.
 func SetAside(path string, now time.Time) (string, error) {
 	path, err := settle(path)
 	if err != nil {
@@ -83,8 +84,8 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of a database to a new file, even while others use it. It
-// returns an error if the new file already exists.
+// Copy writes a consistent copy of a database to a new file. Other processes may use
+// the database during the copy. It returns an error if the new file already exists.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("copy a database: %w", err)

@@ -11,15 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// Bound is how much to keep. An entry is deleted if it is not among the newest Most
-// entries, or if it is older than Age.
+// Bound says how many entries to keep, and for how long. An entry is deleted if it is
+// not among the newest Most entries, or if it is older than Age.
 type Bound struct {
 	Most int
 	Age  time.Duration
 }
 
-// The bounds of the logs. Serve keeps more than host agents do. It must know an event for
-// as long as a host agent may send it again.
+// The bounds of the logs. Serve keeps more events than host agents. As long as a host
+// agent keeps an event, it may send the event again. Serve must then know the event.
 var (
 	HostBound  = Bound{10_000, 30 * 24 * time.Hour} // events of each arm, in host.db
 	ServeBound = Bound{20_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
@@ -27,25 +27,26 @@ var (
 )
 
 const (
-	// thinRows bounds the rows that one transaction deletes. Such a transaction takes a
-	// few milliseconds, and other writes wait for it.
+	// thinRows bounds the number of rows that one transaction deletes. Such a
+	// transaction takes a few milliseconds. Other writes wait during this time.
 	thinRows = 500
-	// thinLook is how many of an arm's oldest events are read. It is more than the number
-	// of events that are kept forever, which come first each time.
+	// thinLook is how many of an arm's oldest events are read. Events that are kept
+	// forever come first each time. So thinLook is larger than the number of these
+	// events.
 	thinLook = thinRows + 200
 	// freePages is how many pages of 4 KiB are returned to the disk at once.
 	freePages = 1000
 )
 
-// entry has the parts of an event that decide whether it is deleted.
+// entry has those parts of an event that decide whether the event is deleted.
 type entry struct {
-	at         int64 // its key
+	at         int64 // the event's key
 	host, time string
 	kind       coleo.EventKind
 	run        string
 }
 
-// shelf is the table of a log.
+// shelf describes the table of a log.
 type shelf struct {
 	table, key, host string // host is the SQL expression of an event's host
 }
@@ -58,8 +59,9 @@ func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) 
 }
 
 // thin deletes some of an arm's events that b no longer keeps, in one transaction. It
-// returns the keys of the deleted events. stays reports which events to keep whatever the
-// bound says. note records the last deleted key in the same transaction. note may be nil.
+// returns the keys of the deleted events. If stays returns true for an event, thin does
+// not delete the event, even if the bound does not keep it. The function note records
+// the last deleted key in the same transaction. note may be nil.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	var pinned map[coleo.EventKind]int64 // read only if something is to be deleted
@@ -84,7 +86,7 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 		}
 		for _, e := range list {
 			if e.at > last && e.time >= fmt.Sprint(oldest) || len(gone) == thinRows {
-				break // the following events are newer still
+				break // all following events are newer
 			}
 			if pinned == nil {
 				if pinned, err = l.newest(tx, arm); err != nil {
@@ -114,8 +116,8 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// newest returns the key of the newest event of each kind, for an arm that still has a
-// row. These events are kept, because serve can rebuild the arm's row from them.
+// newest returns the key of an arm's newest event of each kind. The arm must still have
+// a row. These events are kept, because serve can rebuild the arm's row from them.
 func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error) {
 	rows, err := tx.Query("SELECT kind, MAX("+l.key+") FROM "+l.table+
 		" WHERE arm_id = ?1 AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", arm)
@@ -127,7 +129,7 @@ func (l shelf) newest(tx *sql.Tx, arm string) (map[coleo.EventKind]int64, error)
 	return out, err
 }
 
-// vacuum returns free pages to the disk, a bounded number of them.
+// vacuum returns free pages to the disk. One call returns at most freePages pages.
 func (d *database) vacuum(ctx context.Context) error {
 	rows, err := d.writer.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", freePages))
 	if err != nil {
@@ -141,13 +143,17 @@ func (d *database) vacuum(ctx context.Context) error {
 
 var hostShelf = shelf{"events", "seq", "''"}
 
-// Deleted returns the number up to which events of the log may have been deleted, or 0.
+// Deleted returns a sequence number. Events of the log up to this number may have been
+// deleted. It returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes some events that b no longer keeps, of the arm whose id follows after. It
-// returns that arm's id, or "" after the last arm. It keeps the events from number read
-// on, which serve may not have read. It also keeps the start events of open runs. For an
-// arm that still has a record, it keeps the newest event of each kind.
+// Thin deletes those events of one arm that the bound does not keep. It takes the arm
+// that follows the given arm id. It returns the id of this arm, or "" after the last
+// arm.
+//
+// Thin keeps the events from number read on, because serve may not have read them. It
+// keeps the start events of open runs. If the arm still has a record, it also keeps the
+// newest event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
@@ -179,10 +185,12 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes some events of serve's log that b no longer keeps, of the arm whose id
-// follows after. It returns that arm's id, or "" after the last arm. It keeps the start
-// events of runs without an end, and the last event of each host. For an arm that still
-// has a row, it keeps the newest event of each kind.
+// Thin deletes those events of one arm in serve's log that the bound does not keep. It
+// takes the arm that follows the given arm id. It returns the id of this arm, or ""
+// after the last arm.
+//
+// Thin keeps the start events of runs without an end. It keeps the last event of each
+// host. If the arm still has a row, it also keeps the newest event of each kind.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
 	arm, err = serveShelf.next(ctx, s.db.reader, after)
 	if err != nil || arm == "" {
@@ -197,7 +205,8 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 	return arm, len(gone), err
 }
 
-// ThinAudit deletes some of the oldest commands that b no longer keeps.
+// ThinAudit deletes records of commands that the bound does not keep, oldest first. One
+// call deletes a bounded number of records.
 func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {

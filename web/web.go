@@ -1,8 +1,9 @@
-// Package web holds the dashboard: one page, embedded, of plain ES modules,
-// that speaks with the API it came from. It needs no build step but one: the
-// terminal's own code, xterm.js, is copied into dist/ before the program is
-// built (web/build.mjs). Without it the page works, and says so where the
-// terminal would be.
+// Package web has the dashboard. The dashboard is one embedded page of plain ES
+// modules. The page calls the API of the server that it was loaded from.
+//
+// There is only one build step: web/build.mjs copies xterm.js, the code of the
+// terminal, into dist/ before the program is built. Without xterm.js the page still
+// works. It then shows a message in place of the terminal.
 package web
 
 import (
@@ -14,14 +15,15 @@ import (
 	"time"
 )
 
-// dist is empty in a fresh checkout, but for a file that holds its place.
+// files has the folders dist and static. In a fresh checkout, dist has only a
+// placeholder file.
 //
 //go:embed all:dist static
 var files embed.FS
 
-// kinds are the content types of the page's files. The table is here because
-// what the system has for .js differs, and browsers refuse a module that comes
-// as anything else.
+// kinds has the content types of the page's files. The table is needed because systems
+// have different content types for .js, and browsers refuse a module with a wrong
+// content type.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -30,7 +32,7 @@ var kinds = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// Handler serves the page at / and its files beside it.
+// Handler returns a handler that serves the page at /, and the page's files next to it.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {

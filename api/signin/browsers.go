@@ -1,7 +1,7 @@
-// Package signin knows which browsers may use the dashboard, and checks that a request
-// comes from one of them. A browser proves itself by two things together: a cookie, and a
-// signature with a key that cannot leave the browser. The package does not speak HTTP,
-// and does not know what a request asks for.
+// Package signin stores which browsers may use the dashboard. It checks that a request
+// comes from one of these browsers. A browser needs two things to prove its identity: a
+// cookie, and a signature with a key that cannot leave the browser. The package does
+// not implement HTTP, and does not know what a request asks for.
 package signin
 
 import (
@@ -22,9 +22,9 @@ import (
 
 // Limits of browsers that are signed in.
 const (
-	maxBrowsers = 64                  // one more browser signs out the one that was used longest ago
+	maxBrowsers = 64                  // when one more signs in, the browser that was used longest ago is signed out
 	idleLife    = 30 * 24 * time.Hour // a browser is signed out after this time without use
-	saveEvery   = time.Hour           // how far the time of use in the file may lag behind
+	saveEvery   = time.Hour           // the time of use in the file is at most this much too old
 	maxAgent    = 200                 // bytes kept of a browser's User-Agent
 )
 
@@ -32,16 +32,16 @@ const (
 // is signed out.
 var ErrSignedOut = errors.New("signed out")
 
-// Browser describes a browser that is signed in, for users.
+// Browser describes a browser that is signed in. Coleo shows this description to users.
 type Browser struct {
 	ID      string    `json:"id"`
-	Agent   string    `json:"agent"` // the browser's User-Agent, which anybody can forge
+	Agent   string    `json:"agent"` // the browser's User-Agent; anybody can forge it
 	Created time.Time `json:"created"`
 	Used    time.Time `json:"used"`
 }
 
-// Browsers is the set of browsers that are signed in at one origin. It is safe for
-// concurrent use.
+// Browsers is the set of browsers that are signed in at one origin. A Browsers is safe
+// for concurrent use.
 type Browsers struct {
 	path       string // "" means that all sign-ins end with this process
 	origin     string // "http://127.0.0.1:8080"
@@ -50,11 +50,11 @@ type Browsers struct {
 	processKey [32]byte // authenticates the nonces of this process
 
 	mu    sync.Mutex
-	links map[[sha256.Size]byte]time.Time // expiry, by the hash of the link's code
+	links map[[sha256.Size]byte]time.Time // time of expiry, by the hash of the link's code
 	known map[string]*browser             // by id
 }
 
-// browser is a Browser with the data to check its requests.
+// browser is a Browser, with the data that is needed to check its requests.
 type browser struct {
 	Browser
 	secretHash []byte // SHA-256 of the cookie's secret
@@ -65,10 +65,11 @@ type browser struct {
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at origin from the file at path. It signs
-// out browsers of another origin for good. Another program may have served there
-// meanwhile, and may have used their keys. Open always returns a usable set, even with an
-// error. The error says what could not be read or written.
+// Open reads the browsers that are signed in at origin from the file at path. If the
+// file belongs to another origin, Open signs out all its browsers for good. Another
+// program may have served that origin in the meantime, and may have used the keys of
+// these browsers. Open always returns a usable set, even if it also returns an error.
+// The error says what could not be read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}
@@ -95,8 +96,8 @@ func (b *Browsers) List() []Browser {
 }
 
 // SignOut signs out one browser and ends its requests and WebSockets. It returns
-// ENotFound if no such browser is signed in. After any other error the browser is signed
-// out, but not in the file.
+// ENotFound if no such browser is signed in. After any other error the browser is
+// signed out in memory, but not in the file.
 func (b *Browsers) SignOut(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,8 +109,9 @@ func (b *Browsers) SignOut(id string) error {
 	return b.saveAfterSignOut()
 }
 
-// SignOutAll signs out every browser and cancels every unused link. It returns the number
-// of browsers. After an error they are signed out, but not in the file.
+// SignOutAll signs out every browser and cancels every unused link. It returns the
+// number of browsers that it has signed out. After an error the browsers are signed out
+// in memory, but not in the file.
 func (b *Browsers) SignOutAll() (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,7 +151,7 @@ func (b *Browsers) Knows(cookie string) bool {
 	return b.find(cookie) != nil
 }
 
-// find returns the browser with that cookie, or nil.
+// find returns the browser that has the cookie, or nil.
 func (b *Browsers) find(cookie string) *browser {
 	id, secret, _ := strings.Cut(cookie, ".")
 	one, ok := b.known[id]
@@ -193,7 +195,8 @@ func (b *Browsers) leastUsed() *browser {
 	return out
 }
 
-// cut shortens a User-Agent, and removes bytes that a terminal could take for a command.
+// cut shortens a User-Agent. It also removes bytes that a terminal could interpret as a
+// command.
 func cut(agent string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

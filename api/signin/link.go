@@ -10,18 +10,18 @@ import (
 
 // Limits of links.
 const (
-	linkLife = 2 * time.Minute // between `coleo web` and the browser; docs/security.md promises this
-	maxLinks = 16              // unused links; one more cancels the oldest
+	linkLife = 2 * time.Minute // from `coleo web` to the browser; docs/security.md promises this limit
+	maxLinks = 16              // unused links; one more link cancels the oldest one
 )
 
-// Link signs one browser in, once.
+// Link signs one browser in. It works once.
 type Link struct {
 	Code    string    `json:"code"`
 	Expires time.Time `json:"expires"`
 }
 
-// NewLink returns a new code that signs one browser in. The code is kept only in memory,
-// and becomes invalid when this process ends.
+// NewLink returns a link with a new code that signs one browser in. The code is kept
+// only in memory, so it becomes invalid when this process ends.
 func (b *Browsers) NewLink() Link {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,10 +51,11 @@ func (b *Browsers) dropLinks(most int) {
 	}
 }
 
-// Enter signs a browser in by the code of a link. The code can be used only once. key is
-// the public half of the browser's key. agent is its User-Agent. before is the browser's
-// old cookie, whose sign-in ends. Enter returns the value of the new cookie. It returns
-// EInvalid for a bad key, and EUnauthorized for an unknown, used or expired code.
+// Enter signs a browser in by the code of a link. The code can be used only once. key
+// is the public half of the browser's key. agent is the browser's User-Agent. before is
+// the browser's old cookie, if it has one. Enter signs out the browser of the old
+// cookie. Enter returns the value of the new cookie. It returns EInvalid for a bad key,
+// and EUnauthorized for an unknown, used or expired code.
 func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser, string, error) {
 	parsed, err := parseKey(key)
 	if err != nil {

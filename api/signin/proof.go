@@ -24,8 +24,8 @@ const (
 	sigSize   = 64   // bytes of a signature: r and s
 )
 
-// The errors of Check. After such an error, the page gets another nonce and repeats the
-// request once.
+// The errors of Check. When the page receives one of these errors, it gets another
+// nonce and repeats the request once.
 var (
 	errNoProof = errors.New("the signature has the wrong form: want a nonce, a number and a signature with dots " +
 		"between")
@@ -35,28 +35,29 @@ var (
 	errCookie = errors.New("the cookie does not belong to a browser that is signed in")
 )
 
-// Request is what a signature covers.
+// Request has the parts of a request that a signature covers.
 type Request struct {
 	Method string
 	URI    string // path and query, as sent
 	Body   []byte
 }
 
-// Pass is the permission for one request of a browser.
+// Pass is the permission for one request that a browser has sent.
 type Pass struct {
 	ID   string          // of the browser
 	Live context.Context // ends when the browser is signed out
 }
 
-// uses are the numbers that were used with one nonce.
+// uses has the numbers that were already used with one nonce.
 type uses struct {
 	until time.Duration // time since this process began
 	seen  [maxUses / 64]uint64
 }
 
-// Nonce returns a new nonce for the browser with that cookie, and its lifetime. It stores
-// nothing: the nonce itself proves that this process has drawn it, for whom and when. It
-// returns an error if the cookie is not valid.
+// Nonce returns a new nonce for the browser that has the cookie, and the nonce's
+// lifetime. Nonce stores nothing, because the nonce itself proves three things: that
+// this process has made it, for which browser, and when. Nonce returns an error if the
+// cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +72,8 @@ func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nonceLife, nil
 }
 
-// mark returns the authentication code of a nonce, which only this process can compute.
+// mark returns the authentication code of a nonce. Only this process can compute the
+// code.
 func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	mac := hmac.New(sha256.New, b.processKey[:])
 	mac.Write(nonce)
@@ -79,9 +81,10 @@ func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	return mac.Sum(nil)[:nonceSize-24]
 }
 
-// Check checks that a request comes from the browser with that cookie. proof is
-// "nonce.number.signature". Cookie and proof must both be valid. A pair of nonce and
-// number can be used only once. Any error means that the request is not accepted.
+// Check checks that a request comes from the browser that has the cookie. proof has the
+// form "nonce.number.signature". The cookie and the proof must both be valid. A pair of
+// nonce and number can be used only once. Any error means that the request is not
+// accepted.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	nonce, number, signature, err := split(proof)
 	if err != nil {
@@ -121,7 +124,8 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns the expiry of a nonce that this process has drawn for that browser.
+// drawn returns when a nonce expires. It returns an error if this process has not made
+// the nonce, or has made it for another browser.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
@@ -134,7 +138,8 @@ func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	return until, nil
 }
 
-// message returns what a browser signs. web/static/key.js builds the same text.
+// message returns the text that a browser signs. web/static/key.js builds the same
+// text.
 func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	body := sha256.Sum256(r.Body)
 	return []byte(strings.Join([]string{
@@ -150,8 +155,9 @@ func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
 	return ecdsa.Verify(key, hash[:], r, s)
 }
 
-// use marks a number as used with a nonce. Only signed requests get here, so nobody else
-// can fill the memory.
+// use marks a number as used with a nonce. It returns false if the number is too high
+// or was already used. Only signed requests get here, so nobody else can fill the
+// memory.
 func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false
@@ -174,8 +180,8 @@ func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Dur
 	return true
 }
 
-// touch updates a browser's time of use. If that does not reach the disk, the browser
-// only has to sign in again earlier.
+// touch updates the time at which a browser was last used. If the new time does not
+// reach the disk, the only effect is that the browser must sign in again earlier.
 func (b *Browsers) touch(one *browser) {
 	one.Used = b.now()
 	if one.Used.Sub(one.saved) > saveEvery {

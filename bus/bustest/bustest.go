@@ -36,8 +36,8 @@ func New(t testing.TB) *Bus {
 	return b
 }
 
-// Serve returns a connection that gives orders, as serve does. It lasts until the test
-// ends.
+// Serve returns a connection that gives orders, as serve does. The connection lasts
+// until the test ends.
 func (b *Bus) Serve() *bus.Conn {
 	b.t.Helper()
 	conn, err := b.server.Dial("serve")

@@ -18,8 +18,9 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at a socket and forwards each connection to the bus that dial connects
-// to. It never closes, because the processes that use it are shut down over it.
+// NewWire listens at the socket path. It forwards each connection to the bus. The
+// function dial connects to the bus. A Wire is never closed, because tests shut down
+// processes over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
@@ -60,7 +61,8 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set cuts the wire and all its connections, or mends it.
+// Set cuts the wire and all its connections if cut is true. Otherwise it mends the
+// wire.
 func (w *Wire) Set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

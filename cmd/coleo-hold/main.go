@@ -1,7 +1,9 @@
-// Command coleo-hold is the holder alone. `make build` embeds it into coleo,
-// which has it keep its arms: it takes a fifteenth of the memory of the whole
-// program. It is also the hook of agent CLIs, which must start fast. It is
-// called as coleo is, and knows only these three:
+// Command coleo-hold is a small program for holders and for the hooks of agent CLIs.
+// `make build` embeds coleo-hold into coleo. Coleo starts coleo-hold to hold an arm. A
+// holder that runs coleo-hold needs a fifteenth of the memory of a holder that runs
+// coleo. An agent CLI runs coleo-hold as its hook, because a hook must start fast. The
+// command lines of coleo-hold are the same as those of coleo, but coleo-hold knows only
+// these three:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
@@ -19,8 +21,9 @@ import (
 	"coleo.dev/hook"
 )
 
-// gcPercent has the heap collected from 2 MB on instead of 4 MB. A holder makes
-// next to no garbage; this bounds what some clients' requests may leave.
+// gcPercent makes the first garbage collection start at a heap of 2 MB instead of 4 MB.
+// A holder creates almost no garbage. The lower limit bounds the garbage that requests
+// of clients may leave.
 const gcPercent = 50
 
 func main() {

@@ -14,14 +14,15 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// completeTimeout bounds how long a shell waits for completions after TAB.
+// completeTimeout bounds how long a shell waits for completions after the user has
+// pressed TAB.
 const completeTimeout = 2 * time.Second
 
 // offer is a function that returns completions to a shell.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeAll adds completions for the names that verbs and flags take. It recognises
-// them by their own names, so a new verb needs no change here.
+// completeAll adds completions for the arguments of verbs and the values of flags. It
+// recognises verbs and flags by their names, so a new verb needs no change here.
 func completeAll(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		completeAll(below)
@@ -36,7 +37,7 @@ func completeAll(c *cobra.Command) {
 		"harness": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames, "host": hostNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
-			// fails for a flag that already has a completion
+			// This fails if the flag already has a completion.
 			_ = c.RegisterFlagCompletionFunc(name, completeWith(words))
 		}
 	}
@@ -48,11 +49,12 @@ func takesArm(c *cobra.Command) bool {
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// completeWith returns an offer of the words that start with the typed text.
+// completeWith returns an offer. It offers those of the words that start with the typed
+// text.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
-			return nil, cobra.ShellCompDirectiveNoFileComp // the arguments after the name are not arms
+			return nil, cobra.ShellCompDirectiveNoFileComp // the arguments after the first one are not names of arms
 		}
 		s, err := setup.New()
 		if err != nil {

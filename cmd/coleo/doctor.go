@@ -24,11 +24,11 @@ import (
 type finding struct {
 	Check string `json:"check"`
 	Wrong string `json:"wrong"`
-	Mend  string `json:"mend,omitempty"` // a command, or what to do
-	Grave bool   `json:"grave"`          // until it is repaired, Coleo does not work or is not safe
+	Mend  string `json:"mend,omitempty"` // a command that repairs the problem, or advice
+	Grave bool   `json:"grave"`          // Coleo does not work or is not safe until the problem is repaired
 }
 
-// check is one check of the doctor. It changes nothing.
+// check is one check of the doctor. A check changes nothing.
 type check struct {
 	name string
 	look func(ctx context.Context, s setup.Setup) []finding
@@ -128,8 +128,8 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkState checks whether others can reach the state folder, and whether it is
-// writable.
+// checkState checks whether other users can reach the state folder, and whether the
+// folder is writable.
 func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
@@ -203,7 +203,7 @@ func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkArms reports arms that need the user for another reason than a dialog.
+// checkArms reports the arms that need the user, except for arms that show a dialog.
 func checkArms(ctx context.Context, s setup.Setup) []finding {
 	if !s.ServeAnswers(ctx) {
 		return nil
@@ -245,7 +245,7 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 			"'path' below [agents] in config.toml names other folders"}}
 }
 
-// isInstalled reports whether a program is where arms would find it.
+// isInstalled reports whether a program is in a folder in which arms look for programs.
 func isInstalled(s setup.Setup, command string) bool {
 	for _, dir := range s.AgentPath() {
 		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && info.Mode().IsRegular() &&

@@ -44,7 +44,7 @@ starts.`,
 }
 
 // holdProgram runs the holder. If this build has the small holder program, this process
-// becomes that program. The process stays the same one.
+// replaces its program with the small one. The process keeps its identity.
 func holdProgram(dir string, argv []string) error {
 	command, err := executable.HolderCommand()
 	if err != nil {
@@ -90,8 +90,8 @@ func newReplayCommand() *cobra.Command {
 	return c
 }
 
-// newHookCommand returns the hook for agent CLIs in builds without the small program. It
-// takes its arguments unchanged and never fails.
+// newHookCommand returns the verb that is the hook of agent CLIs in builds without the
+// small holder program. The verb takes its arguments unchanged and never fails.
 func newHookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                hook.Verb + " FILE [PAYLOAD]",

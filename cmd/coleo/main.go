@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// wallClock is the time of day for serve and the host agent. Tests let it jump.
+// wallClock returns the time of day for serve and the host agent. Tests replace it with
+// a clock that jumps.
 var wallClock = time.Now
 
 func main() {

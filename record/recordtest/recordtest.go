@@ -1,4 +1,4 @@
-// Package recordtest compares what a Decoder says of a recording with what happened.
+// Package recordtest checks that a Decoder decodes a recording correctly.
 package recordtest
 
 import (
@@ -14,13 +14,13 @@ import (
 // Turn is one turn of a recorded conversation.
 type Turn struct {
 	Prompt string
-	Ending record.Ending // the last one that the record has of the turn; "" for none
-	Answer string        // how the last answer begins; "" for no answer
+	Ending record.Ending // the turn's last ending in the record; "" if there is none
+	Answer string        // the beginning of the last answer; "" if there is no answer
 }
 
-// Check decodes a recording and compares its turns with want. The recordings are of
-// conversations with the scripted model. Their texts over 160 characters are cut, and so
-// is what the agent CLI sent to the model.
+// Check decodes a recording and compares its turns with want. The recordings are from
+// conversations with the scripted model. In the recordings, texts over 160 characters
+// are shortened. The texts that the agent CLI sent to the model are shortened too.
 func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
 	t.Helper()
 	CheckEntries(t, path, Entries(t, d, path), want)
@@ -63,7 +63,7 @@ func turnsOf(entries []record.Entry) []Turn {
 	return out
 }
 
-// Entries returns what a recording says.
+// Entries returns the entries that d decodes from a recording.
 func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 	t.Helper()
 	file, err := os.Open(path)

@@ -28,7 +28,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns an arm verb that takes the arm's name and prints one line.
+// oneArmCommand returns a verb that takes the name of an arm and prints one line.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -46,7 +46,8 @@ func oneArmCommand(
 	}
 }
 
-// These are the parts of the help that say what a verb changes, and what it does not.
+// These are parts of the help of verbs. Each says what the verb changes, and what the
+// verb does not change.
 const (
 	interruptHelp = `The agent CLI continues to run and takes the next prompt. On a screen that
 matches no rule, nothing is pressed and the exit code is 10. Look at the
@@ -108,7 +109,7 @@ renamed.`,
 	}
 }
 
-// waitArm waits until an arm is in one of the states, for up to limit.
+// waitArm waits until an arm is in one of the states. It waits at most for limit.
 func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,
 	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -124,8 +125,9 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns an arm verb that needs a live session. Without one, the error
-// names the verb that brings the session back.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has no live
+// session, the verb returns an error. The error names the verb that brings the session
+// back.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

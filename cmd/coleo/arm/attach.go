@@ -18,7 +18,7 @@ import (
 	"coleo.dev/api"
 )
 
-// detachKey ends attach. It is Ctrl-], the key of telnet.
+// detachKey ends attach. It is Ctrl-], which is also the escape key of telnet.
 const detachKey = 0x1d
 
 func newAttachCommand() *cobra.Command {
@@ -81,22 +81,23 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return end.err
 }
 
-// attachEnd is how attach ended.
+// attachEnd says how attach ended.
 type attachEnd struct {
 	message string
 	err     error
 }
 
-// The arm is shown on the alternate screen of the viewer's terminal, so that the former
-// contents come back afterwards. leaveTerminal resets the modes that an agent CLI may
-// have set.
+// attach shows the arm on the alternate screen of the viewer's terminal. So the earlier
+// contents of the terminal come back after attach. leaveTerminal also resets the modes
+// that an agent CLI may have set.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
-// giveSizeBack reads the size of the arm's terminal, and returns a function that restores
-// it. Recordings and viewers of the dashboard should not keep this viewer's size.
+// giveSizeBack reads the size of the arm's terminal. It returns a function that
+// restores this size. After attach, recordings and viewers in the dashboard should not
+// have this viewer's size.
 func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
@@ -105,8 +106,8 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is how much earlier output is replayed to draw the screen, in bytes. The
-// agent CLI also redraws its screen when its size changes.
+// attachPast is how many bytes of earlier output attach replays to draw the screen. The
+// agent CLI also redraws its screen when the size of the terminal changes.
 const attachPast = 256 << 10
 
 func me() string {
@@ -117,7 +118,7 @@ func me() string {
 	return u.Username + " (coleo arm attach)"
 }
 
-// typeInto sends the user's input until the detach key.
+// typeInto sends the user's input to the arm until the user types the detach key.
 func typeInto(ctx context.Context, client *api.Client, arm, lease string) error {
 	buf := make([]byte, 4096)
 	for {
@@ -141,8 +142,8 @@ func typeInto(ctx context.Context, client *api.Client, arm, lease string) error 
 	}
 }
 
-// renewEvery is the time between two renewals of the lease. They keep the lease of a
-// viewer who does not type.
+// renewEvery is the time between two renewals of the lease. The renewals keep the lease
+// while the viewer does not type.
 const renewEvery = 10 * time.Second
 
 func renew(ctx context.Context, client *api.Client, arm, lease string) {

@@ -10,16 +10,18 @@ import (
 	"coleo.dev/pty"
 )
 
-// minArmCols and minArmRows are the smallest size of an arm's terminal, in cells. Agent
-// CLIs draw garbage on a smaller one. A smaller viewer sees a part of the terminal.
+// minArmCols and minArmRows are the smallest size of an arm's terminal, in cells. On a
+// smaller terminal, agent CLIs draw garbage. If the viewer's terminal is smaller, it
+// shows a part of the arm's terminal.
 const minArmCols, minArmRows = 80, 24
 
-// panEvery is the shortest time between two redraws of a part.
+// panEvery is the shortest time between two redraws if the viewer sees only a part of
+// the terminal.
 const panEvery = 30 * time.Millisecond
 
-// viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal is
-// large enough, it passes the output on unchanged. Otherwise it draws the part around the
-// cursor, as text.
+// viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal
+// is large enough, the viewport passes the output on unchanged. Otherwise it draws a
+// part of the arm's screen as text. This is the part around the cursor.
 type viewport struct {
 	mu         sync.Mutex
 	out        io.Writer
@@ -35,7 +37,7 @@ func newViewport(out io.Writer, cols, rows int) *viewport {
 	return v
 }
 
-// armSize returns the size for the arm's terminal.
+// armSize returns the size that the arm's terminal should have.
 func (v *viewport) armSize() (cols, rows int) {
 	return max(v.cols, minArmCols), max(v.rows, minArmRows)
 }
@@ -69,7 +71,8 @@ func (v *viewport) resize(cols, rows int) {
 	}
 }
 
-// drawSoon schedules one redraw for all output of the next moment. The caller holds mu.
+// drawSoon schedules a redraw. All output that arrives before the redraw is drawn
+// together. The caller holds mu.
 func (v *viewport) drawSoon() {
 	if v.drawing {
 		return
@@ -105,7 +108,8 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around moves the start of a part as little as needed so that the part contains at.
+// around returns a new start for a part, so that the part contains the position at. It
+// moves the start as little as possible.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
@@ -117,8 +121,8 @@ func around(at, begin, size, all int) int {
 	return begin
 }
 
-// cells returns up to n cells of a line, starting at cell from. A wide character that is
-// cut in two becomes a blank.
+// cells returns up to n cells of a line, starting at cell from. If the cut divides a
+// wide character, the character becomes a blank.
 func cells(line string, from, n int) string {
 	var out strings.Builder
 	x := 0

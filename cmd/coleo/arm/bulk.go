@@ -18,7 +18,7 @@ import (
 )
 
 // bulkAtOnce is how many arms a verb works on at the same time. With four, a slow arm
-// delays few others, and a small machine can still start them.
+// delays only a few other arms, and even a small machine can start four arms.
 const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
@@ -30,12 +30,13 @@ if everything succeeded.`
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether the filters of this verb may choose an arm.
+	// appliesTo reports whether filters can select the arm for this verb. The filter
+	// --stopped ignores appliesTo.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
 }
 
-// choice is a selection of arms by filters in place of names.
+// choice has the filters that select arms. A user gives filters instead of names.
 type choice struct {
 	all, stopped  bool
 	host, harness string
@@ -98,7 +99,7 @@ func bulkCommand(b bulk) *cobra.Command {
 	return c
 }
 
-// chosenNames returns the names of the chosen arms, each once.
+// chosenNames returns the names of the chosen arms. It returns each name once.
 func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
 	if !f.isSet() {
 		slices.Sort(args)
@@ -118,7 +119,7 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each carries out the verb for each arm, bulkAtOnce at a time.
+// each carries out the verb for each arm. It works on bulkAtOnce arms at the same time.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	turn := make(chan struct{}, bulkAtOnce)
@@ -142,8 +143,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the result for each arm. Its error carries the exit code. That is
-// the code of the failures if they all have the same, and 1 otherwise.
+// printOutcomes prints the result for each arm. If a verb failed, it returns an Exit
+// error with the exit code. If all failures have the same exit code, it is this code.
+// Otherwise it is 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

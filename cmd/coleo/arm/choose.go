@@ -18,7 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// pickArm asks the user at a terminal to choose an arm. Elsewhere it returns the error
+// pickArm asks the user to choose an arm. If there is no terminal, it returns the error
 // for a missing name.
 func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",
@@ -41,8 +41,8 @@ func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	return askWhich(c, pick(list))
 }
 
-// askWhich shows numbered arms, and returns the name that the user chooses by number or
-// name.
+// askWhich shows a numbered list of arms. The user types a number or a name. askWhich
+// returns the name of the chosen arm.
 func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	for i, arm := range arms {
 		fmt.Fprintf(c.ErrOrStderr(), "%3d  %s  (%s)\n", i+1, arm.Name, needWord(arm))

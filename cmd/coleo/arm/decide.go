@@ -24,7 +24,7 @@ takes a text. Otherwise it is a prompt after the answer.`
 	dialogUsage = "`FINGERPRINT` of the dialog (default: the open one)"
 )
 
-// newDecideCommand returns the verb approve or deny.
+// newDecideCommand returns the verb approve or the verb deny.
 func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
 	var always bool
@@ -72,8 +72,8 @@ func newAnswerCommand() *cobra.Command {
 	return c
 }
 
-// decide answers a dialog. Without a fingerprint it answers only the dialog that is open
-// at the time of the call.
+// decide answers a dialog. If the fingerprint is empty, decide answers the dialog that
+// is open when it is called, and no later dialog.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	if dialog == "" {
 		arm, err := client.Arm(c.Context(), name)

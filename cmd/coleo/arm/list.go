@@ -67,8 +67,8 @@ takes needs-you, working, idle and ended, and states such as waiting_approval.
 	return c
 }
 
-// armTable returns the list as a table for users. some reports whether there are arms
-// that the list leaves out.
+// armTable returns the arms in rows as a table for users. If some is true, there are
+// arms that the list leaves out.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
@@ -87,15 +87,15 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 			show.Since(arm.LastOutputAt, now), arm.Harness, show.OrDash(arm.Model), costWord(arm.TotalCost), at.folder,
 			show.OrDash(at.branch))
 	}
-	_ = w.Flush() // writes to memory
+	_ = w.Flush() // never fails, because w writes to memory
 	return table.String()
 }
 
-// needWidth is how many characters of an arm's question the list shows. The rest of the
-// row then fits into a terminal of 120 columns.
+// needWidth is how many characters of the reason for an arm's need the list shows. With
+// this width, the whole row fits into a terminal of 120 columns.
 const needWidth = 48
 
-// needWord returns the arm's status in the list.
+// needWord returns the text that the list shows for the arm's need.
 func needWord(arm coleo.Arm) string {
 	need, why := arm.Need()
 	if need == coleo.NeedWorking && arm.State == coleo.Initializing {
@@ -140,8 +140,9 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
-// asOf returns the age of a state that nobody watches. It also says if a signal has
-// stopped the agent CLI. Otherwise it returns "".
+// asOf returns a note about a state that may be out of date. If no host agent watches
+// the arm, the note is the age of the state. If a signal has stopped the agent CLI, the
+// note says so. Otherwise asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
 	case r.Stale && r.AsOf.IsZero():

@@ -11,7 +11,7 @@ import (
 // armOrders maps the values of --sort to their comparison functions.
 var armOrders = map[string]func(a, b coleo.Arm) int{
 	"need":    func(a, b coleo.Arm) int { return cmp.Compare(needRank(a), needRank(b)) },
-	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all are equal, so the names decide
+	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all arms are equal, so they are sorted by name
 	"age":     func(a, b coleo.Arm) int { return b.LastOutputAt.Compare(a.LastOutputAt) },
 	"cost":    func(a, b coleo.Arm) int { return cmp.Compare(b.TotalCost, a.TotalCost) },
 	"harness": func(a, b coleo.Arm) int { return strings.Compare(a.Harness, b.Harness) },
@@ -22,7 +22,7 @@ func needRank(arm coleo.Arm) int {
 	return slices.Index(coleo.Needs(), need)
 }
 
-// needFlag returns a need in the form that a flag takes.
+// needFlag returns a need in the form in which a user writes it as the value of a flag.
 func needFlag(n coleo.Need) string { return strings.ReplaceAll(string(n), " ", "-") }
 
 // picker returns a function that selects and sorts arms according to the flags. Equal

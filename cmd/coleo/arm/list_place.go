@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// place is an arm's work folder in a short form for users.
+// place is an arm's work folder in the short form that users see.
 type place struct {
-	folder string // starts at the repository's own folder; the whole path outside of a repository
+	folder string // path from the repository's folder on; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 
-// placeOf finds the repository around a folder. It reads two small files and does not run
-// git, because an arm may have changed the repository's configuration.
+// placeOf finds the repository that contains a folder. It reads two small files. It
+// does not run git, because an arm may have changed the repository's configuration.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
 		head, ok := headOf(filepath.Join(root, ".git"))
@@ -26,11 +26,13 @@ func placeOf(dir string) place {
 	}
 }
 
-// maxHead bounds the files that are read, in bytes. The name of a branch is shorter.
+// maxHead bounds the size of the files that are read, in bytes. The name of a branch is
+// shorter.
 const maxHead = 4 << 10
 
-// headOf returns the branch that is checked out, or the start of the commit id. In a
-// worktree, .git is a file that names the folder.
+// headOf returns the branch that is checked out. If no branch is checked out, it
+// returns the start of the commit id. In a worktree, .git is a file that names the real
+// folder.
 func headOf(git string) (string, bool) {
 	if text, ok := readSmall(git); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
@@ -62,8 +64,8 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// printable removes characters that a terminal could interpret, because an arm can write
-// these files.
+// printable removes characters that a terminal could interpret as commands. This is
+// needed because an arm can write the files that headOf reads.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -18,11 +18,12 @@ import (
 
 const (
 	// watchRedraw is the shortest time between two redraws. Nobody can read more than
-	// four a second.
+	// four redraws in a second.
 	watchRedraw = 250 * time.Millisecond
 	// watchTick is the time between two updates of the ages.
 	watchTick = time.Second
-	// watchAgain is the pause before the next attempt to reach serve after it has gone.
+	// watchAgain is the pause between two attempts to reach serve after serve has
+	// ended.
 	watchAgain = time.Second
 )
 
@@ -35,8 +36,8 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// watchArms shows the list on the whole terminal, and redraws it at each change, until
-// ctx ends.
+// watchArms shows the list of arms on the whole terminal. It redraws the list at each
+// change, until the command's context ends.
 func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []coleo.Arm) error {
 	out, ok := c.OutOrStdout().(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
@@ -68,7 +69,8 @@ func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []co
 	}
 }
 
-// followArms sends the changes of the list. If serve goes away, it tries again.
+// followArms returns a channel of changes to the list. If serve ends, followArms tries
+// to reach serve again.
 func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {
@@ -99,7 +101,7 @@ func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]col
 	return out
 }
 
-// drawArms draws the list once, cut to the terminal's size.
+// drawArms draws the list once. It cuts the list to the terminal's size.
 func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]coleo.Arm, lost error) error {
 	cols, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil {

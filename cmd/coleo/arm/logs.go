@@ -60,7 +60,7 @@ of the text. --lines does not apply to them.`,
 	return c
 }
 
-// rawLogs prints what the agent CLI wrote.
+// rawLogs prints the output of the agent CLI.
 func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) error {
 	out := c.OutOrStdout()
 	if f.plain {
@@ -80,11 +80,11 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// logWait is how long one request for more output waits.
+// logWait is how long one request waits for more output.
 const logWait = 20 * time.Second
 
-// copyOutput writes terminal output from an offset on. With follow it continues until the
-// arm ends.
+// copyOutput writes terminal output to w, beginning at the given offset. If follow is
+// true, it continues until the arm ends.
 func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
 	wait := time.Duration(0)
 	for {

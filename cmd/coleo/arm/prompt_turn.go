@@ -9,8 +9,8 @@ import (
 	"coleo.dev/api"
 )
 
-// Turn is the JSON output of arm prompt --wait: the prompt was delivered, and this is the
-// result. The outcome is empty while the turn continues.
+// Turn is the JSON output of arm prompt --wait. It has the result of a prompt that was
+// delivered. If the turn has not ended, the outcome is empty.
 type Turn struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
@@ -19,8 +19,8 @@ type Turn struct {
 }
 
 // AwaitTurn waits for the end of the turn that a delivered prompt has started. It waits
-// for up to limit, or without a limit if limit is 0. A dialog ends the wait. If the turn
-// did not finish, the error says how it ended.
+// at most for limit. If limit is 0, there is no limit. A dialog also ends the wait. If
+// the turn did not finish, the error says how the turn ended.
 func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,7 +51,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			t.RunEnd = end
 			err = t.failure(name)
 		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
-			// Serve's own limit may end just before the one here.
+			// Serve's own limit may end just before limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
 				name, limit, name)

@@ -48,8 +48,9 @@ func newRecoverCommand() *cobra.Command {
 	return c
 }
 
-// recoverArm brings an arm back and waits until it can be prompted. It does not wait for
-// a session that was reattached during a turn, because that session continues its turn.
+// recoverArm brings an arm back and waits until the arm takes prompts. If the session
+// was reattached during a turn, recoverArm does not wait, because the session continues
+// the turn.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local {
 		f.q.AllowLocalFallback = &f.local

@@ -26,7 +26,7 @@ type spawnFlags struct {
 	mcp      []string
 	env      []string // NAME=VALUE or NAME
 	envFiles []string
-	script   string // file for the scripted model
+	script   string // file with the script of the scripted model
 	timeout  time.Duration
 	noWait   bool
 	local    bool
@@ -136,7 +136,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, spawnedLine(reply.Arm), reply)
 }
 
-// prepare checks the flags and turns them into a request.
+// prepare checks the flags and completes the request f.q.
 func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if f.q.Terminal != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -162,7 +162,8 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// startedClient starts what does not run yet, and returns a client of serve.
+// startedClient starts serve and the host agent if they do not run yet. It returns a
+// client of serve.
 func startedClient(c *cobra.Command, s setup.Setup) (*api.Client, error) {
 	started, err := s.Start(c.Context())
 	if err != nil {
@@ -174,7 +175,8 @@ func startedClient(c *cobra.Command, s setup.Setup) (*api.Client, error) {
 	return s.Client()
 }
 
-// spawnedLine describes a new arm, and what it asks.
+// spawnedLine returns a line that describes a new arm, and the arm's dialog if there is
+// one.
 func spawnedLine(arm coleo.Arm) string {
 	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
 	if d := arm.Dialog; d != nil {
@@ -183,7 +185,7 @@ func spawnedLine(arm coleo.Arm) string {
 	return line
 }
 
-// sayTrust tells the user in advance which file of theirs will be edited.
+// sayTrust tells the user in advance which of the user's files Coleo will edit.
 func sayTrust(c *cobra.Command, client *api.Client, q coleo.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
@@ -209,7 +211,7 @@ func freeName(ctx context.Context, client *api.Client) (string, error) {
 	}), nil
 }
 
-// complete turns flags into a request.
+// complete sets the fields of the request f.q that come from flags.
 func (f *spawnFlags) complete() error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = "."
@@ -237,8 +239,8 @@ func (f *spawnFlags) complete() error {
 	return nil
 }
 
-// awaitReady waits until a new arm takes input or asks something. If the agent CLI ends,
-// it returns EExited with the last screen.
+// awaitReady waits until a new arm takes input or shows a dialog. If the agent CLI ends
+// first, awaitReady returns EExited with the last screen.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {

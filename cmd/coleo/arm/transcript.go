@@ -20,11 +20,12 @@ const eventPage = 1000
 type conversationStep struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run,omitempty"`
-	// "user", "agent" or "decision"; "lost" for a prompt that was not proven to arrive
+	// Who is "user", "agent" or "decision". For a prompt without proof of arrival it is
+	// "lost".
 	Who     string        `json:"who"`
 	Text    string        `json:"text"`
-	Outcome coleo.Outcome `json:"outcome,omitempty"` // of the turn, for an answer
-	Source  string        `json:"source,omitempty"`  // of an answer: see coleo.Answer
+	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
+	Source  string        `json:"source,omitempty"`  // for an answer: see coleo.Answer.Source
 	Whole   bool          `json:"whole,omitempty"`   // the answer is complete
 }
 
@@ -72,7 +73,8 @@ func transcript(ctx context.Context, client *api.Client, name string) ([]convers
 	}
 }
 
-// stepOf returns the step that an event adds to the conversation. Most events add none.
+// stepOf returns the step that an event adds to the conversation. Most events add no
+// step.
 func stepOf(e coleo.Event) (conversationStep, error) {
 	switch e.Kind {
 	case coleo.EventRunStart:
@@ -114,7 +116,7 @@ func decisionText(d coleo.Decided) string {
 	return text
 }
 
-// String returns a heading and the text below it.
+// String returns a heading, followed by the step's text.
 func (s conversationStep) String() string {
 	head := map[string]string{"user": "prompt", "agent": "answer", "decision": "decision",
 		"lost": "not proven to have arrived"}[s.Who]

@@ -20,7 +20,7 @@ func newUsageCommand() *cobra.Command {
 		})
 }
 
-// usageLine returns the usage as a line for users.
+// usageLine returns the usage as one line of text for users.
 func usageLine(u coleo.Usage) string {
 	line := fmt.Sprintf("%d tokens: %d sent", u.Total(), u.Input)
 	if u.Cached > 0 {

@@ -29,7 +29,7 @@ change of state. It types nothing. Ctrl-C ends the command and not the arm.`
 	return c
 }
 
-// otherStates returns every state but now.
+// otherStates returns all states except now.
 func otherStates(now coleo.State) []coleo.State {
 	var out []coleo.State
 	for _, s := range coleo.States() {

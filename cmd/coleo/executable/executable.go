@@ -1,5 +1,5 @@
-// Package executable knows the programs of this build: coleo itself, the program that
-// holders run, and their version.
+// Package executable has the paths and the version of the programs of this build: coleo
+// itself, and the program that holders run.
 package executable
 
 import (
@@ -16,11 +16,11 @@ func Path() (string, error) {
 	return path, nil
 }
 
-// HolderCommand returns the command that becomes a holder.
+// HolderCommand returns the command line that starts a holder.
 func HolderCommand() ([]string, error) {
 	path, err := holdProgramPath()
 	return []string{path, "hold", "--stdin"}, err
 }
 
-// Version is set by the build, see the Makefile.
+// Version is the version of Coleo. The build sets it: see the Makefile.
 var Version = "dev"

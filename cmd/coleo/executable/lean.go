@@ -13,13 +13,16 @@ import (
 	"coleo.dev/config"
 )
 
-// executeOK asks access(2) whether a file can be executed. Unlike the file's mode, that
-// includes file systems that are mounted noexec.
+// executeOK is the mode with which access(2) checks whether a file can be executed.
+// Unlike a look at the file's mode, this check also fails on file systems that are
+// mounted noexec.
 const executeOK = 1
 
-// holdProgramPath returns the program that holders run. That is the small holder program
-// if this build has it. Each of its versions is written below the state folder once, so
-// that a running holder keeps its own. Otherwise it is this program.
+// holdProgramPath returns the path of the program that holders run. If this build has
+// the small holder program, holdProgramPath writes it below the state folder and
+// returns that path. Each version is written once, to a path of its own, so that a
+// running holder keeps its version. If there is no small program, or it cannot be
+// written or executed there, holdProgramPath returns the path of this program.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {
@@ -51,8 +54,8 @@ func writeLean(program []byte) (string, error) {
 	return path, nil
 }
 
-// writeProgram writes the program whole or not at all. Several processes may do so at the
-// same time.
+// writeProgram writes the program to path. It writes the whole file or nothing. Several
+// processes may call writeProgram at the same time.
 func writeProgram(dir, path string, program []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

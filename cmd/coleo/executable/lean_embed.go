@@ -4,8 +4,9 @@ package executable
 
 import _ "embed"
 
-// leanHolder is the program cmd/coleo-hold, built just before this one. Only `make build`
-// sets this build tag, so that no outdated program is embedded.
+// leanHolder is the program cmd/coleo-hold. `make build` first builds cmd/coleo-hold,
+// and then this program. Only `make build` sets the build tag of this file, so that no
+// outdated coleo-hold is embedded.
 //
 //go:embed coleo-hold.bin
 var leanHolder []byte

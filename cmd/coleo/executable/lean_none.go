@@ -2,5 +2,5 @@
 
 package executable
 
-// leanHolder is empty in a build without make. This whole program is then the holder.
+// leanHolder is empty in a build without make. Holders then run this program.
 var leanHolder []byte

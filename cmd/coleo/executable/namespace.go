@@ -15,12 +15,12 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// insideGrace bounds how long a command in a namespace may take to end its own processes
-// after it was told to end.
+// insideGrace bounds how long a command in a namespace may take to end. After it is
+// told to end, the command ends its own processes first.
 const insideGrace = time.Minute
 
-// RunIsolated runs the same command line with one more flag in a new network
-// namespace. It exits with that command's exit code.
+// RunIsolated runs the same command line in a new network namespace, with flag as an
+// additional flag. The exit code is that of the command in the namespace.
 func RunIsolated(c *cobra.Command, flag string) error {
 	program, err := Path()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package harness has the verbs of coleo harness: they list, test and install harnesses,
-// and read recordings with them.
+// Package harness has the verbs of coleo harness. They list, test and install
+// harnesses. They also read recordings with a harness.
 package harness
 
 import (
@@ -210,7 +210,8 @@ func runChecks(c *cobra.Command, s setup.Setup, h coleo.Harness, f testFlags,
 	return report, err
 }
 
-// terminal returns the size from --size, or the zero value without the flag.
+// terminal returns the size from the flag --size. It returns the zero value if the flag
+// is not given.
 func (f testFlags) terminal() (conformance.Size, error) {
 	if f.size == "" {
 		return conformance.Size{}, nil

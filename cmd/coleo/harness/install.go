@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// installTimeout bounds an installation. Some agent CLIs have 200 MB.
+// installTimeout bounds an installation. Some agent CLIs are 200 MB large.
 const installTimeout = 20 * time.Minute
 
 func newInstallCommand() *cobra.Command {
@@ -70,13 +70,13 @@ installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
 // installation is one version of one agent CLI in Coleo's own folder.
 type installation struct {
 	info         coleo.Info
-	manager, pkg string // "npm" or "pip", and its name for the agent CLI
+	manager, pkg string // manager is "npm" or "pip"; pkg is the agent CLI's name there
 	version      string
-	root         string // folder of all agent CLIs
+	root         string // folder of all agent CLIs that Coleo has installed
 }
 
-// versionPattern matches the text that may follow the @: versions and tags of npm and
-// PyPI. The text becomes the name of a folder.
+// versionPattern matches the text that a user may write after the @. This is a version
+// or a tag of npm or PyPI. The text becomes the name of a folder.
 var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 
 func newInstallation(s setup.Setup, info coleo.Info, version string) (installation, error) {
@@ -96,8 +96,8 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 	return i, nil
 }
 
-// dir returns the version's folder. The search for programs looks only into NAME/bin, so
-// it does not find this folder.
+// dir returns the folder of this version. The search for programs does not find this
+// folder, because it looks only into NAME/bin.
 func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
 
 // program returns the path of this version's program.
@@ -114,7 +114,8 @@ func (i installation) installed() bool {
 	return err == nil
 }
 
-// install installs the version if it is missing, and makes arms use it.
+// install installs this version if it is missing. Then it makes new starts of arms use
+// this version.
 func (i installation) install(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
@@ -133,7 +134,7 @@ func (i installation) install(ctx context.Context) error {
 }
 
 func (i installation) fetch(ctx context.Context) error {
-	if err := os.RemoveAll(i.dir()); err != nil { // removes what an interrupted installation left
+	if err := os.RemoveAll(i.dir()); err != nil { // removes the files of an interrupted installation
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	if err := os.MkdirAll(i.dir(), 0o755); err != nil {
@@ -164,7 +165,7 @@ func (i installation) fetch(ctx context.Context) error {
 	return os.WriteFile(i.complete(), nil, 0o644)
 }
 
-// use makes arms start with this version from now on.
+// use makes later starts of arms use this version.
 func (i installation) use() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {

@@ -11,12 +11,12 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// labelsFile is the file of the labels of a folder's recordings.
+// labelsFile is the name of the file with the labels of a folder's recordings.
 const labelsFile = "labels.txt"
 
-// writeLabels replays the recordings of a folder and writes one label line for each. A
-// label shows how the recording reads. The format is that of the labels in the harnesses'
-// tests.
+// writeLabels replays the recordings of a folder and writes one label line for each
+// recording. A label shows what the harness reads in the recording. The labels have the
+// same format as in the tests of the harnesses.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {

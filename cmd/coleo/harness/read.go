@@ -102,7 +102,7 @@ is not changed.`,
 		},
 	}
 	c.Flags().Float64Var(&f.at, "at", -1, "read up to this time, in `SECONDS` (default: the end)")
-	c.Flags().Lookup("at").DefValue = "0" // the help shows no number for the end
+	c.Flags().Lookup("at").DefValue = "0" // the help must not show the number that means the end
 	c.Flags().StringVar(&f.witness, "witness", "all", "all, or screen for its rules alone")
 	return c
 }
@@ -128,7 +128,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	return th, nil
 }
 
-// input is a recording. If cast is nil, it is a screen.
+// input is a recording or a screen. It is a screen if cast is nil.
 type input struct {
 	cast   *pty.Cast
 	screen coleo.Screen
@@ -158,8 +158,8 @@ func openInput(path string) (input, error) {
 	return input{cast: cast}, nil
 }
 
-// read returns the reading at the moment that f names. It calls tell for each change up
-// to then.
+// read returns the reading at the moment that f names. It calls onChange for each
+// change up to that moment.
 func (in input) read(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) moment {
 	x := in.replay(h, f, onChange)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
@@ -174,13 +174,14 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 	return in.replay(h, f, func(coleo.Change) {})
 }
 
-// replay reads up to the moment that f names. A screen counts as one that has held long
+// replay reads the recording up to the moment that f names, and returns the evidence.
+// If the input is a screen, replay assumes that the screen has stayed unchanged long
 // enough for any state.
 func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.screen)
 		if !x.Reading.Known {
-			x.Reading.State = coleo.Initializing // nothing is known about it, so it must not count as idle
+			x.Reading.State = coleo.Initializing // an unknown screen must not count as idle
 		}
 		return x
 	}

@@ -66,8 +66,9 @@ instead, and the reason on standard error.`,
 	return c
 }
 
-// oneWish takes the requested model from the argument or from the flags, but not from
-// both.
+// oneWish checks that the user names a model either by the argument or by the flags. It
+// returns an error if the user does both or neither. If there is an argument, oneWish
+// copies it to model.
 func oneWish(c *cobra.Command, args []string, model *string) error {
 	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
 	if len(args) > 1 || (len(args) == 1) == flags {

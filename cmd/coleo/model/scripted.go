@@ -22,22 +22,25 @@ import (
 )
 
 const (
-	// ScriptedVerb is the verb that runs an arm with the scripted model.
+	// ScriptedVerb is the verb that runs an arm's agent CLI with the scripted model.
 	ScriptedVerb = "scripted-model"
-	// scriptedReady is the word that the model's own process sends when it listens.
+	// scriptedReady is the word that the model's process sends when it has begun to
+	// listen.
 	scriptedReady = "ready"
-	// scriptedTimeout bounds the wait for that word. The model opens only one socket, but
-	// a loaded machine may take seconds to start a process.
+	// scriptedTimeout bounds the wait for scriptedReady. The model opens only one
+	// socket, but a loaded machine may take seconds to start a process.
 	scriptedTimeout = 20 * time.Second
-	// scriptedRecord is how many requests the model remembers. Nobody reads them.
+	// scriptedRecord is how many requests the model remembers. Nobody reads these
+	// requests.
 	scriptedRecord = 10
 	// maxScript bounds a script, in bytes. A request to the API has at most 1 MiB.
 	maxScript = 512 << 10
 )
 
-// scriptedFlags are the flags of the scripted model. Up to three processes carry out the
-// verb. The first enters a network namespace and there becomes the second. The second
-// starts the third and then becomes the agent CLI. The third is the model.
+// scriptedFlags are the flags of the scripted model. The verb has up to three stages.
+// The first stage enters a new network namespace and replaces itself with the second
+// stage. The second stage starts the model as a new process, and then replaces itself
+// with the agent CLI. The model's process is the third stage.
 type scriptedFlags struct {
 	addr, script string
 	inside       bool // this process is in its own network namespace
@@ -84,9 +87,9 @@ func (f scriptedFlags) enter(args []string) error {
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
-// become starts the model and replaces this process with the command. The process stays
-// the same one, so its parent follows the command. Without a command, become only checks
-// that the model starts.
+// become starts the model. Then it replaces the program of this process with the
+// command. The process keeps its identity, so its parent can follow the command. If
+// there is no command, become only checks that the model starts.
 func (f scriptedFlags) become(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
@@ -115,10 +118,10 @@ func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	return argv, err
 }
 
-// startModel starts the model as its own process and returns when it listens. The model
-// does not get the terminal. Its environment has the arm's mark and GOMAXPROCS only. The
-// model ends with the arm, because the holder ends all remaining processes after the
-// agent CLI has ended.
+// startModel starts the model as a new process. It waits until the model listens. The
+// model does not get the terminal. The model's environment has only the arm's mark and
+// GOMAXPROCS. The model ends with the arm, because the holder ends all remaining
+// processes after the agent CLI has ended.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.commandLine("--serve")
 	if err != nil {
@@ -131,7 +134,7 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	defer readyOut.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = []string{process.EnvArm + "=" + os.Getenv(process.EnvArm), "GOMAXPROCS=1"}
-	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{readyIn} // its standard streams are /dev/null
+	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{readyIn} // the model's standard streams are /dev/null
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	readyIn.Close()
@@ -149,7 +152,8 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	return nil, coleo.Errorf(coleo.EInternal, "start the scripted model: %s", line)
 }
 
-// answer is the model. On descriptor 3 it sends that it listens, or why it does not.
+// answer runs the model. It writes to descriptor 3. If the model listens, it writes
+// scriptedReady. Otherwise it writes the reason.
 func (f scriptedFlags) answer(ctx context.Context) error {
 	readyIn := os.NewFile(3, "starter")
 	server, err := f.listen()
@@ -200,9 +204,9 @@ func ReadScript(path string) (string, error) {
 	return string(raw), nil
 }
 
-// CheckScripted checks in advance whether an arm with the scripted model can start here.
-// The namespace is required. Without it, an agent CLI that nobody expects to cost
-// anything could reach the network.
+// CheckScripted checks in advance whether an arm with the scripted model can start on
+// this machine. The start needs a network namespace. Without the namespace, the agent
+// CLI could reach the network and cause costs that nobody expects.
 func CheckScripted(ctx context.Context) error {
 	program, err := executable.Path()
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package recording has the verb screen, which prints what a recording leaves on a screen.
+// Package recording has the verb screen. It replays a recording and prints the screen
+// at the end.
 package recording
 
 import (
@@ -22,7 +23,7 @@ type screenFlags struct {
 	size     string
 	at       float64 // seconds
 	atEnd    bool
-	chunk    int // bytes; 0 means as recorded
+	chunk    int // bytes; 0 means the pieces of the recording
 	emulator string
 }
 
@@ -55,7 +56,7 @@ bytes is 120x40.`,
 	return c
 }
 
-// render replays a recording up to a moment and returns the screen.
+// render replays a recording up to the moment that f names, and returns the screen.
 func render(path string, f screenFlags) (coleo.Screen, error) {
 	open, known := map[string]func(cols, rows int) pty.Screen{
 		"core":  func(cols, rows int) pty.Screen { return pty.New(cols, rows) },
@@ -114,7 +115,7 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause returns err without the path, which the message already has.
+// rootCause returns err without the path, because the message already has the path.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -158,7 +159,8 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write writes output to a screen, whole or in pieces.
+// write writes output to a screen. If chunk is 0, it writes all output at once.
+// Otherwise it writes pieces of chunk bytes.
 func write(s pty.Screen, p []byte, chunk int) {
 	if chunk == 0 {
 		chunk = max(len(p), 1)

@@ -30,9 +30,9 @@ const (
 	busLook = 100 * time.Millisecond
 )
 
-// agentFlags are the flags of agent start.
+// agentFlags are the flags of the verb agent start.
 type agentFlags struct {
-	url     string // of a bus on another machine, which is refused
+	url     string // URL of a bus on another machine; such a URL is refused
 	id      string
 	maxArms int
 	now     func() time.Time
@@ -69,8 +69,8 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 	return c
 }
 
-// runAgent runs the host agent on serve's bus. If the bus refuses the key, runAgent reads
-// the key again and starts over.
+// runAgent runs the host agent on serve's bus. If the bus refuses the key, runAgent
+// reads the key again and reconnects.
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -85,7 +85,7 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // this process has the database, so no other one runs
+	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // the database lock excludes a second host agent
 		return err
 	}
 	defer s.RemoveRecord("agent")
@@ -105,7 +105,8 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost sets the host agent's id, unless it has one already.
+// nameHost sets the host agent's id. If the host agent already has an id, nameHost does
+// not change it.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
@@ -124,7 +125,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. It waits up to busWait for serve to start the bus.
+// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus waits,
+// but at most for busWait.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {
@@ -148,7 +150,8 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	}
 }
 
-// runOnBus runs the host agent until ctx ends or the connection has ended for good.
+// runOnBus runs the host agent. It returns when ctx ends, or when the connection has
+// ended for good.
 func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
 	reg, err := s.Registry()
 	if err != nil {

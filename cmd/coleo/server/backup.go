@@ -56,19 +56,20 @@ that you gave to arms (-e, --env-file).`,
 	}
 }
 
-// writeBackup writes the file whole or not at all, and returns the names of its contents.
+// writeBackup writes the backup to path. It writes the whole file or nothing. It
+// returns the names of the files in the backup.
 func writeBackup(ctx context.Context, s setup.Setup, path string) (names []string, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	// on the same disk as the target, which must have room
+	// Use a folder on the same disk as the target, because that disk must have room.
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// serve's database is copied first. Then a host's log may be ahead of it, but never
-	// behind.
+	// Copy serve's database first. Then a host's log may have newer events than serve's
+	// database, but it never lacks events.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
@@ -101,7 +102,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if err := pack(packed, names, files); err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
-	if err := os.Link(packed, path); err != nil { // a link replaces no existing file
+	if err := os.Link(packed, path); err != nil { // a link never replaces an existing file
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	return names, nil
@@ -188,7 +189,8 @@ restored.`,
 	}
 }
 
-// openError adds the repair command to the error of a damaged database.
+// openError returns err. If err means that a database is damaged, openError adds the
+// command that repairs the database.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

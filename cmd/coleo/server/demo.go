@@ -28,9 +28,9 @@ var demoArms = []struct{ name, harness string }{
 // that has never run them.
 const demoTimeout = 3 * time.Minute
 
-// demonstrate starts what does not run yet, and spawns the arms in demoArms. Each arm
-// answers a prompt and is asked to write a file. At the end demonstrate prints the state
-// of the arms.
+// demonstrate starts serve and the host agent if they do not run yet. Then it spawns
+// the arms in demoArms. Each arm answers a prompt, and then is asked to write a file.
+// At the end demonstrate prints the state of the arms.
 func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	step := func(format string, args ...any) { fmt.Fprintf(c.OutOrStdout(), "· "+format+"\n", args...) }
 	if !ownLogin {
@@ -70,7 +70,8 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	return nil
 }
 
-// demoArm starts one arm and gives it something to do, unless it already runs.
+// demoArm starts one arm and gives it something to do. If the arm already runs, demoArm
+// does nothing.
 func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harness string, ownLogin bool,
 	step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
@@ -95,7 +96,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	step("%s: %s started as process %d in %s", name, harness, reply.PID, q.Workdir)
 	spawned, err := client.WaitArm(ctx, name, coleo.Idle, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
 	if err != nil || spawned.State != coleo.Idle {
-		return err // the end of the demonstration shows its state
+		return err // the end of the demonstration shows the state of the arm
 	}
 	for _, text := range []string{"say hello-from-" + name, "write hello.txt with Hello from " + name} {
 		step("%s: idle, and is sent: %s", name, text)

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// killsAtOnce is how many arms are ended at the same time. Ending an arm is mostly
-	// waiting for the agent CLI and the disk. More arms at a time would only queue.
+	// killsAtOnce is how many arms are ended at the same time. When an arm is ended,
+	// most of the time is spent waiting for the agent CLI and the disk. Ending more
+	// arms at the same time would not be faster.
 	killsAtOnce = 16
 )
 
@@ -66,9 +67,9 @@ deletes nothing.`,
 	return c
 }
 
-// killAll ends every arm. If one cannot be ended, it still ends the others.
+// killAll ends every arm. If an arm cannot be ended, killAll still ends the other arms.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // only its host agent can end an arm
+	if _, err := s.Start(c.Context()); err != nil { // only the arm's host agent can end an arm
 		return err
 	}
 	client, err := s.Client()

@@ -13,12 +13,13 @@ import (
 	"coleo.dev/config"
 )
 
-// anyPort lets the system choose a free port.
+// anyPort is an address with which the system chooses a free port.
 const anyPort = "127.0.0.1:0"
 
 // listenTCP listens on the address of the API. If the user has set an address, it uses
-// only that one. Otherwise it tries the address of the last run, the default address, and
-// then any free port. It stores the address for the next run.
+// only this address. Otherwise it tries the address of the last run, then the default
+// address, and then any free port. It stores the address that it has found for the next
+// run.
 func listenTCP(s setup.Setup) (net.Listener, error) {
 	if s.Serve.Addr != "" {
 		l, err := net.Listen("tcp", s.Serve.Addr)
@@ -46,7 +47,8 @@ func listenTCP(s setup.Setup) (net.Listener, error) {
 		strings.ReplaceAll(failed.Error(), "\n", "; "))
 }
 
-// keptAddr returns the address that serve used in place of the default one, or "".
+// keptAddr returns the stored address that serve uses instead of the default address.
+// It returns "" if there is none.
 func keptAddr(s setup.Setup) string {
 	raw, err := os.ReadFile(s.Port())
 	if err != nil {
@@ -63,7 +65,8 @@ func keepAddr(s setup.Setup, addr string) error {
 	return setup.WriteFile(s.Port(), []byte(addr+"\n"))
 }
 
-// movedNote returns a note that the default port was in use, or "" if it was not.
+// movedNote returns a note for the user if the default port was in use. Otherwise it
+// returns "".
 func movedNote(s setup.Setup) string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))

@@ -73,7 +73,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		return openError(err)
 	}
 	defer db.Close()
-	// this process has the database, so no other serve runs
+	// This process has the database open, so no other serve runs.
 	if err := s.RecordProcess("serve", os.Getpid()); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	var notifying sync.WaitGroup
-	defer notifying.Wait() // it writes to the database
+	defer notifying.Wait() // the notifier uses the database
 	defer cancel()
 	if s.Notify != "" {
 		notifying.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
@@ -101,8 +101,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	return bothUntilOneEnds(ctx, b.Run, func(ctx context.Context) error { return listenAndServe(ctx, s, b, log) })
 }
 
-// bothUntilOneEnds runs two functions side by side. When one returns, the context of
-// the other ends. It returns the errors of both.
+// bothUntilOneEnds runs two functions at the same time. When one function returns, the
+// context of the other function ends. bothUntilOneEnds returns the errors of both
+// functions.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,10 +117,10 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 	return errors.Join(<-ended, err)
 }
 
-// openBus starts the embedded bus and connects this process to it.
+// openBus starts the embedded bus and connects this process to the bus.
 func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
-		_ = os.Remove(old) // an earlier version listened on TCP, with a token
+		_ = os.Remove(old) // files of an earlier version, which listened on TCP
 	}
 	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {
@@ -176,8 +177,8 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, log *slo
 	return errors.Join(<-ended, <-ended)
 }
 
-// readOrMakeSecret returns the content of a file that only its owner may read. It creates
-// the file with a random word if the file is missing.
+// readOrMakeSecret returns the content of a file that only its owner can read. If the
+// file is missing, readOrMakeSecret creates the file with a random word.
 func readOrMakeSecret(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil && len(raw) > 0 {

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// linkNote is the note beside a link.
+// linkNote is the note that is printed next to a link.
 const linkNote = "(the link works once, within two minutes; 'coleo web' prints another one)"
 
 func newWebCommand() *cobra.Command {
@@ -134,8 +134,9 @@ from the file that this prints.`,
 	}
 }
 
-// dashboardLink returns a link that opens the dashboard once, and a note for the user. A
-// serve of an older version makes no links.
+// dashboardLink returns a link that opens the dashboard once. It also returns a note
+// for the user. If serve has an older version, there is only a note, because an old
+// serve cannot make links.
 func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -151,13 +152,14 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	return link, linkNote, err
 }
 
-// keepToken stores a new API token where programs find it.
+// keepToken stores a new API token in the file that programs read.
 func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs all browsers out if another program has the port of the dashboard,
-// because its page can use their keys. It returns a note for the user.
+// signOutAll signs out all browsers if another program uses the port of the dashboard.
+// The reason is that a page of that program can use the keys of the browsers.
+// signOutAll returns a note for the user.
 func signOutAll(s setup.Setup, listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

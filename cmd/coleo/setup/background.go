@@ -19,14 +19,16 @@ import (
 const (
 	// readyTimeout bounds how long serve and the host agent may take to be ready.
 	readyTimeout = 30 * time.Second
-	// rivalTime bounds the wait for a rival. A started process may end because another
-	// process was first. The other process has this time to record its identity.
+	// rivalTime bounds the wait for a rival. If another process of the same verb was
+	// started first, a started process ends at once. The first process is the rival. It
+	// has this time to record its identity.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
 )
 
-// Start starts the processes that do not run yet, and returns their names.
+// Start starts serve and the host agent if they do not run yet. It returns the names of
+// the processes that it has started.
 func (s Setup) Start(ctx context.Context) ([]string, error) {
 	if err := s.Prepare(); err != nil {
 		return nil, err
@@ -67,9 +69,10 @@ func (s Setup) Start(ctx context.Context) ([]string, error) {
 	return started, nil
 }
 
-// startOne starts one of Coleo's own verbs, unless it is already starting, and waits until
-// it is ready. If an old process is still ending, or the process is killed meanwhile,
-// startOne waits for its end. Then it starts another one.
+// startOne starts the process of a verb, unless the verb already has a process. It
+// waits until the process is ready. If the process ends before it is ready, startOne
+// starts another process. This happens if an old process was still ending, or if the
+// process was killed.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
@@ -85,14 +88,14 @@ func (s Setup) startOne(ctx context.Context, name string, args []string,
 	return startedOne, err
 }
 
-// databaseHeld reports whether a process has the database of one of Coleo's own verbs
-// open.
+// databaseHeld reports whether any process has a verb's database open.
 func (s Setup) databaseHeld(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
 	return ok && store.Held(path)
 }
 
-// lockStart waits until no other process is starting something here.
+// lockStart takes the lock for starting background processes. It waits until no other
+// process has the lock.
 func (s Setup) lockStart() (unlock func(), err error) {
 	if unlock, err = Lock(filepath.Join(s.State, "up.lock")); err != nil {
 		return nil, fmt.Errorf("take turns: %w", err)
@@ -108,8 +111,8 @@ func (s Setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// launch starts one of Coleo's own verbs as a process that outlives this one. The
-// channel ended is closed when that process has ended.
+// launch starts one of Coleo's own verbs as a new process, which continues after this
+// process ends. The channel ended is closed when the new process has ended.
 func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
@@ -133,21 +136,24 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded is the error for the end of a process that was already running.
+// errEnded means that a process has ended that await's caller did not start.
 var errEnded = errors.New("it has ended")
 
-// await waits until a background process is ready. started is closed when the process
-// that the caller has started ends. It is nil if the process was already running.
+// await waits until a background process is ready. If the caller has started the
+// process, the channel started is closed when the process ends. If the process was
+// already running, started is nil.
 //
-// If the started process ends before it is ready, await returns EUnavailable with the end
-// of its log, unless another process was first. await returns errEnded at the end of a
-// process that was already running, or of the other process that was first.
+// If the started process ends before it is ready, await looks for a rival. A rival is
+// another process of the same verb that was started first. If there is no rival, await
+// returns EUnavailable with the end of the log. If there is a rival, await waits until
+// the rival is ready. If the rival ends, or a process ends that was already running,
+// await returns errEnded.
 func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(readyTimeout)
 	var endedAt time.Time // when the started process ended; zero while it runs
-	rival := false        // another process was first
+	rival := false        // another process was started first
 	for !ready(ctx) {
 		_, runs := s.Process(name)
 		held := !runs && (started == nil || !endedAt.IsZero()) && s.databaseHeld(name)

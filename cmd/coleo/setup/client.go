@@ -13,7 +13,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// WithClient returns the function of a verb that needs the API.
+// WithClient returns the function of a verb that needs the API. The function calls do
+// with a client.
 func WithClient(
 	do func(c *cobra.Command, client *api.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -59,7 +60,8 @@ func (s Setup) ServeStopped() error {
 // ServeAnswers reports whether serve answers.
 func (s Setup) ServeAnswers(ctx context.Context) bool { return s.ServeVersion(ctx) != "" }
 
-// ServeVersion returns the version of the serve that answers, or "" if none does.
+// ServeVersion returns the version of the running serve. It returns "" if no serve
+// answers.
 func (s Setup) ServeVersion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -74,8 +76,8 @@ func (s Setup) ServeVersion(ctx context.Context) string {
 	return found
 }
 
-// HostAgentAnswers reports whether the host agent of this machine runs and has sent serve
-// a heartbeat.
+// HostAgentAnswers reports whether the host agent of this machine runs and has sent a
+// heartbeat to serve.
 func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -88,7 +90,8 @@ func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 	return err == nil && slices.ContainsFunc(list, func(h coleo.HostInfo) bool { return h.Live && h.PID == id.PID })
 }
 
-// WithServe returns the function of a verb that needs serve.
+// WithServe returns the function of a verb that needs serve. The function calls f with
+// a client and the Setup.
 func WithServe(f func(*cobra.Command, *api.Client, Setup, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := New()

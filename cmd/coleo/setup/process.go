@@ -18,8 +18,8 @@ import (
 // endTimeout bounds how long serve and the host agent may take to end.
 const endTimeout = 15 * time.Second
 
-// End tells a background process to end, and waits until it has. If another process has
-// the pid now, end leaves that process alone.
+// End tells a background process to end. It waits until the process has ended. If
+// another process has the pid now, End leaves that process alone.
 func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	id, runs := s.Process(name)
 	if !runs {
@@ -28,7 +28,7 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	process.Wake(id) // a stopped process ends only when it continues
+	process.Wake(id) // a stopped process can end only after it continues
 	deadline := time.Now().Add(endTimeout)
 	for process.Same(id) {
 		if time.Now().After(deadline) {
@@ -55,8 +55,9 @@ func (s Setup) forget(name string) error {
 // identity.
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
-// RecordProcess records the process that runs a verb. A pid alone is not enough, because
-// another program, or the same verb of another installation, may get the same pid later.
+// RecordProcess records the identity of the process that runs a verb. A pid alone is
+// not enough, because another process may get the same pid later. It may even be the
+// same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)
 	if err != nil {
@@ -69,14 +70,15 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	return WriteFile(s.pidFile(name), append(raw, '\n'))
 }
 
-// RemoveRecord removes this process's record.
+// RemoveRecord removes the record of a verb if the record names this process.
 func (s Setup) RemoveRecord(name string) {
 	if id, ok := s.Process(name); ok && id.PID == os.Getpid() {
 		_ = os.Remove(s.pidFile(name))
 	}
 }
 
-// Process returns the recorded process of a verb, and reports whether it is alive.
+// Process returns the recorded process of a verb. The second result is true if the
+// process is alive.
 func (s Setup) Process(name string) (coleo.Identity, bool) {
 	var id coleo.Identity
 	raw, err := os.ReadFile(s.pidFile(name))

@@ -1,5 +1,5 @@
 // Package setup has the folders and settings of Coleo on this machine. It starts, finds
-// and ends the background processes there, and connects to them.
+// and ends the background processes of this machine, and connects to them.
 package setup
 
 import (
@@ -14,7 +14,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// Setup has what every verb needs: the folders and the settings.
+// Setup has the folders and the settings, which every verb needs.
 type Setup struct {
 	config.Paths
 	config.Settings
@@ -30,8 +30,9 @@ func New() (Setup, error) {
 	return Setup{Paths: paths, Settings: settings}, err
 }
 
-// Prepare prepares this process to be, or to start, one of Coleo's own processes. It
-// returns an error inside an arm, because an arm must not control its own host agent.
+// Prepare prepares this process to start one of Coleo's background processes, or to
+// become one. It returns an error if this process is inside an arm, because an arm must
+// not control its own host agent.
 func (s Setup) Prepare() error {
 	if err := process.OutsideArms(os.Getpid()); err != nil {
 		return err
@@ -40,8 +41,9 @@ func (s Setup) Prepare() error {
 	return s.Ensure()
 }
 
-// AgentPath returns the folders in which agent CLIs are looked up before PATH. They come
-// from the settings, from COLEO_AGENTS, and from Coleo's own folder.
+// AgentPath returns the folders that are searched for agent CLIs before PATH. These are
+// the folders from the settings, the folders in COLEO_AGENTS, and the folders of agent
+// CLIs that Coleo has installed.
 func (s Setup) AgentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
@@ -54,8 +56,8 @@ func (s Setup) AgentPath() []string {
 	return out
 }
 
-// Registry returns the built-in harnesses and the user's own. It leaves out a bad file of
-// the user and reports it on standard error.
+// Registry returns the built-in harnesses and the user's own harnesses. If a file of
+// the user is bad, Registry leaves it out and reports the error on standard error.
 func (s Setup) Registry() (*registry.Registry, error) {
 	reg, err := s.ReadRegistry()
 	if reg == nil {

@@ -11,10 +11,11 @@ import (
 	"coleo.dev/api"
 )
 
-// noArm matches an error about a missing arm, and finds the arm's name.
+// noArm matches the error message for a missing arm. The first group is the arm's name.
 var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
-// didYouMean adds the most similar name to an error about a missing arm.
+// didYouMean adds a suggestion to an error about a missing arm. The suggestion is the
+// most similar name.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
@@ -41,8 +42,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that was probably meant, or "" if none is similar. It uses the
-// search for similar verbs of the command line.
+// nearest returns the word that the user probably meant. It returns "" if no word is
+// similar. It uses cobra's search for similar verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

@@ -1,5 +1,5 @@
-// Package show writes what several verbs print: colours, and the evidence behind a
-// reading.
+// Package show has output that several verbs print: coloured text, and the evidence
+// behind a reading.
 package show
 
 import (
@@ -28,8 +28,8 @@ const (
 
 const noColour = "\x1b[0m"
 
-// Paint returns s in the colour. The caller writes it to Writer or uses TextFor, which
-// remove colours that nobody can see.
+// Paint returns s in the colour c. The caller must write the result to Writer or pass
+// it to TextFor. They remove the colours if the output does not show colours.
 func (c Colour) Paint(s string) string {
 	return string(c) + s + noColour
 }
@@ -43,7 +43,8 @@ func Writer(c *cobra.Command) io.Writer {
 	return stripped{out}
 }
 
-// TextFor returns a coloured text for out. It has no colours if out does not show them.
+// TextFor returns text for the output out. If out does not show colours, TextFor
+// removes the colours.
 func TextFor(out io.Writer, text string) string {
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
 		return text
@@ -51,15 +52,16 @@ func TextFor(out io.Writer, text string) string {
 	return stripansi.Strip(text)
 }
 
-// showsColours reports whether out is a terminal that should get colours.
+// showsColours reports whether out is a terminal to which colours should be written.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped removes the colours from Coleo's own text. Every write must have whole
-// sequences. It is not for the output of programs: stripansi cuts some of their sequences
-// apart. Package pty's Stripper handles these.
+// stripped removes the colours from Coleo's own text. Every write to it must contain
+// only whole escape sequences. Do not use stripped for the output of programs, because
+// stripansi removes only a part of some sequences of programs. Use the Stripper of
+// package pty instead.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {

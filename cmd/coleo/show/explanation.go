@@ -13,7 +13,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CutOff is the note beside a subject that the screen shows only in part.
+// CutOff is the note for a dialog's subject if the screen shows only a part of the
+// subject.
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
 // ExplainHelp is the help of the verbs that print an explanation.
@@ -83,7 +84,8 @@ func witnessTable(x coleo.Explanation) string {
 	return b.String()
 }
 
-// ageAt returns the age of t at now. Below ten seconds it has tenths of a second.
+// ageAt returns the age of t at the time now. If the age is below ten seconds, it has
+// tenths of a second.
 func ageAt(t, now time.Time) string {
 	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -91,7 +93,8 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts returns whether a witness counts, and why not.
+// counts returns a text that says whether a witness counts. If the witness does not
+// count, the text gives the reason.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
@@ -110,7 +113,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted returns the rows with a bar before each. It leaves out blank rows.
+// quoted returns the rows with a bar in front of each row. It leaves out blank rows.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

@@ -6,7 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// Since returns the age of t at now, or "n/a" if t is not set or lies ahead.
+// Since returns the age of t at the time now. It returns "n/a" if t is unset or in the
+// future.
 func Since(t, now time.Time) string {
 	if t.IsZero() || now.Before(t) {
 		return "n/a"
@@ -14,7 +15,7 @@ func Since(t, now time.Time) string {
 	return coleo.Age(now.Sub(t))
 }
 
-// OrDash returns s, or a dash in place of an empty text.
+// OrDash returns s, or a dash if s is empty.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"

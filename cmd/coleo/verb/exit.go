@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// exitCodes maps error codes to exit codes. docs/cli.md lists them for users. Any other
-// failure exits with 1.
+// exitCodes maps error codes to exit codes. docs/cli.md lists the exit codes for users.
+// The exit code of any other failure is 1.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -37,13 +37,14 @@ var exitCodes = map[coleo.Code]int{
 	coleo.ETurnInterrupted: 18,
 }
 
-// Exit is an error without a message. The verb has already printed its result.
+// Exit is an error with an exit code and no message. It is for a verb that has already
+// printed its result.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// Execute carries out one command line. It prints the error, if there is one, and returns
-// the exit code.
+// Execute carries out one command line. If there is an error, Execute prints it.
+// Execute returns the exit code.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -59,8 +60,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return ExitCode(coleo.ErrorCode(err))
 }
 
-// ExitCode returns the exit code for an error with the given code. It is 1 for a code that
-// has none of its own.
+// ExitCode returns the exit code for an error with the given code. It returns 1 if the
+// code has no exit code of its own.
 func ExitCode(code coleo.Code) int {
 	if known, ok := exitCodes[code]; ok {
 		return known
@@ -68,7 +69,8 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// printError writes one line for users, or the error as JSON for programs.
+// printError writes the error as one line for users. If asJSON is true, it writes the
+// error as JSON.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

@@ -1,5 +1,5 @@
-// Package verb has what all verbs of the command line share: groups of verbs, the checks
-// of arguments, output as text or JSON, and exit codes.
+// Package verb has code that all verbs of the command line share. This code makes
+// groups of verbs, checks arguments, prints text or JSON, and chooses exit codes.
 package verb
 
 import (
@@ -11,7 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// Say prints a line for users, or the result as JSON for programs.
+// Say prints the line for users. If --json is given, it prints the result as JSON
+// instead.
 func Say(c *cobra.Command, line string, result any) error {
 	if WantsJSON(c) {
 		return PrintJSON(c, result)
@@ -33,14 +34,14 @@ func PrintJSON(c *cobra.Command, v any) error {
 	return e.Encode(v)
 }
 
-// Group returns a verb that only has other verbs below it.
+// Group returns a verb that does nothing itself and has other verbs below it.
 func Group(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's own value, which cobra sets too late here
+		SuggestionsMinimumDistance: 2, // cobra's default; cobra itself sets it too late here
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
@@ -55,7 +56,8 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a usage error for a wrong number of arguments.
+// Exactly returns a check of arguments. The check returns a usage error unless there
+// are n arguments.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -65,7 +67,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a usage error for too many arguments.
+// AtMost returns a check of arguments. The check returns a usage error if there are
+// more than n arguments.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {
