@@ -12,8 +12,9 @@ import (
 // then accepts the name that the arm already has.
 //
 // Rename returns ENotFound if there is no such arm. It returns EInvalid for a bad name.
-// It returns EConflict if another arm has the name. It returns EUnavailable if the host
-// agent cannot be asked. After any of these errors the arm has its old name.
+// It returns EConflict if another arm has the name. After any of these errors the arm has
+// its old name. It returns EUnavailable or ETimeout if the host agent did not answer. Then
+// the arm may have either name.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, err

@@ -133,7 +133,7 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
 	}
-	process.KeepDescriptors()
+	process.CloseDescriptorsOnExec()
 	process.HideMemory()
 	if err := process.BecomeReaper(); err != nil {
 		return nil, nil, err

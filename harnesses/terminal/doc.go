@@ -21,6 +21,6 @@
 //
 // The files here, by subject: harness; session and changes; live and view (the Reader
 // behind its lock, for the read loop and for the Typist); output, rebuild, replies,
-// hook, resize and pace (between session and holder); typing; answer, transcript and
-// usage.
+// resize and pace (between session and holder); hook and record (what the agent CLI
+// reports); typing; answer, transcript and usage.
 package terminal

@@ -16,8 +16,8 @@ import (
 // BecomeReaper does nothing on this system.
 func BecomeReaper() error { return nil }
 
-// KeepDescriptors does nothing on this system.
-func KeepDescriptors() {}
+// CloseDescriptorsOnExec does nothing on this system.
+func CloseDescriptorsOnExec() {}
 
 // Tree is the process tree of an arm.
 type Tree struct {

@@ -39,7 +39,7 @@ func BecomeReaper() error {
 	return nil
 }
 
-// This process may have inherited descriptors by mistake. KeepDescriptors prevents its
-// children from inheriting them. Before Linux 5.11 no single call can do this, and
-// KeepDescriptors does nothing.
-func KeepDescriptors() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }
+// CloseDescriptorsOnExec prevents children of this process from inheriting its
+// descriptors. This process may itself have inherited some of them by mistake. Before
+// Linux 5.11 no single call can do this, and CloseDescriptorsOnExec does nothing.
+func CloseDescriptorsOnExec() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }
