@@ -121,7 +121,8 @@ func spawned(q coleo.SpawnRequest) spawnDetail {
 	return spawnDetail{SpawnRequest: q, Env: names}
 }
 
-// short returns the beginning of a text.
+// short returns a text of at most auditedText bytes as it is. It returns the beginning of
+// a longer text, with "…" behind it.
 func short(text string) string {
 	if len(text) <= auditedText {
 		return text

@@ -45,8 +45,8 @@ func (c *Client) Spawn(ctx context.Context, r coleo.SpawnRequest) (coleo.SpawnRe
 	return out, err
 }
 
-// Recover brings an arm back. It returns EUnavailable if the arm cannot be brought
-// back.
+// Recover attaches to the session of an arm again, or starts the arm again. It returns
+// the errors of Brain.Recover, for example EUnavailable if nothing could be done.
 func (c *Client) Recover(ctx context.Context, arm string, r coleo.RecoverRequest) (coleo.SpawnReply, error) {
 	var out coleo.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/recover"), r, &out)

@@ -66,7 +66,8 @@ type Server struct {
 }
 
 // New returns a server. It returns EInvalid if the address is not a loopback address.
-// It also returns EInvalid if the token is too short to be random.
+// It also returns EInvalid if the token is too short to be safe. With an empty token, no
+// token is accepted.
 func New(c Config) (*Server, error) {
 	if c.Brain == nil {
 		return nil, errors.New("make an API server: no brain")

@@ -160,7 +160,7 @@ type ArmPulse struct {
 // pulse costs one request and one look at each process. This takes about 100 µs.
 //
 // If a host agent sends no answer for SilentAfter, serve reports that nobody watches
-// its arms. Serve checks for silence with each pulse, so users see the report within 5
+// the arms of that host. Serve checks for silence with each pulse, so users see the report within 5
 // s. SilentAfter is long enough to tolerate one lost pulse.
 const (
 	PulseEvery  = 1500 * time.Millisecond
@@ -175,17 +175,17 @@ type PromptOrder struct {
 }
 
 // PermitOrder permits typing into the named arms until the time Until. Until is a time
-// on the clock that Clock names. The host agent refuses the order if Clock is not its
-// own clock. If Clock is empty, the order gives no permit. It only asks for the host
-// agent's clock.
+// on the clock that Clock names. If Clock is not the host agent's own clock, the order
+// permits nothing. The answer always names the host agent's clock. Serve sends an empty
+// Clock to ask for it.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
 	Arms  []ArmOrder    `json:"arms,omitempty"`
 }
 
-// Clock is a host agent's clock. Now is the time since the machine was started,
-// including sleep. ID names the process of the host agent that read the clock.
+// Clock is one reading of a host agent's clock. Now is the time since the machine was
+// started, including sleep. ID names the process of the host agent that read the clock.
 type Clock struct {
 	ID  string        `json:"id"`
 	Now time.Duration `json:"now"`
@@ -257,8 +257,8 @@ type LeaseOrder struct {
 }
 
 // EventsOrder asks for the events that follow one event. After and Epoch are the number
-// and the epoch of that event. If the log does not have the event, the answer starts
-// with the log's first event.
+// and the epoch of that event. If Epoch is set and the log does not have the event, the
+// answer starts with the log's first event.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch
@@ -270,7 +270,7 @@ type Events struct {
 	Epoch   string        `json:"epoch"` // of the newest event
 	List    []coleo.Event `json:"list"`
 	Head    uint64        `json:"head"`              // the newest sequence number
-	Checked bool          `json:"checked,omitempty"` // the host agent's log has the requested position
+	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the requested position
 	Deleted uint64        `json:"deleted,omitempty"` // old events up to this number may have been deleted
 }
 

@@ -17,8 +17,8 @@ const scriptedAddr = "127.0.0.1:4180"
 // withModel returns the configuration for a start with the scripted model. If c uses
 // another model, withModel returns c unchanged. The command that starts the scripted
 // model also starts the agent CLI. The agent CLI has no network, and has its own HOME.
-// The arm's record says only that the model is the scripted model. Each start computes
-// the rest again.
+// The arm's record holds only the choice of the scripted model. Each start computes the
+// wrapping command, the profile, HOME and the endpoint anew.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil

@@ -23,9 +23,9 @@ type Listener struct {
 	err   error
 }
 
-// Listen listens on a socket at path. It closes a connection if admit refuses its
-// process. A nil admit accepts every process of this user. If path is an old socket
-// that nobody listens on, Listen removes it. Listen returns EConflict if a server
+// Listen listens on a socket at path. The listener closes a connection if admit refuses
+// the process at its other end. A nil admit accepts every process of this user. If path
+// is a socket at which nobody answers, Listen removes it. Listen returns EConflict if a server
 // answers at path, or if path is not a socket. It returns EForbidden if another user
 // owns the folder or can use it, because that user could replace the socket.
 func Listen(path string, admit func(Peer) error) (*Listener, error) {

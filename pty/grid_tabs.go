@@ -46,10 +46,10 @@ func (c *Core) backTab(n int) {
 	}
 }
 
-// clearTabs executes TBC. If what is 0 it clears the stop at the cursor, and if what is
-// 3 it clears all stops.
-func (c *Core) clearTabs(what int) {
-	switch what {
+// clearTabs executes TBC (tab clear). Parameter 0 clears the stop at the cursor, and 3
+// clears all stops. Any other parameter does nothing.
+func (c *Core) clearTabs(parameter int) {
+	switch parameter {
 	case 0:
 		c.setTab(false)
 	case 3:

@@ -65,7 +65,7 @@ func (c number) Scan(src any) error {
 	return err
 }
 
-// amount is a sum of money. Zero is stored as 0.
+// amount is a sum of money. A zero amount is stored as 0, not as NULL.
 type amount struct{ p *float64 }
 
 func (c amount) Value() (driver.Value, error) { return *c.p, nil }

@@ -111,7 +111,7 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	})
 }
 
-// Epoch returns the epoch the epoch of the newest event. If the log is empty, it
+// Epoch returns the epoch of the newest event. If the log is empty, it
 // returns the epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 

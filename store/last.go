@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// LastRunEnd returns the end event of an arm's most recently ended run. The arm is
-// given by its id. LastRunEnd returns ENotFound if no run of the arm has ended.
+// LastRunEnd returns the end event of the most recently ended run of the arm with this
+// id. LastRunEnd returns ENotFound if no run of the arm has ended.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+

@@ -112,8 +112,8 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// known reports whether e is already stored. This check is needed for epochs other than
-// the present one.
+// known reports whether e is already stored. For an event in the epoch of its host's
+// cursor, the cursor itself answers that. Events of other epochs need this query.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",

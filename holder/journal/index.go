@@ -31,13 +31,14 @@ func OpenIndex(dir string) (*Index, error) {
 	return &Index{file: f, n: int(info.Size() / markSize)}, nil
 }
 
-// Find returns the number of the first mark for which after returns true. If there is
-// no such mark, it returns the number of marks. As with sort.Search, if after is true
-// for a mark, it must be true for all later marks.
-func (x *Index) Find(after func(Mark) bool) int {
+// Find returns the number of the first mark that is past some point: for which isPast
+// returns true. If there is no such mark, it returns the number of marks. Find may return
+// the number of a damaged mark just before that one, which From skips. As with
+// sort.Search, once isPast is true for a mark, it must be true for all later marks.
+func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
 		for m := range x.From(i) { // the first intact mark at or after i
-			return after(m)
+			return isPast(m)
 		}
 		return true
 	})

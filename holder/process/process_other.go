@@ -46,12 +46,12 @@ func (t *Tree) End(grace time.Duration) []int {
 	return nil
 }
 
-// SweepStarts returns nil on this system, because the environment of another process
-// cannot be read.
+// SweepStarts returns nil on this system, where Coleo does not read the environment of
+// another process.
 func SweepStarts(string, func(int, string) bool) []int { return nil }
 
-// EndMarked returns nil on this system, because the environment of another process
-// cannot be read.
+// EndMarked returns nil on this system, where Coleo does not read the environment of
+// another process.
 func EndMarked(Group, string, func(int, string) bool, time.Duration, func()) []int { return nil }
 
 // Marked returns nil on this system, because the environment of another process cannot

@@ -141,8 +141,8 @@ func stateWord(arm coleo.Arm) string {
 }
 
 // asOf returns a note about a state that may be out of date. If no host agent watches
-// the arm, the note is the age of the state. If a signal has stopped the agent CLI, the
-// note says so. Otherwise asOf returns "".
+// the arm, the note is the age of the state, or says so if that age is unknown. If a
+// signal has stopped the agent CLI, the note says so. Otherwise asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
 	case r.Stale && r.AsOf.IsZero():

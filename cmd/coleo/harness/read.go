@@ -175,8 +175,8 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 }
 
 // replay reads the recording up to the moment that f names, and returns the evidence.
-// If the input is a screen, replay assumes that the screen has stayed unchanged long
-// enough for any state.
+// A single screen has no history. So replay reads it as a session reads its first
+// picture, and an unknown screen counts as initializing.
 func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.screen)

@@ -157,9 +157,10 @@ func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs out all browsers if another program uses the port of the dashboard.
-// The reason is that a page of that program can use the keys of the browsers.
-// signOutAll returns a note for the user.
+// signOutAll signs out all browsers if another program uses the port of the dashboard. A
+// page of that program has the dashboard's origin. So it could use the sign-in keys that
+// the browsers keep for the dashboard. signOutAll returns a note for the user, or "" if
+// it signed out nobody.
 func signOutAll(s setup.Setup, listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

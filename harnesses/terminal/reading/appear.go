@@ -102,8 +102,8 @@ func (a *appearances) end() {
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
 }
 
-// settling returns how much longer the dialog's text must stay the same before the text
-// is told.
+// settling returns how much longer the dialog's text must stay the same before the Reader
+// reports it.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }

@@ -24,9 +24,11 @@ const (
 	forgiveAfter = 10 * time.Second
 )
 
-// witness is what one source beside the screen claimed last. The source is an escape
-// sequence of the program, the program's hook or its record. Anything that can print
-// can forge such a claim. So a witness can only make a reading more cautious. A claim
+// witness is one source other than the screen, with the last claim of that source. The
+// source is an escape sequence of the program, the program's hook or the program's
+// record. Other programs can forge a claim: whatever prints can print the escape
+// sequence, and whatever runs as the user can write the file of the hook or the record.
+// So a witness can only make a reading more cautious. A claim
 // lapses when the screen contradicts it for long enough. Otherwise one forged claim
 // could block an arm forever.
 type witness struct {

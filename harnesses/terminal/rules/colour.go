@@ -109,8 +109,9 @@ func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	return -1, nil
 }
 
-// columnsOf returns the columns at which texts stand in a row of narrow characters. The
-// texts must stand in order. It returns nil when a text is missing.
+// columnsOf returns the column at which each of the texts begins in the row. Each
+// character of the row must be one cell wide. The texts must appear in this order.
+// columnsOf returns nil when a text is missing.
 func columnsOf(row string, texts []string) []int {
 	var columns []int
 	at := 0

@@ -29,8 +29,8 @@ func (c *Composer) cutSidebar(rows []string) {
 	}
 }
 
-// cursorEdge is a value for the composer's lower edge. It means that the composer ends
-// at the cursor's row.
+// cursorEdge is the special value of Composer.Bottom for a composer without a lower edge.
+// Such a composer ends at the cursor's row, or below it while its text goes on there.
 const cursorEdge = "cursor"
 
 // Values of Composer.Cursor: where the cursor must be. When an overlay opens, the
@@ -212,7 +212,7 @@ func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
 	return bottom
 }
 
-// findTop returns the composer's first row, or -1 if there is none.
+// findTop returns the composer's first row. It returns -1 or bottom if there is none.
 func (c *Composer) findTop(p *Picture, bottom int) int {
 	switch {
 	case c.row != nil:

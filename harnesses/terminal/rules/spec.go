@@ -14,9 +14,11 @@ type (
 	templateText = string // a template, as Render takes it
 )
 
-// Spec is a harness.toml: what Coleo knows about one agent CLI with a screen. The
-// reference of the keys is made from the comments of the fields, here and in all types
-// that a field uses. So these comments address a person who writes a harness.toml.
+// Spec is a harness.toml: what Coleo knows about one agent CLI.
+//
+// docs/harness-reference.md is generated from the field comments of this type, and of
+// every type that its fields use. So the comments are written for the author of a
+// harness.toml.
 type Spec struct {
 	// The name of a built-in harness that this one changes. The keys of this file
 	// replace those of the base. The rules and dialogs of this file come before those
@@ -170,8 +172,9 @@ type Timing struct {
 	Interrupted Milliseconds `toml:"interrupted_ms"`
 }
 
-// Rule maps a picture to a state. The first rule whose conditions all hold decides. If
-// a pattern has a group called detail, its text becomes the reading's detail.
+// Rule maps a picture to a state. If the picture shows no dialog, the first rule whose
+// conditions all hold decides. If a pattern has a group called detail, the text of that
+// group becomes the reading's detail.
 type Rule struct {
 	// The name of the rule. `coleo harness explain` shows it. The key is required.
 	Name string `toml:"name"`

@@ -30,11 +30,11 @@ const (
 // SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it.
 // If p.Interrupt is set, SendPrompt first interrupts the running turn.
 //
-// The error is EInvalid if the composer cannot take the prompt as text. It is EBlocked
-// if a dialog is open. It is EBusy if no prompt can be typed at present. It is EExited
-// if the agent CLI has ended. It is EUnrecognised if no rule recognizes the screen. It
-// is ETimeout if ctx ended first. It is EPromptLost if it cannot be proven that the
-// prompt arrived.
+// The error is EInvalid if the prompt is empty, or if the agent CLI would not take it
+// as text but, for example, as a command. It is EBlocked if a dialog is open. It is
+// EBusy if no prompt can be typed at present. It is EExited if the agent CLI has ended.
+// It is EUnrecognised if no rule recognizes the screen. It is ETimeout if ctx ended
+// first. It is EPromptLost if it cannot be proven that the prompt arrived.
 func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
