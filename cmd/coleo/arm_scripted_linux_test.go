@@ -181,8 +181,8 @@ func TestWhatDoesNotGoWithTheScriptedModelIsRefused(t *testing.T) {
 		{[]string{"--harness", "fake", "--model", "scripted", "--script", w.path("bad.json")}, "bad.json: line 2: "},
 		{[]string{"--harness", "fake", "--model", "scripted", "--script", w.path("none.json")}, "none.json"},
 		{[]string{"--harness", "fake", "--script", w.path("good.json")}, "--model scripted"},
-		{[]string{"--harness", "generic", "--model", "scripted"}, "asks no model"},
-		{[]string{"--harness", "opencode-api", "--model", "scripted"}, "over HTTP"},
+		{[]string{"--harness", "generic", "--model", "scripted"}, "uses no model"},
+		{[]string{"--harness", "opencode-api", "--model", "scripted"}, "uses HTTP"},
 		{[]string{"--harness", "fake", "--model", "scripted", "--profile", "user"}, "HOME of its own"},
 	} {
 		r := w.run(append([]string{"arm", "spawn", "-n", "one", "-w", w.dir}, c.args...)...)

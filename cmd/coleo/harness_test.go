@@ -79,7 +79,7 @@ func TestAHarnessThatCannotBeJudged(t *testing.T) {
 		"a harness that nobody knows": {[]string{"nope"}, 2, coleo.EInvalid, "Unknown harness: nope"},
 		"a description that is wrong": {[]string{"crooked"}, 2, coleo.EInvalid, "Unknown harness: crooked"},
 		"a size that is none": {[]string{"sound", "--size", "80"}, 2, coleo.EInvalid,
-			`"80" is no size of a terminal`},
+			`"80" is not a terminal size`},
 		"a check that nobody knows": {[]string{"sound", "--check", "simple_prompt,nope"}, 2, coleo.EInvalid,
 			"Unknown check: nope"},
 		"two lists of checks": {[]string{"sound", "--quick", "--check", "liar"}, 2, coleo.EInvalid,
