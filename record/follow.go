@@ -90,6 +90,7 @@ func (f *Follower) close() {
 // reads, so that no change is missed.
 func (f *Follower) look(w *Watcher) {
 	if where := f.where(); f.tail == nil || where != f.found {
+		f.path.Store(nil) // any change may be of the new record
 		f.watchFor(w, where)
 		path := f.source.Find(where)
 		if path == "" {

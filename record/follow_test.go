@@ -123,8 +123,13 @@ func TestARecordIsFoundWhenItsConversationIsKnown(t *testing.T) {
 	s.write(s.path("one"), "a\nb\n")
 	s.converse("one")
 	s.sees("a", "b")
-	s.write(s.path("two"), "c\n")
 	s.converse("two")
+	for deadline := time.Now().Add(patience); s.follower.path.Load() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("changes of the new conversation's record are still left out")
+		}
+	}
+	s.write(s.path("two"), "c\n")
 	s.sees("a", "b", "c")
 }
 
