@@ -8,7 +8,7 @@ import (
 	"coleo.dev/store"
 )
 
-// followRetry is the pause after an error in reading a host's log.
+// followRetry is the longest pause after an error in reading a host's log.
 const followRetry = 2 * time.Second
 
 // followHost updates the store whenever a host's log has grown.
@@ -21,17 +21,21 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 		}
 		for {
 			more, err := b.pull(ctx, id)
-			if err != nil && ctx.Err() == nil {
-				b.Log.Warn("read the log of a host", "host", id, "error", err)
-				select {
-				case <-ctx.Done():
-				case <-time.After(followRetry):
-				}
+			if err == nil && more {
+				continue
 			}
-			if store.NoRoom(err) && ctx.Err() == nil {
-				continue // try again without a signal: nobody announces that the disk has room again
+			if err == nil || ctx.Err() != nil {
+				break
 			}
-			if err != nil || !more {
+			b.Log.Warn("read the log of a host", "host", id, "error", err)
+			signaled := false // the host agent may be back
+			select {
+			case <-ctx.Done():
+			case <-grown:
+				signaled = true
+			case <-time.After(followRetry):
+			}
+			if !signaled && !store.NoRoom(err) { // nobody announces that the disk has room again
 				break
 			}
 		}

@@ -3,29 +3,27 @@ package brain
 import (
 	"context"
 	"slices"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/bus"
 	"coleo.dev/store"
 )
 
-// WaitArm waits until the arm is in one of the states. Then it returns the arm. If the
-// state is waiting_approval, WaitArm also waits for the dialog. WaitArm returns
-// ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx ends.
-// It returns EExited if the arm stops in a state that is not in states.
+// WaitArm waits until the arm is in one of the states. Then it returns the arm. The
+// arm's row alone proves no state: the row may be older than what the host agent knows.
+// So WaitArm also waits for the host agent to confirm the row. If the state is
+// waiting_approval, WaitArm also waits for the dialog. WaitArm returns ENotFound if the
+// arm does not exist or is removed. It returns ETimeout if ctx ends. It returns EExited
+// if the arm stops in a state that is not in states.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
 	news := b.news(ctx) // subscribes before the first look, so that nothing is missed
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return arm, err
 	}
-	reached := func() bool {
-		return slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
-	}
-	if reached() {
-		return arm, nil
-	}
-	if arm.Status == coleo.StatusStopped {
-		return arm, stopped(arm)
+	if arm, done, err := b.reached(ctx, arm, states); done {
+		return arm, err
 	}
 	for u := range news {
 		if u.Removed == arm.ID {
@@ -34,17 +32,90 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 		if u.Arm == nil || u.Arm.ID != arm.ID {
 			continue
 		}
-		if arm = *u.Arm; reached() {
-			return arm, nil
-		}
-		if arm.Status == coleo.StatusStopped {
-			return arm, stopped(arm)
+		var done bool
+		if arm, done, err = b.reached(ctx, *u.Arm, states); done {
+			return arm, err
 		}
 	}
 	if ctx.Err() == nil {
 		return b.WaitArm(ctx, idOrName, states) // this subscriber was too slow and was cut off, so subscribe again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
+}
+
+// confirmRetry is the pause before a host agent is asked again to confirm a row. A host
+// agent that has just started needs about this long.
+const confirmRetry = 200 * time.Millisecond
+
+// reached reports whether the wait for states is done. If the row is in one of the
+// states, reached asks the host agent until the host agent confirms the row, until the
+// row changes to another state, or until ctx ends.
+func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
+	for {
+		stands := slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
+		switch {
+		case arm.Status == coleo.StatusStopped && !stands:
+			return arm, true, stopped(arm)
+		case !stands:
+			return arm, false, nil
+		case arm.Status == coleo.StatusStopped:
+			return arm, true, nil
+		}
+		confirmed := b.confirms(ctx, arm)
+		row, err := b.Arm(ctx, arm.ID) // the log may have been read since
+		switch {
+		case ctx.Err() != nil:
+			return arm, true, coleo.Errorf(coleo.ETimeout, "whether arm %s is still %s is not known: its host agent %s "+
+				"has not confirmed it", arm.Name, arm.State, arm.AgentID)
+		case err != nil:
+			return arm, true, err
+		case confirmed && row.State == arm.State && row.Generation == arm.Generation:
+			return row, true, nil
+		}
+		if arm = row; confirmed {
+			continue
+		}
+		select {
+		case <-time.After(confirmRetry):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// confirms reports whether an arm's host agent reads the arm's screen now, and whether
+// its log has been read up to that moment. A host agent that is too old to be asked
+// counts as confirming.
+func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
+	if arm.AgentID == "" {
+		return true // there is nobody to ask
+	}
+	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
+	defer cancel()
+	var pulse bus.Pulse
+	if err := b.Bus.Ask(limited, arm.AgentID, bus.OpPulse, bus.PulseOrder{Arm: arm.ID}, &pulse); err != nil {
+		return coleo.ErrorCode(err) == coleo.EUnsupported
+	}
+	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
+		return a.ID == arm.ID && a.Generation == arm.Generation && a.Attached && !a.Starting
+	})
+	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
+}
+
+// hasRead reports whether a host's log has been read up to a position. If it has not,
+// hasRead reads it.
+func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
+	for more := true; ; {
+		at, err := b.readTo(ctx, id, b.member(id))
+		if err == nil && at.epoch == to.epoch && at.seq >= to.seq {
+			return true
+		}
+		if !more {
+			return false
+		}
+		if more, err = b.pull(ctx, id); err != nil {
+			return false
+		}
+	}
 }
 
 func stopped(arm coleo.Arm) error {

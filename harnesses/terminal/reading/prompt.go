@@ -21,6 +21,16 @@ func (r *Reader) Starting() bool {
 	return r.reading.State == coleo.Initializing && r.prompt.none
 }
 
+// Settling reports whether a screen that was drawn before the Reader began has no
+// reading yet. Either the screen has not been looked at, or the verdict of its rule has
+// not held for long enough.
+func (r *Reader) Settling() bool {
+	if r.reading.State != coleo.Initializing || r.prompt.none {
+		return false
+	}
+	return !r.painting.begun.IsZero() || r.verdict.State != "" && r.picture.Composer != nil
+}
+
 // Submitted tells the Reader that a prompt was submitted. The reading is then
 // processing until PromptDecided is called, or until the screen shows work.
 func (r *Reader) Submitted(now time.Time) {

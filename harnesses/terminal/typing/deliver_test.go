@@ -135,3 +135,27 @@ func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 		st.await("it reads error", func() bool { return st.State().State == coleo.Failed })
 	})
 }
+
+// A host agent that has just attached to a session reads an old screen. A prompt waits until
+// the screen has settled. It is not refused.
+func TestAPromptWaitsForTheFirstReadingOfAnOldScreen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStageOn(t, strings.Replace(deliverSpec, "settle_ms = 100", "settle_ms = 4000", 1), 40, 8)
+		st.say(composing("type"))
+		if state := st.State().State; state != coleo.Initializing {
+			t.Fatalf("it reads %s before it has settled", state)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
+			sent <- err
+		}()
+		st.await("the prompt is typed", func() bool { return strings.Contains(st.typed(), "do it") || len(sent) > 0 })
+		if state := st.State().State; state != coleo.Idle {
+			t.Errorf("the prompt was typed while the state was %s", state)
+		}
+		st.show.end()
+		<-sent
+	})
+}

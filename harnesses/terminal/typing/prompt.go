@@ -20,6 +20,10 @@ const (
 	// 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a loaded
 	// machine.
 	slowest = 400
+	// settledTimeout is how long a prompt waits for the first reading of a screen that was
+	// drawn before the session was opened. The screen settles in less than a second, but a
+	// loaded machine needs longer.
+	settledTimeout = 10 * time.Second
 	// clearTries is how many times in a row the keys that clear a row may have no
 	// effect. Each try lasts clearTimeout. clearMost limits all tries: each try clears
 	// one row.
@@ -82,6 +86,7 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	if err := t.flushUnseen(ctx, left); err != nil {
 		return coleo.Receipt{}, err
 	}
+	t.view.Await(ctx, settledTimeout, func(r *reading.Reader) bool { return !r.Settling() })
 	if err := t.emptyComposer(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}

@@ -43,13 +43,20 @@ type stage struct {
 // setStage starts a program with a screen of that size, in cells.
 func setStage(t *testing.T, described string, cols, rows int) *stage {
 	t.Helper()
+	st := setStageOn(t, described, cols, rows)
+	st.show.reader.FromStart()
+	return st
+}
+
+// setStageOn is like setStage, but the program began before the Reader.
+func setStageOn(t *testing.T, described string, cols, rows int) *stage {
+	t.Helper()
 	spec, err := rules.ParseSpec("stage.toml", []byte(described))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &show{looked: make(chan struct{})}
 	s.reader = reading.New(spec, cols, rows, time.Now(), s.changed)
-	s.reader.FromStart()
 	return &stage{t: t, show: s, Typist: New(s, spec)}
 }
 

@@ -1,0 +1,72 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// TestARowAloneProvesNoState: the row says idle from before. The host agent has just
+// attached to the arm again, and its log says that the arm works.
+func TestARowAloneProvesNoState(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	s.rowsOf(1)
+	var head atomic.Uint64 // end of the log of the host agent; 0: the host agent is still attaching to the arm
+	s.answerWith(bus.OpPulse, func(context.Context, json.RawMessage) (any, error) {
+		return bus.Pulse{Epoch: "e", Head: head.Load(), Arms: []bus.ArmPulse{{ID: "arm-0", Generation: 1,
+			Attached: head.Load() > 0, Process: bus.ProcessAlive}}}, nil
+	})
+	list := []coleo.Event{stateEvent(t, 1, coleo.Processing), stateEvent(t, 2, coleo.Idle)}
+	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.EventsOrder
+		err := json.Unmarshal(data, &o)
+		to := head.Load()
+		return bus.Events{Epoch: "e", Head: to, List: list[min(o.After, to):to], Checked: true}, err
+	})
+	waited := make(chan coleo.Arm, 1)
+	go func() {
+		arm, err := s.brain.WaitArm(t.Context(), "arm-0", []coleo.State{coleo.Idle})
+		if err != nil {
+			t.Error(err)
+		}
+		waited <- arm
+	}()
+	head.Store(1)
+	s.until("the row says that the arm works", func() bool { return s.row("arm-0").State == coleo.Processing })
+	if len(waited) > 0 {
+		t.Fatal("the wait for idle ended with the row of before")
+	}
+	head.Store(2)
+	s.beat()
+	if arm := <-waited; arm.State != coleo.Idle || arm.UpdatedAt.IsZero() {
+		t.Errorf("the wait ended with %+v, want it idle by the log", arm)
+	}
+}
+
+func stateEvent(t *testing.T, seq uint64, state coleo.State) coleo.Event {
+	t.Helper()
+	change, err := json.Marshal(coleo.Change{Kind: coleo.ChangeState, Reading: coleo.Reading{State: state, Known: true}})
+	check(t, err)
+	return coleo.Event{Host: scriptedHost, Epoch: "e", Seq: seq, Arm: "arm-0", Time: time.Now(),
+		Kind: coleo.EventState, Payload: change}
+}
+
+// TestAStateThatNobodyConfirmsIsNotReached: the host agent does not know the arm.
+func TestAStateThatNobodyConfirmsIsNotReached(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	s.rowsOf(1)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*confirmRetry)
+	defer cancel()
+	_, err := s.brain.WaitArm(ctx, "arm-0", []coleo.State{coleo.Idle})
+	if coleo.ErrorCode(err) != coleo.ETimeout || !strings.Contains(err.Error(), "is not known") {
+		t.Errorf("the wait ended with %v, want a time-out that says that the state is not known", err)
+	}
+}
