@@ -48,8 +48,8 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 const confirmRetry = 200 * time.Millisecond
 
 // reached reports whether the wait for states is done. If the row is in one of the
-// states, reached asks the host agent until the host agent confirms the row, until the
-// row changes to another state, or until ctx ends.
+// states, reached asks the host agent to confirm the row, again and again. It stops when
+// the host agent has confirmed the row, the row has another state, or ctx ends.
 func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	for {
 		stands := slices.Contains(states, arm.State) && (arm.State != coleo.WaitingApproval || arm.Dialog != nil)
