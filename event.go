@@ -52,7 +52,10 @@ type Event struct {
 // session for. Such a reading does not prove that the arm's processes have ended.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm; Coleo leaves this process alone
-	RuleOrphaned = "orphaned" // Coleo could not end some processes of the arm
+	// RuleUnprovenIdle means that the screen is idle, and that nothing proves that the turn
+	// has ended. Reading.Detail says why.
+	RuleUnprovenIdle = "unproven idle"
+	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
 
 // Note is the payload of events that have only a text.
@@ -71,6 +74,7 @@ const (
 	OutcomeFailed      Outcome = "failed"      // the agent CLI shows an error
 	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, or one of its dialogs was denied
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
+	OutcomeUnproven    Outcome = "unproven"    // the screen is idle, and nothing proves that the turn has ended
 	OutcomeAsks        Outcome = "asks"        // the turn continues when somebody answers a dialog
 )
 

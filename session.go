@@ -92,6 +92,7 @@ type Change struct {
 type Prompt struct {
 	Text      string `json:"text"`
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn first
+	Unproven  bool   `json:"unproven,omitempty"`  // type although nothing proves that the last turn has ended
 }
 
 // Proof is the evidence that a prompt was delivered.

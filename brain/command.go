@@ -133,7 +133,7 @@ func refused(err error) error {
 	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
 		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven,
 		coleo.EUnsupported,
-		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted:
+		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted, coleo.ETurnUnproven:
 	}
 	marked := *e
 	marked.Delivered = new(bool)

@@ -105,7 +105,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 	a.run = nil // a prompt that arrives now opens another run
 	a.mu.Unlock()
-	end := coleo.RunEnd{Status: reading.State}
+	end := endBy(reading)
 	if reading.State != coleo.Dead {
 		if answer, err := s.Answer(ctx, *run); err == nil {
 			end.Answer, end.Source = answer.Text, answer.Source
@@ -124,12 +124,22 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
+// endBy returns the end of a run after which the arm has a reading.
+func endBy(reading coleo.Reading) coleo.RunEnd {
+	end := coleo.RunEnd{Status: reading.State}
+	if reading.Rule == coleo.RuleUnprovenIdle {
+		end.Outcome = coleo.OutcomeUnproven
+	}
+	return end
+}
+
 // onScreen is the source of an answer that was read from the screen. Such an answer
 // lacks the lines that have scrolled away, and its long lines are cut.
 const onScreen = "screen"
 
 // closing removes the given run and all earlier runs from a record. It returns the
-// events that end these runs. Only the given run gets the answer. If the given run is
+// events that end these runs. Only the given run gets the answer. An empty outcome is
+// replaced by the outcome that follows from the status. If the given run is
 // not open, closing returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
@@ -150,7 +160,9 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted)}
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
-	end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
+	if end.Outcome == "" || open[last].Interrupted {
+		end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
+	}
 	end.Whole = end.Outcome == coleo.OutcomeFinished && end.Source != "" && end.Source != onScreen
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }

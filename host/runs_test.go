@@ -128,3 +128,21 @@ func TestARunEndsWithAnArmThatDiedWhileNoHostAgentRan(t *testing.T) {
 		}
 	}
 }
+
+// An idle state that nothing proves does not say that the turn has finished. But an
+// interrupt by Coleo does.
+func TestAnUnprovenEndIsNoFinish(t *testing.T) {
+	t.Parallel()
+	for interrupted, want := range map[bool]coleo.Outcome{false: coleo.OutcomeUnproven,
+		true: coleo.OutcomeInterrupted} {
+		r := store.ArmRecord{ID: "a", Run: &coleo.Receipt{ID: "r", Interrupted: interrupted}}
+		reading := coleo.Reading{State: coleo.Idle, Rule: coleo.RuleUnprovenIdle}
+		end := endBy(reading)
+		end.Answer, end.Source = "so far", "hook"
+		events := closing(&r, "r", end)
+		end, err := coleo.DecodeRunEnd(events[0])
+		if err != nil || end.Outcome != want || end.Whole {
+			t.Errorf("interrupted %v: the run ended %+v, %v, want %s", interrupted, end, err, want)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func protocols() []protocol {
 func newWitnesses() map[pty.NoticeKind]*witness {
 	out := map[pty.NoticeKind]*witness{}
 	for _, b := range protocols() {
-		out[b.kind] = &witness{name: b.name, weak: b.weak, lapseAfter: lapseAfter}
+		out[b.kind] = &witness{name: b.name, weak: b.weak}
 	}
 	return out
 }
@@ -60,6 +60,9 @@ func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 			return false
 		}
 		v := r.inband[n.Kind]
+		if v.claim.Working() && b.claims[word] == "" && !v.weak {
+			r.closeTurn(now)
+		}
 		v.record(word, detail, b.claims[word], now)
 		return v.claims() != "" && !v.weak
 	}

@@ -90,6 +90,9 @@ func (r *Reader) visible() coleo.Screen {
 
 // Judge combines the witnesses. It returns how long to wait until the next call.
 func (r *Reader) Judge(now time.Time) time.Duration {
+	if r.noteStill(now) {
+		r.settlingSince = time.Time{} // the answer grows
+	}
 	again := min(r.recognise(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
@@ -106,6 +109,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		next.State, next.Rule = most.claims(), most.rule()
 	}
 	next.Known = r.verdict.State != ""
+	if next.State != coleo.Idle {
+		r.turn.unproven = ""
+	}
 	return min(again, r.settle(now, next))
 }
 
@@ -115,7 +121,11 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
-		kind, note, again := w.check(r.verdict.State, now)
+		bound := r.lapseBound(w)
+		kind, note, again := w.check(r.verdict.State, bound, now)
+		if kind == coleo.ChangeLapse && bound == quietAfter {
+			r.turn.unproven = note
+		}
 		if kind != "" {
 			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
 		}
@@ -176,7 +186,9 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 
 // settle passes on work and questions at once. It passes on idle and error only when
 // two things are true. The state has held for the settling time, and no prompt is on
-// its way.
+// its way. Idle also needs a sign that the turn has ended, if the agent CLI gives such
+// signs, and the text above the composer must stand still. Some screens show no sign of
+// work but the answer that grows there.
 func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
@@ -198,6 +210,12 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return begin
 	}
+	if next.State == coleo.Idle {
+		if left := r.awaitEnd(now); left > 0 {
+			r.settlingSince = time.Time{}
+			return left
+		}
+	}
 	if r.settlingSince.IsZero() {
 		r.settlingSince = now
 	}
@@ -212,6 +230,9 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 // become stores a new reading. It tells the reading if it differs from the last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
+	if next.State == coleo.Idle && r.turn.unproven != "" {
+		next.Rule, next.Detail = coleo.RuleUnprovenIdle, r.turn.unproven
+	}
 	next.Since = last.Since
 	if next.State != last.State {
 		next.Since = now

@@ -42,6 +42,7 @@ type Reader struct {
 	settlingSince time.Time // since when idle or error has held; zero: no verdict has to settle
 	unknown       unknown
 	prompt        prompt
+	turn          newestTurn
 	mode          mode
 }
 
@@ -134,7 +135,6 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	n = r.screen.Feed(p)
 	r.output.end += int64(n)
 	r.output.last = now
-	r.recorded.witness.contradictedSince = time.Time{} // the agent CLI is still drawing
 	if r.painting.begun.IsZero() {
 		r.painting.begun = now
 	}

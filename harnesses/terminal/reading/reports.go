@@ -44,7 +44,7 @@ type tool struct {
 }
 
 func newHookReports(spec *rules.Hook) hookReports {
-	return hookReports{witness: witness{name: "hook", lapseAfter: lapseAfter}, spec: spec}
+	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
 // AddReport adds one line of the hook's file to the evidence. It ignores a line for
@@ -64,6 +64,9 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
 	r.hook.witness.at = l.Time
 	r.hook.take(l, rep)
+	if rep.Answer != "" {
+		r.closeTurn(l.Time)
+	}
 	if r.verdict.Dialog != nil {
 		r.complete(&r.verdict)
 	}

@@ -38,7 +38,7 @@ func (t *Typist) Interrupt(ctx context.Context) error {
 	if _, err := t.view.Still(ctx, t.mayInterrupt); err != nil {
 		return err
 	}
-	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval {
+	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval && t.provenIdle() == nil {
 		return nil
 	}
 	if err := t.pressInterrupt(ctx); err != nil {

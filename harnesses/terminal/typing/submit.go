@@ -42,7 +42,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 		return coleo.Receipt{}, err
 	}
 	receipt.Offset, receipt.Cursor = at.Offset, at.Cursor
-	t.view.Update(func(r *reading.Reader) bool { r.Submitted(time.Now()); return false })
+	t.view.Update(func(r *reading.Reader) bool { r.Submitted(time.Now(), also != nil); return false })
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
 	switch {

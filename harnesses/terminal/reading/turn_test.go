@@ -1,0 +1,117 @@
+package reading
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/record"
+)
+
+// proven is a bench whose record has told a turn from its prompt to its end.
+func proven(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.records(record.Prompt, "before", "").records(record.End, "", record.Finished)
+	return b.after(time.Second).wants(coleo.Idle, "composer")
+}
+
+// submits submits a prompt. The agent CLI has taken it, and its screen shows no work.
+func (b *bench) submits() *bench {
+	b.now = b.now.Add(time.Second)
+	b.r.Submitted(b.now, false)
+	b.r.PromptDecided()
+	b.r.ExpectNoWork()
+	return b
+}
+
+// The screen shows a composer and nothing that speaks against it. The agent CLI has not
+// even written the prompt into its record yet.
+func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(*bench){
+		"the record": func(b *bench) {
+			b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
+		},
+		"the hook":    func(b *bench) { b.reports(`{"event":"Stop","answer":"done"}`) },
+		"an escape":   func(b *bench) { b.shows(casttest.WorkClaim + "\x1b]7501;state=idle\x07") },
+		"a may-be":    func(b *bench) { b.enters(record.Entry{Kind: record.Answer, MayEnd: true, Time: b.now}) },
+		"interrupted": func(b *bench) { b.r.LapseClaims() },
+		"lost":        func(b *bench) { b.r.TellPromptLost(b.now, "", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
+			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)}) // of the turn before
+			b.after(time.Second).wants(coleo.Processing, "submitted")
+			if ends(b); b.after(time.Second).r.Unproven() != "" {
+				t.Errorf("unproven: %s", b.r.Unproven())
+			}
+			b.wants(coleo.Idle, "composer")
+		})
+	}
+}
+
+// A command of the agent CLI may leave no trace in its record.
+func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
+	t.Parallel()
+	b := proven(t)
+	b.r.Submitted(b.now, true)
+	b.r.PromptDecided()
+	b.r.ExpectNoWork()
+	b.after(time.Second).wants(coleo.Idle, "composer")
+}
+
+// Without any sign the idle state is called unproven. A later sign proves it.
+func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
+	t.Parallel()
+	b := proven(t).submits().after(quietAfter-2*time.Second).wants(coleo.Processing, "submitted")
+	b.shows("\x1b[H\x1b[2Ka word more\r\n\x1b[2K> \r\n─────────\x1b[2;3H").after(quietAfter-time.Second).wants(coleo.Processing, "submitted")
+	b.after(2*time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
+	if b.r.Unproven() == "" || b.r.reading.Detail == "" {
+		t.Error("it does not say why")
+	}
+	b.records(record.End, "", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
+	if why := b.r.Unproven(); why != "" {
+		t.Errorf("it is still unproven: %s", why)
+	}
+}
+
+// Where only a witness speaks against idle, its claim lapses as unproven, too.
+func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
+	t.Parallel()
+	for name, claim := range map[string]func(*bench){
+		"osc7501 working": func(b *bench) { b.shows(casttest.WorkClaim) },
+		"hook Tool":       func(b *bench) { b.reports(`{"event":"Tool"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").submits()
+			claim(b)
+			b.after(quietAfter-time.Second).wants(b.r.reading.State, name)
+			b.after(2*time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
+			claim(b.submits()) // the doubt has ended with its turn
+			b.after(2*lapseAfter).wants(b.r.reading.State, name)
+			b.records(record.End, "", record.Interrupted).after(lapseAfter+time.Second).wants(coleo.Idle, "composer")
+		})
+	}
+}
+
+// A screen may show no sign of work but the answer that grows above the composer.
+func TestAnAnswerThatGrowsIsWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.r.Submitted(b.now, false)
+	b.shows(casttest.Busy).wants(coleo.Processing, "busy")
+	b.r.PromptDecided()
+	for n := range 40 {
+		for p := []byte("\x1b[2J\x1b[H" + strings.Repeat("x", n+1) + "\r\n> \r\n───────\x1b[2;1H"); len(p) > 0; {
+			fed, _ := b.r.Feed(p, b.now)
+			p = p[fed:]
+		}
+		b.after(80*time.Millisecond).wants(coleo.Processing, "busy") // settle_ms is 100
+	}
+	b.after(100*time.Millisecond).wants(coleo.Idle, "composer")
+}
