@@ -43,8 +43,9 @@ type arm struct {
 	asleep  bool          // at that time a signal had stopped the holder
 	dead    chan struct{} // closed when the session has ended
 
-	sight sync.Mutex     // guards watch
-	watch *process.Watch // the session's process; nil if it is not watched
+	sight     sync.Mutex     // guards watch and seenAlive
+	watch     *process.Watch // the session's process; nil if it is not watched
+	seenAlive time.Time      // when the watch last saw the process alive; zero: it is to be looked at again
 }
 
 // live returns the live session. It returns EExited if the arm has no live session.
@@ -265,7 +266,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	}
 	r.Proof, r.Blocked = prove(*r.Handle)
 	if r.Attached {
-		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true))
+		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true, 0))
 	} else {
 		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
 	}

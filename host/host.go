@@ -275,7 +275,7 @@ func (h *Host) beat() {
 // holder.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // takes the head before it looks at the arm
-	p := a.pulse()
+	p := a.pulse(0)
 	if b.Of, b.Pulse = p.ID, &p; p.Attached {
 		b.Arms = armBeat(a.vouch())
 	}

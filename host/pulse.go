@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -19,7 +20,7 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	if o.Arm != "" {
 		a, err := h.arm(o.Arm)
 		if err == nil {
-			p.Arms = []bus.ArmPulse{a.pulse()}
+			p.Arms = []bus.ArmPulse{a.pulse(0)}
 		}
 		return p, err
 	}
@@ -46,7 +47,7 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	defer m.mu.Unlock()
 	now := make(map[string]bus.ArmPulse, len(arms))
 	for _, a := range arms {
-		p := a.pulse()
+		p := a.pulse(lookAfter)
 		out = append(out, p)
 		now[p.ID] = p
 	}
@@ -57,7 +58,14 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-func (a *arm) pulse() bus.ArmPulse {
+// lookAfter is how old the last look at a living process may be for a pulse of all arms.
+// So each second pulse looks at the process: a look costs more than all else that a pulse
+// needs. A process that was stopped by a signal is reported within two pulses.
+const lookAfter = 2 * time.Second
+
+// pulse returns the arm's part of a pulse. The last look at its process may be older than
+// the pulse by the time old.
+func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
 	blocked := a.blocked
@@ -69,19 +77,20 @@ func (a *arm) pulse() bus.ArmPulse {
 		p.Blocked = blocked
 	}
 	if handle != nil {
-		p.PID, p.Process = handle.Process.PID, bus.ProcessState(a.lookAt(handle.Process, p.Attached))
+		p.PID, p.Process = handle.Process.PID, bus.ProcessState(a.lookAt(handle.Process, p.Attached, old))
 	}
 	return p
 }
 
 // lookAt returns the liveness of the arm's process. While the arm has a session, lookAt
-// is called again and again. So lookAt then keeps a watch open for the process.
-func (a *arm) lookAt(id coleo.Identity, attached bool) process.Liveness {
+// is called again and again. So lookAt then keeps a watch open for the process. If the last
+// look saw the process alive, and is not older than the time old, lookAt returns Alive.
+func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
 	if a.watch != nil && (!attached || a.watch.ID != id) {
 		_ = a.watch.Close()
-		a.watch = nil
+		a.watch, a.seenAlive = nil, time.Time{}
 	}
 	if a.watch == nil && attached {
 		watch, err := process.NewWatch(id)
@@ -93,7 +102,14 @@ func (a *arm) lookAt(id coleo.Identity, attached bool) process.Liveness {
 	if a.watch == nil {
 		return process.LookQuickly(id)
 	}
-	return a.watch.Look()
+	if now := time.Now(); now.Sub(a.seenAlive) > old {
+		seen := a.watch.Look()
+		if a.seenAlive = now; seen != process.Alive {
+			a.seenAlive = time.Time{}
+		}
+		return seen
+	}
+	return process.Alive
 }
 
 // vouch is like report, but for a heartbeat. It asks the holder over the session's
