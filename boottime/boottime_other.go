@@ -2,6 +2,8 @@
 
 package boottime
 
+//platform:macos Sleep of the machine and deadlines = sleep counts (CLOCK_MONOTONIC)
+
 import "golang.org/x/sys/unix"
 
 const clock = unix.CLOCK_MONOTONIC // includes sleep on macOS

@@ -1,5 +1,7 @@
 package holder
 
+//platform:linux Output during a kill of the holder = no byte is lost
+
 import (
 	"errors"
 	"fmt"

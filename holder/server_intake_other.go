@@ -2,6 +2,8 @@
 
 package holder
 
+//platform:macos Output during a kill of the holder = up to 64 KiB can be lost
+
 import (
 	"runtime"
 	"time"

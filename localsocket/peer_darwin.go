@@ -1,5 +1,7 @@
 package localsocket
 
+//platform:macos Check of the other end of a socket = user and pid (LOCAL_PEERCRED, LOCAL_PEERPID)
+
 import "golang.org/x/sys/unix"
 
 func peerOf(fd int) (Peer, process, error) {

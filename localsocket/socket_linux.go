@@ -1,5 +1,8 @@
 package localsocket
 
+//platform:linux Path of a socket = any length
+//platform:linux Check of the other end of a socket = user and process (SO_PEERCRED, SO_PEERPIDFD)
+
 import (
 	"errors"
 	"fmt"

@@ -2,15 +2,37 @@
 
 package localsocket
 
-import "net"
+//platform:macos Path of a socket = 103 bytes at most; a longer one is refused
 
-// On these systems the whole path must fit into a socket address. On macOS an address
-// has 104 bytes.
+import (
+	"net"
+
+	"coleo.dev"
+)
+
+// longestPath is the length of the longest path of a socket, in bytes. The whole path must
+// fit into a socket address. On macOS an address has 104 bytes, with the zero at its end.
+const longestPath = 103
+
+// Fits returns EUnsupported if path is too long for a socket.
+func Fits(path string) error {
+	if len(path) > longestPath {
+		return coleo.Errorf(coleo.EUnsupported, "the path %s of a socket has %d bytes, and this system allows %d: "+
+			"use a state folder with a shorter path", path, len(path), longestPath)
+	}
+	return nil
+}
 
 func dialPath(path string) (*net.UnixConn, error) {
+	if err := Fits(path); err != nil {
+		return nil, err
+	}
 	return net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: path})
 }
 
 func listenPath(path string) (*net.UnixListener, error) {
+	if err := Fits(path); err != nil {
+		return nil, err
+	}
 	return net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
 }

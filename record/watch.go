@@ -1,5 +1,8 @@
 package record
 
+//platform:linux The agent CLI's own record = is followed by inotify
+//platform:macos The agent CLI's own record = is followed by kqueue
+
 import (
 	"path/filepath"
 	"slices"

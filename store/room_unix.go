@@ -2,6 +2,9 @@
 
 package store
 
+//platform:linux Report of a full disk = free room is measured
+//platform:macos Report of a full disk = free room is measured
+
 import "syscall"
 
 func room(path string) (int64, bool) {

@@ -4,6 +4,8 @@
 // cannot reach any key of the user.
 package netns
 
+//platform:linux Network namespaces for `--model scripted` and the suites = loopback alone
+
 import (
 	"fmt"
 	"net"

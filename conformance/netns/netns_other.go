@@ -4,6 +4,8 @@
 // this. On other systems nothing is isolated, and the functions report this.
 package netns
 
+//platform:macos Network namespaces for `--model scripted` and the suites = are refused
+
 import (
 	"errors"
 	"os/exec"

@@ -1,5 +1,7 @@
 package journal
 
+//platform:linux Journal on the disk = fdatasync
+
 import (
 	"os"
 

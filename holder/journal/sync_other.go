@@ -2,6 +2,8 @@
 
 package journal
 
+//platform:macos Journal on the disk = fsync
+
 import "os"
 
 // syncData writes a file to the disk.

@@ -1,6 +1,8 @@
 // Package memory reduces the memory of a process that mostly waits.
 package memory
 
+//platform:linux Memory of a quiet holder = goes back to the system
+
 import (
 	"bufio"
 	"bytes"

@@ -1,5 +1,7 @@
 package process
 
+//platform:linux Control groups = one for each arm, where the user may make one
+
 import (
 	"bufio"
 	"bytes"

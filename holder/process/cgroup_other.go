@@ -2,6 +2,8 @@
 
 package process
 
+//platform:macos Control groups = none
+
 // Group always means that there is no control group, because this system has none.
 type Group struct{}
 

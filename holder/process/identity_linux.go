@@ -1,5 +1,7 @@
 package process
 
+//platform:linux Identity of a process = the pid, the start time and the boot
+
 import (
 	"fmt"
 	"os"

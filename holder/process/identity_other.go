@@ -2,6 +2,9 @@
 
 package process
 
+//platform:macos Identity of a process = the pid alone, so the holder's nonce must prove the arm
+//platform:macos A stopped agent CLI (SIGSTOP) = is not seen
+
 import (
 	"syscall"
 

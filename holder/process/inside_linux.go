@@ -1,5 +1,7 @@
 package process
 
+//platform:linux A command to Coleo from inside an arm = is refused, by process tree, control group and mark
+
 import (
 	"bytes"
 	"os"

@@ -2,6 +2,9 @@
 
 package process
 
+//platform:macos End of an arm = the processes of the program's own session end
+//platform:macos Processes that an earlier start has left = are not found
+
 import (
 	"context"
 	"syscall"

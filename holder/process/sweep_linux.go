@@ -1,5 +1,7 @@
 package process
 
+//platform:linux Processes that an earlier start has left = are found and ended before each start
+
 import (
 	"bytes"
 	"os"

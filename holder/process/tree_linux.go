@@ -1,5 +1,7 @@
 package process
 
+//platform:linux End of an arm = all its processes end, also those with a session of their own
+
 import (
 	"context"
 	"os"

@@ -1,5 +1,7 @@
 package process
 
+//platform:linux A stopped agent CLI (SIGSTOP) = `status`, `list` and `explain` say so
+
 import (
 	"bytes"
 	"io"

@@ -2,6 +2,8 @@
 // which process has connected.
 package socket
 
+//platform:linux Who may type by the holder's socket = processes of the user outside of arms
+
 import (
 	"errors"
 	"fmt"

@@ -2,6 +2,8 @@
 
 package socket
 
+//platform:macos Who may type by the holder's socket = every process of the user
+
 import (
 	"io"
 	"net"
@@ -10,14 +12,14 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// On this system the whole path must fit into the address of a socket (104 bytes on
-// macOS).
-
 // Listener is a socket that accepts connections.
 type Listener struct{ net.Listener }
 
 // Listen makes a socket that only its owner can open, and listens on it.
 func Listen(path string) (*Listener, error) {
+	if err := localsocket.Fits(path); err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err

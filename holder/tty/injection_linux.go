@@ -1,5 +1,7 @@
 package tty
 
+//platform:linux Typing into its own terminal (TIOCSTI) = is prevented
+
 import (
 	"bytes"
 	"errors"
