@@ -80,7 +80,7 @@ func (c *Client) Remove(ctx context.Context, arm string) error {
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
-		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
+		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease}, &out)
 	return out.Receipt, notDelivered(err)
 }
 

@@ -56,7 +56,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted,
-				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt)}, nil
+				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt, p.Unproven)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
 			if dialog != "f1" || d != (coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}) {
@@ -106,8 +106,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"nautilus":    func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
 		"removed":     func() (any, error) { return "removed", c.Remove(ctx, "a1") },
 		"interrupted": func() (any, error) { return "interrupted", c.Interrupt(ctx, "a1") },
-		"hello/l1true": func() (any, error) {
-			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true}, "l1")
+		"hello/l1true true": func() (any, error) {
+			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true, Unproven: true}, "l1")
 			return r.Text, err
 		},
 		"responded": func() (any, error) {

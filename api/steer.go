@@ -9,6 +9,7 @@ import (
 type promptBody struct {
 	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
+	Unproven  bool   `json:"unproven,omitempty" doc:"Type although nothing proves that the last turn has ended"`
 	Lease     string `json:"lease,omitempty" doc:"Of who types by hand just now"`
 }
 
@@ -58,7 +59,7 @@ func (s *Server) steerRoutes(d table) {
 }
 
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
-	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt}
+	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven}
 	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
 	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
 }
