@@ -95,6 +95,18 @@ type Prompt struct {
 	Unproven  bool   `json:"unproven,omitempty"`  // type although nothing proves that the last turn has ended
 }
 
+// Interruption tells what an interrupt did and saw.
+type Interruption struct {
+	Was     State    `json:"was"`               // the state before
+	Pressed []string `json:"pressed,omitempty"` // names of the keys, in order, or "abort" over HTTP; empty if nothing was sent
+	Denied  string   `json:"denied,omitempty"`  // title of the dialog that was denied
+	State   State    `json:"state"`             // the state after
+	Rule    string   `json:"rule"`              // the rule or witness of that state
+}
+
+// Stopped reports whether the interrupt has stopped or denied anything.
+func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
+
 // Proof is the evidence that a prompt was delivered.
 type Proof string
 
@@ -166,8 +178,9 @@ type Session interface {
 	// dialog is gone. Respond returns EStale if the screen shows another dialog or no
 	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
-	// Interrupt stops the running turn. It waits until the turn has stopped.
-	Interrupt(ctx context.Context) error
+	// Interrupt stops the running turn. It waits until the turn has stopped. It also
+	// returns what it did if it returns an error.
+	Interrupt(ctx context.Context) (Interruption, error)
 	// Kill ends the whole process tree. It waits until no process of the tree is left.
 	Kill(ctx context.Context) error
 	// Close releases the session. The agent CLI continues to run.

@@ -92,9 +92,12 @@ func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerpri
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
-// Interrupt stops the running turn. It waits until the turn has stopped.
-func (c *Client) Interrupt(ctx context.Context, arm string) error {
-	return c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, nil)
+// Interrupt stops the running turn. It waits until the turn has stopped, and returns what
+// was done.
+func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
+	var out interruptReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, &out)
+	return out.Interruption, err
 }
 
 // Lease takes, renews or releases the right to type by hand. It returns EBusy while

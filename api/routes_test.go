@@ -105,7 +105,10 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		"nautilus":    func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
 		"removed":     func() (any, error) { return "removed", c.Remove(ctx, "a1") },
-		"interrupted": func() (any, error) { return "interrupted", c.Interrupt(ctx, "a1") },
+		"ESCAPE: processing, then idle by composer": func() (any, error) {
+			i, err := c.Interrupt(ctx, "a1")
+			return fmt.Sprintf("%s: %s, then %s by %s", i.Pressed[0], i.Was, i.State, i.Rule), err
+		},
 		"hello/l1true true": func() (any, error) {
 			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true, Unproven: true}, "l1")
 			return r.Text, err

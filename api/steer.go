@@ -18,6 +18,11 @@ type promptReply struct {
 	Receipt coleo.Receipt `json:"receipt"`
 }
 
+type interruptReply struct {
+	Success bool `json:"success"`
+	coleo.Interruption
+}
+
 type respondBody struct {
 	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open one if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
@@ -70,8 +75,9 @@ func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[
 	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
 }
 
-func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[doneReply], error) {
-	return done(s.brain.Interrupt(ctx, in.ID))
+func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[interruptReply], error) {
+	out, err := s.brain.Interrupt(ctx, in.ID)
+	return &reply[interruptReply]{interruptReply{err == nil, out}}, err
 }
 
 func (s *Server) lease(ctx context.Context, in *armBody[coleo.LeaseRequest]) (*reply[leaseReply], error) {

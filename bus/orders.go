@@ -21,7 +21,7 @@ const (
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
-	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
+	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
 	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen

@@ -48,7 +48,7 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	if p.Interrupt {
-		if err := t.Interrupt(ctx); err != nil {
+		if _, err := t.Interrupt(ctx); err != nil {
 			return coleo.Receipt{}, err
 		}
 	}
