@@ -50,6 +50,14 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
+// AtWork reports whether something other than the screen says that a turn is running. The
+// screen of some set-ups shows no sign of work.
+func (r *Reader) AtWork() bool {
+	return !r.turn.open.IsZero() || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
+		return !w.weak && w.claims().Working()
+	})
+}
+
 // Unproven returns why the idle state is not proven. It returns "" if the arm is not idle,
 // or if nothing speaks against its being idle.
 func (r *Reader) Unproven() string {

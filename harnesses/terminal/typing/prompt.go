@@ -206,6 +206,10 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 		return coleo.Errorf(coleo.EBusy,
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
 				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
+	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
+		// The screen and the other signs of the turn's end may come some moments apart.
+		return Passing{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
+			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	case picture.Trapped():
 		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", spec.Title)
 	}

@@ -155,3 +155,28 @@ func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
 		})
 	}
 }
+
+// An agent CLI without a queue takes no prompt while its record or its hook says that a turn
+// runs, even if the screen looks idle.
+func TestNothingIsTypedIntoATurnThatTheScreenDoesNotShow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, strings.Replace(submitSpec, "queue = true\n", "", 1), 40, 8)
+		st.say(composing("type"))
+		st.awaitState(coleo.Idle)
+		st.hears("PreToolUse")
+		_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
+		if coleo.ErrorCode(err) != coleo.EBusy || st.typed() != "" {
+			t.Errorf("it was told %v, and %q was typed", err, st.typed())
+		}
+		st.hears("PostToolUse")
+		sent := make(chan error, 1)
+		go func() {
+			_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
+			sent <- err
+		}()
+		st.await("it is typed", func() bool { return st.typed() == "do it" || len(sent) > 0 })
+		st.show.end()
+		<-sent
+	})
+}
