@@ -72,6 +72,7 @@ const (
 	ChangeUnrecognised ChangeKind = "screen_unrecognised"
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
+	ChangeBlind        ChangeKind = "screen_blind" // the screen shows no sign of work in this set-up
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 )
@@ -247,6 +248,7 @@ type Explanation struct {
 	// or the arm's holder does not answer.
 	Blocked      string   `json:"blocked,omitempty"`
 	Disagreement string   `json:"disagreement,omitempty"` // which witnesses contradict the screen, for users
+	Blind        string   `json:"blind,omitempty"`        // that the screen showed no sign of work in the last turn
 	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
 	Screen       Screen   `json:"screen"`
 }

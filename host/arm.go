@@ -106,6 +106,7 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeUnrecognised: coleo.EventUnrecognised,
 	coleo.ChangeDisagreement: coleo.EventWitness,
 	coleo.ChangeLapse:        coleo.EventWitness,
+	coleo.ChangeBlind:        coleo.EventWitness,
 	coleo.ChangePrompt:       coleo.EventPromptLost,
 	coleo.ChangeConversation: coleo.EventConversation,
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance"
 )
 
 // Without animations Codex shows no sign of work while the model streams. What it says of
@@ -33,4 +34,14 @@ func TestCodexWithoutAnimationsWorksUntilItsTurnEnds(t *testing.T) {
 			t.Errorf("the answer to %q is %+v, want all of it", prompt, end)
 		}
 	}
+	if x := decode[coleo.Explanation](w, "arm", "explain", "one"); x.Blind == "" {
+		t.Errorf("explain does not say that the screen is blind: %+v", x.Witnesses)
+	}
+	w.must("arm", "prompt", "one", "think hard for 8s, then say thought")
+	if r := w.run("arm", "prompt", "one", "say typed"); r.code != 11 {
+		t.Errorf("a prompt into the running turn: %v, want it refused as busy (11)", r)
+	}
+	w.wait("one", coleo.Idle)
+	nonce := conformance.Nonce()
+	w.answered("one", "say "+nonce, nonce)
 }

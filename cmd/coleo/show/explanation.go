@@ -59,6 +59,9 @@ func explanationText(x coleo.Explanation) string {
 		}
 	}
 	b.WriteString("\n" + witnessTable(x))
+	if x.Blind != "" {
+		b.WriteString("\nThe screen is blind: " + x.Blind + ".\n")
+	}
 	if x.Disagreement != "" {
 		b.WriteString("\n" + Yellow.Paint("They disagree: "+x.Disagreement+".") + "\n")
 	}

@@ -60,7 +60,7 @@ func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 			return false
 		}
 		v := r.inband[n.Kind]
-		if v.claim.Working() && b.claims[word] == "" && !v.weak {
+		if v.claim.Working() && b.claims[word] == "" && !v.weak && !v.since.Before(r.turn.submitted.Time) {
 			r.closeTurn(now)
 		}
 		v.record(word, detail, b.claims[word], now)

@@ -90,6 +90,7 @@ func (r *Reader) visible() coleo.Screen {
 
 // Judge combines the witnesses. It returns how long to wait until the next call.
 func (r *Reader) Judge(now time.Time) time.Duration {
+	r.noteWitnessedWork(now)
 	if r.noteStill(now) {
 		r.settlingSince = time.Time{} // the answer grows
 	}

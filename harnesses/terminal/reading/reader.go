@@ -201,6 +201,9 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.State, Rule: r.verdict.Rule,
 			Detail: r.verdict.Detail, Time: r.lookedAt}},
 	}
+	if r.turn.blind {
+		x.Blind = blindNote
+	}
 	for _, v := range r.witnesses() {
 		if !v.used() {
 			continue

@@ -13,47 +13,85 @@ import (
 // without a sign only rarely. The idle state is then called unproven.
 const quietAfter = 60 * time.Second
 
+// Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
+type Submission struct {
+	Text    string
+	Command bool
+	Time    time.Time // a time before the key was pressed
+}
+
 // newestTurn is what is known about the end of the newest turn.
 type newestTurn struct {
-	// open is when the newest prompt was submitted, while its turn has no sign of an end.
-	// It is zero if the turn has ended, or if this agent CLI gives no such sign.
-	open     time.Time
+	submitted Submission // the newest one
+	// open is true while that turn has no sign of an end. It is false if the turn has
+	// ended, or if this agent CLI gives no such sign.
+	open     bool
 	ended    time.Time // when the last sign of an end came
 	unproven string    // why the idle state is not proven; "" if nothing speaks against it
+	shown    bool      // the screen has shown work or a dialog in this turn
+	denied   time.Time // since when the screen has been idle while another witness claims work; zero: it does not
+	blind    bool      // in the last turn with work, the screen showed no sign of it
 	above    []string  // the rows above the composer on the last idle screen
 	still    time.Time // since when those rows have not changed
+}
+
+// blindAfter is how long a turn must run without a sign of work on the screen until the
+// screen counts as blind. Shorter turns end before some screens draw anything.
+const blindAfter = 2 * time.Second
+
+const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
+	"sequences tell when a turn runs"
+
+// noteWitnessedWork keeps track of whether the screen shows the work that other witnesses
+// claim.
+func (r *Reader) noteWitnessedWork(now time.Time) {
+	switch {
+	case r.verdict.State.Working() || r.verdict.Dialog != nil:
+		r.turn.shown, r.turn.blind, r.turn.denied = true, false, time.Time{}
+	case r.verdict.State == coleo.Idle && r.turn.denied.IsZero() && !r.prompt.none && r.AtWork():
+		r.turn.denied = now
+	}
 }
 
 // openTurn tells the evidence that a prompt or a command was submitted. If the agent CLI's
 // record tells the ends of turns, the arm is not idle before the record or the hook has
 // told the end of this one. A command may leave no trace in the record. What the screen
 // contradicted in the turn before does not count in this one.
-func (r *Reader) openTurn(now time.Time, command bool) {
+func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
-	if r.recorded.tellsEnds && !command {
-		r.turn.open = now
-	}
+	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
 	for _, w := range r.witnesses() {
 		w.forgive()
 	}
 }
 
-// closeTurn tells the evidence that a turn has ended at a time. The end of an earlier turn
-// does not count. The records' times are cut to milliseconds.
+// closeTurn tells the evidence that a turn has ended at a time, by the agent CLI's clock.
+// The end of an earlier turn does not count. The records' times are cut to milliseconds.
 func (r *Reader) closeTurn(at time.Time) {
-	if at.Before(r.turn.open.Truncate(time.Millisecond)) {
+	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
 	}
-	r.turn.open, r.turn.unproven = time.Time{}, ""
+	if !r.turn.shown && !r.turn.denied.IsZero() && at.Sub(r.turn.denied) >= blindAfter && !r.turn.blind {
+		r.turn.blind = true
+		r.tell(coleo.Change{Time: at, Kind: coleo.ChangeBlind, Reading: r.reading, Note: blindNote})
+	}
+	r.turn.open, r.turn.unproven, r.turn.denied, r.turn.shown = false, "", time.Time{}, false
 	if at.After(r.turn.ended) {
 		r.turn.ended = at
 	}
 }
 
+// isNewest reports whether a turn that the hook tells is the newest one. The hook may tell the
+// end of an earlier turn late. If a report names its prompt itself, its time is that of its
+// end, so the prompt must be the newest one.
+func (r *Reader) isNewest(t *turn, named bool) bool {
+	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
+}
+
 // AtWork reports whether something other than the screen says that a turn is running. The
 // screen of some set-ups shows no sign of work.
 func (r *Reader) AtWork() bool {
-	return !r.turn.open.IsZero() || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
+	return r.turn.open || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
 		return !w.weak && w.claims().Working()
 	})
 }
@@ -106,12 +144,12 @@ func (r *Reader) noteStill(now time.Time) (changed bool) {
 // awaitEnd returns how long an idle screen must still wait for a sign that the newest turn
 // has ended. It returns 0 if it need not wait.
 func (r *Reader) awaitEnd(now time.Time) time.Duration {
-	if r.turn.open.IsZero() {
+	if !r.turn.open {
 		return 0
 	}
 	if left := quietAfter - now.Sub(r.turn.still); left > 0 {
 		return left
 	}
-	r.turn.open, r.turn.unproven = time.Time{}, "nothing has told that the turn has ended"
+	r.turn.open, r.turn.unproven = false, "nothing has told that the turn has ended"
 	return 0
 }

@@ -13,15 +13,16 @@ import (
 // proven is a bench whose record has told a turn from its prompt to its end.
 func proven(t *testing.T) *bench {
 	t.Helper()
-	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").shows(casttest.WorkClaim)
+	b.reports(`{"event":"Prompt","turn":"1","prompt":"before"}`)
 	b.records(record.Prompt, "before", "").records(record.End, "", record.Finished)
-	return b.after(time.Second).wants(coleo.Idle, "composer")
+	return b.after(2*lapseAfter).wants(coleo.Idle, "composer")
 }
 
 // submits submits a prompt. The agent CLI has taken it, and its screen shows no work.
 func (b *bench) submits() *bench {
 	b.now = b.now.Add(time.Second)
-	b.r.Submitted(b.now, false)
+	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
 	b.r.PromptDecided()
 	b.r.ExpectNoWork()
 	return b
@@ -35,17 +36,24 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 		"the record": func(b *bench) {
 			b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
 		},
-		"the hook":    func(b *bench) { b.reports(`{"event":"Stop","answer":"done"}`) },
-		"an escape":   func(b *bench) { b.shows(casttest.WorkClaim + "\x1b]7501;state=idle\x07") },
-		"a may-be":    func(b *bench) { b.enters(record.Entry{Kind: record.Answer, MayEnd: true, Time: b.now}) },
-		"interrupted": func(b *bench) { b.r.LapseClaims() },
-		"lost":        func(b *bench) { b.r.TellPromptLost(b.now, "", nil) },
+		"the hook": func(b *bench) {
+			b.reports(`{"event":"Prompt","turn":"2","prompt":"now"}`)
+			b.reports(`{"event":"Stop","turn":"2","answer":"done"}`)
+		},
+		"a hook that names": func(b *bench) { b.reports(`{"event":"Both","said":["now"],"answer":"done"}`) },
+		"an escape":         func(b *bench) { b.shows(casttest.WorkClaim + "\x1b]7501;state=idle\x07") },
+		"a may-be":          func(b *bench) { b.enters(record.Entry{Kind: record.Answer, MayEnd: true, Time: b.now}) },
+		"interrupted":       func(b *bench) { b.r.LapseClaims() },
+		"lost":              func(b *bench) { b.r.TellPromptLost(b.now, "", nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
-			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)}) // of the turn before
-			b.after(time.Second).wants(coleo.Processing, "submitted")
+			// These tell the end of the turn before.
+			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)})
+			b.reports(`{"event":"Stop","turn":"1","answer":"done"}`)
+			b.reports(`{"event":"Both","said":["before"],"answer":"done"}`)
+			b.shows("\x1b]7501;state=idle\x07").after(time.Second).wants(coleo.Processing, "submitted")
 			if ends(b); b.after(time.Second).r.Unproven() != "" {
 				t.Errorf("unproven: %s", b.r.Unproven())
 			}
@@ -58,7 +66,7 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 	t.Parallel()
 	b := proven(t)
-	b.r.Submitted(b.now, true)
+	b.r.Submitted(Submission{Text: "/compact", Command: true, Time: b.now}, b.now)
 	b.r.PromptDecided()
 	b.r.ExpectNoWork()
 	b.after(time.Second).wants(coleo.Idle, "composer")
@@ -103,7 +111,7 @@ func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
 func TestAnAnswerThatGrowsIsWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
-	b.r.Submitted(b.now, false)
+	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
 	b.shows(casttest.Busy).wants(coleo.Processing, "busy")
 	b.r.PromptDecided()
 	for n := range 40 {
@@ -114,4 +122,29 @@ func TestAnAnswerThatGrowsIsWork(t *testing.T) {
 		b.after(80*time.Millisecond).wants(coleo.Processing, "busy") // settle_ms is 100
 	}
 	b.after(100*time.Millisecond).wants(coleo.Idle, "composer")
+}
+
+// A screen that shows no sign of work in a whole turn is called blind, once. A turn whose work
+// it shows ends that.
+func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
+	t.Parallel()
+	b := proven(t)
+	turn := func(shows string, lasts time.Duration) *bench {
+		b.submits().records(record.Prompt, "do it", "").shows(shows).after(lasts)
+		return b.shows(casttest.Idle).records(record.End, "", record.Finished).after(time.Second)
+	}
+	blind := func() bool { return b.r.Explain(b.now).Blind != "" }
+	if turn("", blindAfter/2); blind() {
+		t.Error("a short turn makes it blind")
+	}
+	turn("", 2*blindAfter)
+	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 1 {
+		t.Errorf("blind: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	}
+	if turn(casttest.Busy, 2*blindAfter); blind() {
+		t.Error("it is blind although it shows work")
+	}
+	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 2 {
+		t.Errorf("blind again: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	}
 }

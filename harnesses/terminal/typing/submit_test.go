@@ -122,7 +122,7 @@ func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
 				st.say(composing("type"))
 				st.awaitState(coleo.Idle)
 				st.show.Update(func(r *reading.Reader) bool {
-					r.Submitted(time.Now(), false)
+					r.Submitted(reading.Submission{Text: "before", Time: time.Now()}, time.Now())
 					r.PromptDecided()
 					r.ExpectNoWork()
 					return false
