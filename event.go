@@ -100,8 +100,10 @@ type RunEnd struct {
 	// Whole means that the turn has finished, and that the answer comes from the agent
 	// CLI's own report. An answer that Coleo has read from the screen may be
 	// incomplete.
-	Whole bool   `json:"whole"`
-	Usage *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
+	Whole bool `json:"whole"`
+	// Background is what still went on in the background when the turn ended.
+	Background string `json:"background,omitempty"`
+	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
 }
 
 // LastRun is an arm's most recently ended run.

@@ -51,13 +51,16 @@ type Dialog struct {
 
 // Reading is what a session knows at one moment.
 type Reading struct {
-	State    State     `json:"state"`
-	Rule     string    `json:"rule"`             // the rule or witness that decided
-	Since    time.Time `json:"since"`            // the time when State began
-	Known    bool      `json:"known"`            // false: no rule matches the screen, so nothing may be typed
-	Detail   string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
-	Dialog   *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
-	ExitCode *int      `json:"exit_code,omitempty"`
+	State  State     `json:"state"`
+	Rule   string    `json:"rule"`             // the rule or witness that decided
+	Since  time.Time `json:"since"`            // the time when State began
+	Known  bool      `json:"known"`            // false: no rule matches the screen, so nothing may be typed
+	Detail string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
+	Dialog *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
+	// Background is what still goes on in the background while the state is idle, in the
+	// agent CLI's words: "1 shell still running".
+	Background string `json:"background,omitempty"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
 }
 
 // Cursor is a position in a session's list of changes. 0 is the beginning of the list.
@@ -73,6 +76,7 @@ const (
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
 	ChangeBlind        ChangeKind = "screen_blind" // the screen shows no sign of work in this set-up
+	ChangeTurn         ChangeKind = "turn"         // a turn has begun that Coleo has not begun; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 )
@@ -85,6 +89,7 @@ type Change struct {
 	From    State      `json:"from,omitempty"`
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`
+	Origin  Origin     `json:"origin,omitempty"` // set for turn
 	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
 }
@@ -129,7 +134,18 @@ type Receipt struct {
 	Text   string    `json:"text"`
 
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
+
+	Origin Origin `json:"origin,omitempty"` // who has begun the turn; "" if Coleo submitted the prompt
 }
+
+// Origin tells who has begun a turn that Coleo has not begun.
+type Origin string
+
+// The origins.
+const (
+	OriginSelf Origin = "self" // the agent CLI itself, for example because a background task has ended
+	OriginHand Origin = "hand" // somebody who typed into the terminal
+)
 
 // Answer is an agent CLI's reply to a prompt.
 type Answer struct {

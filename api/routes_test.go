@@ -103,8 +103,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			r, err := c.Recover(ctx, "a1", coleo.RecoverRequest{Model: "m"})
 			return string(r.RecoveryMode) + " " + r.Model, err
 		},
-		"nautilus":    func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
-		"removed":     func() (any, error) { return "removed", c.Remove(ctx, "a1") },
+		"nautilus": func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
+		"removed":  func() (any, error) { return "removed", c.Remove(ctx, "a1") },
 		"ESCAPE: processing, then idle by composer": func() (any, error) {
 			i, err := c.Interrupt(ctx, "a1")
 			return fmt.Sprintf("%s: %s, then %s by %s", i.Pressed[0], i.Was, i.State, i.Rule), err

@@ -112,6 +112,9 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 }
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	if c.Kind == coleo.ChangeTurn {
+		return a.openOther(ctx, c)
+	}
 	c.Output = outputOf(s)
 	var payload any = c
 	if c.Kind == coleo.ChangeConversation {

@@ -81,6 +81,19 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
+// openOther begins the run of a turn that Coleo has not begun. If a run is open, or a prompt
+// is being sent, the turn belongs to that run.
+func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
+	a.mu.Lock()
+	taken := a.record.Run != nil || len(a.record.Intended) > 0
+	a.mu.Unlock()
+	if taken {
+		return nil
+	}
+	return a.open(ctx, coleo.Receipt{ID: rand.Text(), Time: c.Time, Text: c.Note, Origin: c.Origin, Cursor: c.Cursor,
+		Proof: coleo.ProofReported})
+}
+
 // without returns the list without the receipt that has the given id. It returns nil if
 // no receipt is left.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
@@ -126,7 +139,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 
 // endBy returns the end of a run after which the arm has a reading.
 func endBy(reading coleo.Reading) coleo.RunEnd {
-	end := coleo.RunEnd{Status: reading.State}
+	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
 		end.Outcome = coleo.OutcomeUnproven
 	}

@@ -44,6 +44,9 @@ func explanationText(x coleo.Explanation) string {
 	if r.Detail != "" {
 		fmt.Fprintf(&b, " (%s)", r.Detail)
 	}
+	if r.Background != "" {
+		fmt.Fprintf(&b, ", with work in the background: %s", r.Background)
+	}
 	b.WriteString("\n")
 	if !r.Known {
 		b.WriteString(Yellow.Paint("No rule knows the present screen: nothing can be typed.") + "\n")

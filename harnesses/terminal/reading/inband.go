@@ -59,11 +59,17 @@ func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 		if !ok {
 			return false
 		}
-		v := r.inband[n.Kind]
-		if v.claim.Working() && b.claims[word] == "" && !v.weak && !v.since.Before(r.turn.submitted.Time) {
+		v, claim := r.inband[n.Kind], b.claims[word]
+		if !v.weak {
+			r.background = ""
+		}
+		if claim.Working() && r.spec.OnlyBackground(detail) {
+			r.background, claim = oneLine(detail), ""
+		}
+		if v.claim.Working() && claim == "" && !v.weak && !v.since.Before(r.turn.submitted.Time) {
 			r.closeTurn(now)
 		}
-		v.record(word, detail, b.claims[word], now)
+		v.record(word, detail, claim, now)
 		return v.claims() != "" && !v.weak
 	}
 	return false

@@ -234,12 +234,15 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 	if next.State == coleo.Idle && r.turn.unproven != "" {
 		next.Rule, next.Detail = coleo.RuleUnprovenIdle, r.turn.unproven
 	}
+	if next.State == coleo.Idle {
+		next.Background = r.background
+	}
 	next.Since = last.Since
 	if next.State != last.State {
 		next.Since = now
 	}
 	r.reading = next
-	if next.State == last.State && next.Detail == last.Detail && sameDialog(next.Dialog, last.Dialog) {
+	if next.State == last.State && next.Detail == last.Detail && next.Background == last.Background && sameDialog(next.Dialog, last.Dialog) {
 		return
 	}
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})

@@ -21,6 +21,8 @@ type Reader struct {
 	spec *rules.Spec
 	tell func(coleo.Change) // called with each change
 
+	began time.Time // when the Reader was made
+
 	screen       *pty.Core
 	output       output
 	painting     painting
@@ -32,11 +34,12 @@ type Reader struct {
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
 
-	protocols []protocol
-	inband    map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
-	hook      hookReports                 // what the program's hook claims
-	recorded  recorded                    // what the program's own record of the conversation claims
-	notices   []Notice                    // the newest notice of each kind
+	protocols  []protocol
+	inband     map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
+	hook       hookReports                 // what the program's hook claims
+	recorded   recorded                    // what the program's own record of the conversation claims
+	background string                      // what goes on in the background after the turn, as the program says in an escape sequence
+	notices    []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
 	settlingSince time.Time // since when idle or error has held; zero: no verdict has to settle
@@ -79,8 +82,8 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
 		protocols: protocols(), inband: newWitnesses(), hook: newHookReports(&spec.Hook),
-		recorded: newRecorded(),
-		reading:  coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
+		recorded: newRecorded(), began: now,
+		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.measureAsDrawn()
 	r.picture = rules.NewPicture(r.screen.View(), &spec.Composer)

@@ -57,6 +57,10 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at
+	if e.Kind == record.Prompt {
+		r.tellTurn(e, at, now)
+		r.Judge(now) // the turn may end with the next entry
+	}
 }
 
 // took reports whether the record has the prompt bare with a time not before sent. The

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/record"
 )
 
 // quietAfter is how long the screen must be idle, and the text above the composer must
@@ -20,9 +21,16 @@ type Submission struct {
 	Time    time.Time // a time before the key was pressed
 }
 
+// sentText is a prompt that Coleo has submitted.
+type sentText struct {
+	bare string // as rules.Hook.Bare returns it
+	time time.Time
+}
+
 // newestTurn is what is known about the end of the newest turn.
 type newestTurn struct {
 	submitted Submission // the newest one
+	sent      []sentText // the newest prompts that Coleo has submitted
 	// open is true while that turn has no sign of an end. It is false if the turn has
 	// ended, or if this agent CLI gives no such sign.
 	open     bool
@@ -60,9 +68,27 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.still = "", now
 	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
+	r.turn.sent = appendBounded(r.turn.sent, sentText{r.hook.spec.Bare(s.Text), s.Time})
 	for _, w := range r.witnesses() {
 		w.forgive()
 	}
+}
+
+// tellTurn tells a change if the record has a prompt that Coleo has not submitted. A prompt
+// from before the Reader began may be one that an earlier host agent has submitted.
+func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
+	bare := r.hook.spec.Bare(e.Text)
+	own := slices.ContainsFunc(r.turn.sent, func(s sentText) bool {
+		return s.bare == bare && !at.Before(s.time.Truncate(time.Millisecond))
+	})
+	if own || bare == "" || at.Before(r.began) {
+		return
+	}
+	c := coleo.Change{Time: now, Kind: coleo.ChangeTurn, Reading: r.reading, Note: e.Text, Origin: coleo.OriginSelf}
+	if e.ByUser {
+		c.Origin = coleo.OriginHand
+	}
+	r.tell(c)
 }
 
 // closeTurn tells the evidence that a turn has ended at a time, by the agent CLI's clock.

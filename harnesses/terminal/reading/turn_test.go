@@ -1,6 +1,8 @@
 package reading
 
 import (
+	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,5 +148,58 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	}
 	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 2 {
 		t.Errorf("blind again: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	}
+}
+
+// A turn that Coleo has not begun is told before its states. What it submitted itself is not
+// told, and neither is what the record had before.
+func TestATurnThatSomebodyElseBeginsIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.enters(record.Entry{Kind: record.Prompt, Text: "of an earlier host agent", Time: b.now.Add(-time.Hour)})
+	b.records(record.End, "", record.Finished).submits()
+	b.enters(record.Entry{Kind: record.Prompt, Text: "now", ByUser: true, Time: b.now})
+	b.records(record.End, "", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
+	if len(b.told(coleo.ChangeTurn)) != 0 {
+		t.Fatalf("told: %q", b.told(coleo.ChangeTurn))
+	}
+	b.changes = nil
+	for _, e := range []record.Entry{ // at once
+		{Kind: record.Prompt, Text: "a task has ended", Time: b.now}, {Kind: record.Answer, Text: "so it has", Time: b.now},
+		{Kind: record.End, Ending: record.Finished, Time: b.now},
+	} {
+		b.r.AddEntry(e, b.now)
+	}
+	b.after(time.Second).wants(coleo.Idle, "composer")
+	b.records(record.End, "", record.Finished).enters(record.Entry{Kind: record.Prompt, Text: "by hand", ByUser: true,
+		Time: b.now})
+	var got []string
+	for _, c := range b.changes {
+		if c.Kind != coleo.ChangeTurn && c.Kind != coleo.ChangeState {
+			continue
+		}
+		got = append(got, strings.TrimSpace(string(c.Kind)+" "+string(c.Reading.State)+" "+string(c.Origin)))
+	}
+	want := []string{"turn idle self", "state processing", "state idle", "turn idle hand", "state processing"}
+	if !slices.Equal(got, want) {
+		t.Errorf("told: %q, want %q", got, want)
+	}
+}
+
+// Work in the background does not hold an arm. It is named beside the idle state.
+func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
+	t.Parallel()
+	b := newBenchOf(t, "background = 'still running$'\n"+casttest.PlainSpec).shows(casttest.Idle).submits()
+	status := func(message string) *bench {
+		return b.shows("\x1b]7501;state=working:msg=" + base64.StdEncoding.EncodeToString([]byte(message)) + "\x07")
+	}
+	status("thinks").after(time.Second).wants(coleo.Processing, "osc7501 working")
+	status("1 shell still running").after(time.Second).wants(coleo.Idle, "composer")
+	if got := b.r.Reading().Background; got != "1 shell still running" {
+		t.Errorf("in the background: %q", got)
+	}
+	b.shows("\x1b]7501;state=done\x07").after(time.Second).wants(coleo.Idle, "composer")
+	if got := b.r.Reading().Background; got != "" {
+		t.Errorf("in the background: %q, want nothing", got)
 	}
 }

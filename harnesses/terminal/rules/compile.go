@@ -84,6 +84,7 @@ func (c *compiler) screen(s *Spec) {
 	if len(s.InterruptWhen) > 0 {
 		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
 	}
+	s.background = c.regexp("background", s.Background)
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin},

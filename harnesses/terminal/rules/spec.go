@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"time"
 
 	"coleo.dev"
@@ -69,6 +70,11 @@ type Spec struct {
 	// sends the next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
 
+	// What an agent CLI that says "working" by an escape sequence adds to that word when
+	// its turn has ended and only work in the background goes on. It is a regular
+	// expression. The arm is then idle, and Coleo shows the text.
+	Background patternText `toml:"background"`
+
 	// What the agent CLI can do through this harness. `coleo harness test` tests each
 	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
@@ -118,6 +124,14 @@ type Spec struct {
 	// to it with dots: `message.content.text`. If a value on the way is a list, Coleo
 	// searches each of its elements.
 	Transcript Transcript `toml:"transcript"`
+
+	background *regexp.Regexp
+}
+
+// OnlyBackground reports whether the agent CLI adds detail to the word "working" when only
+// work in the background goes on.
+func (s *Spec) OnlyBackground(detail string) bool {
+	return s.background != nil && s.background.MatchString(detail)
 }
 
 // Keys are sequences of key names (pty.Key). Blanks separate the names.
