@@ -48,12 +48,12 @@ func builtins() []builtin {
 		{"cline", cline.Spec, terminal.Hooks{}},
 		{"codex", codex.Spec, codex.Hooks()},
 		{"continue", continuecli.Spec, terminal.Hooks{}},
-		{"copilot", copilot.Spec, terminal.Hooks{}},
+		{"copilot", copilot.Spec, copilot.Hooks()},
 		{"gemini", gemini.Spec, gemini.Hooks()},
 		{"generic", generic.Spec, terminal.Hooks{}},
 		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
 		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
-		{"qwen", qwen.Spec, terminal.Hooks{}},
+		{"qwen", qwen.Spec, qwen.Hooks()},
 		{"roo", roo.Spec, terminal.Hooks{}},
 	}
 }
