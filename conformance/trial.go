@@ -28,6 +28,7 @@ type Config struct {
 	Keep     bool     // keep the files in Dir
 	Size     Size     // size of each terminal
 	Record   string   // folder for recordings of the sessions; it must exist; "" records nothing
+	Prefix   string   // what the names of the recordings begin with
 	Log      func(line string)
 }
 
@@ -59,7 +60,7 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make trial folder: %w", err)
 	}
-	t := &Trial{Harness: h, config: c, dir: dir, name: name, Workdir: filepath.Join(dir, "work")}
+	t := &Trial{Harness: h, config: c, dir: dir, name: c.Prefix + name, Workdir: filepath.Join(dir, "work")}
 	for _, d := range []string{t.Workdir, t.home()} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return nil, fmt.Errorf("make trial folder: %w", err)

@@ -51,6 +51,21 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"a dialog without select": {"[[rule]]",
 			"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
 			`dialog "d": select must be `},
+		"a setting without a doc": {"[[rule]]", "[[setting]]\nname = \"s\"\nargs = [\"--s\"]\n[[rule]]",
+			`x.toml:8: setting "s" needs a doc`},
+		"a setting that changes nothing": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\n[[rule]]",
+			`setting "s" needs args, env or files`},
+		"a setting that is refused unseen": {"[[rule]]",
+			"[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\nrefused = \"No.\"\n[[rule]]",
+			`setting "s" is refused, so it needs seen`},
+		"a sign of two kinds": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
+			"[[setting.seen]]\narg = \"^--s$\"\nenv = \"S\"\npattern = \"1\"\n[[rule]]",
+			`setting "s": a sign needs one of arg, env and file`},
+		"a sign without a pattern": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
+			"[[setting.seen]]\nenv = \"S\"\n[[rule]]",
+			`setting "s": a sign with env or file needs a pattern`},
+		"a sign outside HOME": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
+			"[[setting.seen]]\nfile = \"../x\"\npattern = \"1\"\n[[rule]]", `the file "../x" is not below HOME`},
 	} {
 		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) ||
