@@ -118,9 +118,12 @@ func (t *Trial) begin(check string) {
 // requests returns the requests that the model got during this check.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams returns when the model has begun to answer the prompt.
+// streams returns when the model has begun to answer the prompt. If the agent CLI wants
+// the whole answer at once, streams returns when the model has got the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
-	begun := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	begun := func(q modelserver.Request) bool {
+		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
+	}
 	if _, err := t.Model.Wait(ctx, begun); err != nil {
 		return fmt.Errorf("wait for the stream: %w", err)
 	}
