@@ -32,8 +32,9 @@ type SettingsReport struct {
 // those that show whether Coleo can read the screen and type with the setting.
 var settingChecks = []string{"spawn_and_idle", "simple_prompt", "file_creation", "approval_deny", "interrupt"}
 
-// settingTimeout bounds one check with a setting. The longest one takes 15 s.
-const settingTimeout = 45 * time.Second
+// settingTimeout bounds one check with a setting. The longest one takes 20 s, and several
+// times that on a loaded machine.
+const settingTimeout = 90 * time.Second
 
 // SettingChecks returns the checks that are run with each setting that works. They share
 // one session.
