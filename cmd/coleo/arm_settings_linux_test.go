@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Without animations Codex shows no sign of work while the model streams. What it says of
-// itself on the terminal is contradicted by such a screen.
+// Without animations Codex shows no sign of work while the model streams. Coleo turns them
+// on for its arms, whatever the user's file says.
 func TestCodexWithoutAnimationsWorksUntilItsTurnEnds(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")
