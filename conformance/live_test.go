@@ -190,7 +190,7 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 // the row that Coleo looks for, a title without a sign of work, a scroll bar beside a
 // dialog, keys that Coleo sets itself, and starts that are refused.
 const settingsOfCI = "codex:title-other,status-line-flag,submit-key;gemini:alternate-buffer,vim,screen-reader-flag;" +
-	"aider:multiline,no-fancy-input-flag;opencode:submit-key;claude-code:submit-key"
+	"aider:multiline,no-fancy-input-flag;opencode:transparent,submit-key;claude-code:submit-key"
 
 var settingsTested = flag.String("settings", settingsOfCI, "settings to test, as NAME:SETTINGS;NAME:all")
 
