@@ -57,6 +57,9 @@ func refusalOf(s coleo.Setting) Check {
 	return Check{Name: "spawn_refused", Doc: "the start is refused, and the error says why", Required: true,
 		Timeout: time.Minute, NoModel: true, Run: func(ctx context.Context, t *Trial) error {
 			err := t.spawn(ctx, nil)
+			if coleo.ErrorCode(err) == coleo.ENotInstalled {
+				return err
+			}
 			if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), s.Refused) {
 				return fmt.Errorf("the start got %v, want %s with %q", err, coleo.EUnsupported, s.Refused)
 			}
