@@ -59,7 +59,7 @@ that size. ` + "`--size 80x24`" + ` sets another one.
 const settingsText = `
 ## With the settings that users have
 
-Each built-in harness lists settings that change what its agent CLI shows, or which keys
+The built-in harnesses list settings that change what their agent CLI shows, or which keys
 it takes. ` + "`coleo harness test NAME --settings all`" + ` tests each one with the checks below.
 ` + "`--settings vim,no-motion`" + ` picks some. A setting that Coleo refuses has one check: the start
 must be refused, with the reason. Nothing else is run in a session that never becomes idle.

@@ -98,6 +98,9 @@ The agent CLI talks to a scripted model, in a network namespace and with a HOME
 of its own. Your arms, your logins and your settings are not touched.
 docs/conformance.md lists the checks.
 
+With --settings, a few checks run once for each setting that users of the agent
+CLI may have. docs/compatibility.md lists these settings.
+
 The exit code is 0 if the harness is compatible, 1 if it is not, 2 for wrong
 usage, and 3 if the agent CLI is not installed.`,
 		Example: `  coleo harness test HARNESS --quick
