@@ -111,6 +111,26 @@ type Cataloguer interface {
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
+// Setting is a setting that users of an agent CLI may have chosen. It changes what the
+// agent CLI shows, or which keys it takes.
+type Setting struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // one sentence that tells what the setting does
+	// Refused is the sentence with which Spawn refuses the setting. If it is empty, the
+	// harness works with the setting.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Settable is a harness that knows settings of users, with which it can be tested.
+type Settable interface {
+	// Settings returns the settings, in the order of the description.
+	Settings() []Setting
+	// WithSetting returns the same harness, whose agent CLI has the setting in the
+	// hermetic profile. WithSetting returns ENotFound if the harness knows no such
+	// setting.
+	WithSetting(name string) (Harness, error)
+}
+
 // Reloader is a session that can switch to a newer description of its harness while it
 // runs.
 type Reloader interface {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -36,6 +37,7 @@ func NewShared() *Shared { return &Shared{floods: NewFloods(), records: record.N
 var (
 	_ coleo.Harness  = (*Harness)(nil)
 	_ coleo.Recorder = (*Harness)(nil)
+	_ coleo.Settable = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -71,6 +73,27 @@ func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness 
 
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
+
+// Settings returns the settings of users that the Spec describes.
+func (h *Harness) Settings() []coleo.Setting {
+	var out []coleo.Setting
+	for _, s := range h.spec.Settings {
+		out = append(out, coleo.Setting{Name: s.Name, Doc: s.Doc, Refused: s.Refused})
+	}
+	return out
+}
+
+// WithSetting returns a harness that starts the agent CLI with one of the settings.
+func (h *Harness) WithSetting(name string) (coleo.Harness, error) {
+	for _, s := range h.spec.Settings {
+		if s.Name == name {
+			spec := *h.spec
+			spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), s.Part())
+			return New(&spec, h.hooks, h.holder, h.shared), nil
+		}
+	}
+	return nil, coleo.Errorf(coleo.ENotFound, "%s has no setting %q", h.spec.Name, name)
+}
 
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
 // errors of the launch plan and of holder.Start.

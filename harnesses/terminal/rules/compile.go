@@ -18,6 +18,7 @@ import (
 const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
+	maxSettings = 60        // number of settings of users
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step may run at each character
@@ -55,6 +56,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c := compiler{file: file, data: data}
 	c.head(s)
 	c.launch(s.Launch)
+	c.settings(s.Settings)
 	c.support(s)
 	if s.Transport != string(coleo.TransportHTTP) {
 		c.screen(s)

@@ -80,6 +80,10 @@ type Spec struct {
 	Capabilities coleo.Capabilities `toml:"capabilities"`
 	// How the agent CLI is started.
 	Launch Launch `toml:"launch"`
+	// A setting that users of the agent CLI may have chosen, and that changes its picture
+	// or its keys. `coleo harness test NAME --settings all` tests each one. The table also
+	// says which settings Coleo refuses at the start of an arm. At most 60 are allowed.
+	Settings []Setting `toml:"setting"`
 	// What the agent CLI reports to a hook, a program that it starts at certain
 	// moments. Leave the table out for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`
