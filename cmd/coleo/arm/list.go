@@ -208,7 +208,7 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Truncated {
 			line("", show.CutOff)
 		}
-		line("Options", numbered(arm.Dialog.Options))
+		line("Options", numbered(arm.Dialog.Choices()))
 	}
 	b.WriteString("Runtime summary:\n")
 	line("  State", r.State)

@@ -25,8 +25,8 @@ func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
 // that has scrolled, this number differs from the option's place in the list.
 func (v Verdict) digit(n int) (string, error) {
 	number := strconv.Itoa(n + 1)
-	if n < len(v.numbers) {
-		number = v.numbers[n]
+	if n < len(v.options.numbers) {
+		number = v.options.numbers[n]
 	}
 	if len(number) != 1 {
 		return "", coleo.Errorf(coleo.EUnsupported,

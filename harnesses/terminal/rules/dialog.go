@@ -57,7 +57,8 @@ type DialogRule struct {
 	// part of the dialog's identity. So a tick that comes and goes must stay outside
 	// the group `label`. The group `mark` is state: it matches a sign at the marked
 	// option, and blanks at the other options. The group `number` is the digit that is
-	// typed.
+	// typed. The group `tick` is state, too. It matches a blank, or a sign if the option
+	// is ticked: `\[(?P<tick>[ ✔])\]`. Several options may be ticked if one has it.
 	Option patternText `toml:"option"`
 	// The labels of the options, if they are always the same: `["Yes", "No"]`. They replace
 	// `option`, and are part of the dialog's identity.
@@ -69,7 +70,19 @@ type DialogRule struct {
 	// The pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
 
-	// State: which option is marked. The fingerprint ignores it.
+	// State: what may change while the dialog is open. The fingerprint ignores it.
+
+	// What in the rows of the subject is state, such as ticks: `[☐☒] `. Coleo removes
+	// each match from the subject.
+	State patternText `toml:"state"`
+	// Whether the subject shows text that the user types into the dialog. The subject
+	// is then no part of the identity. A dialog of kind `permission` must not have
+	// this key.
+	TypedSubject bool `toml:"typed_subject"`
+	// The pattern of the label of the option that takes a text, while the option is
+	// empty: `^Type something\.?$`. When the option later shows a typed text instead,
+	// the text is state.
+	Text patternText `toml:"text"`
 
 	// The text that names the marked option, if the options come from `choice`:
 	// `\[(Yes|No)\]: ?$`. Its group is the label.
@@ -123,6 +136,7 @@ type DialogRule struct {
 	strip, title, top, option, end *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
+	state, text                    *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -146,6 +160,9 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
 	}
+	if d.TypedSubject && d.Kind == string(coleo.DialogPermission) {
+		c.fail(at+"typed_subject", "dialog %q: the subject of a permission is always part of its identity", d.Name)
+	}
 	c.keys(at+"deny_keys", d.DenyKeys)
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
@@ -153,6 +170,7 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 		"option": {d.Option, &d.option},
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
+		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
 	})
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)

@@ -102,47 +102,6 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 	}
 }
 
-// parseOptions reads the options below the title. It returns the row at which the
-// options end, or the dialog ends. It also returns the numbers of the options.
-func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, numbers []string) {
-	rows := w.rows
-	first := len(rows)
-	for i := title + 1; i < len(rows); i++ {
-		if d.end != nil && d.end.MatchString(rows[i]) {
-			return min(first, i), numbers
-		}
-		if d.option == nil {
-			continue
-		}
-		m := d.option.FindStringSubmatch(rows[i])
-		if m == nil {
-			continue
-		}
-		first = min(first, i)
-		if g := d.option.SubexpIndex("mark"); g >= 0 && strings.TrimSpace(m[g]) != "" {
-			out.Default = len(out.Options)
-		}
-		if g := d.option.SubexpIndex("number"); g >= 0 {
-			numbers = append(numbers, m[g])
-		}
-		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(m[d.option.SubexpIndex("label")])))
-	}
-	return first, numbers
-}
-
-// label returns the text of an option, joined with its continuation rows. Continuation
-// rows are indented more than the option.
-func (d *DialogRule) label(w wrappedRows, at int, text string) string {
-	for i := at; i-at < wrapRows && w.continues(i); i++ {
-		next := w.rows[i+1]
-		if indent(next) <= indent(w.rows[at]) || d.option.MatchString(next) || d.end != nil && d.end.MatchString(next) {
-			break
-		}
-		text = w.join(text, i)
-	}
-	return text
-}
-
 const (
 	// wrapMargin is the largest distance in columns from the right edge at which a text
 	// may be wrapped. Indents, frames and scroll bars take some columns.
