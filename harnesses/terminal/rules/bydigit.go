@@ -13,6 +13,9 @@ type byDigit struct{}
 func (byDigit) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
 
 func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
+	if v.options.unnumbered {
+		return byMark{back: "UP", on: "DOWN"}.steps(v, d)
+	}
 	n, err := v.by.optionFor(v.Dialog, d)
 	if err != nil {
 		return Steps{}, err

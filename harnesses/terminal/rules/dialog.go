@@ -60,6 +60,11 @@ type DialogRule struct {
 	// typed. The group `tick` is state, too. It matches a blank, or a sign if the option
 	// is ticked: `\[(?P<tick>[ ✔])\]`. Several options may be ticked if one has it.
 	Option patternText `toml:"option"`
+	// The pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
+	// (?P<label>\S.*)$`. Coleo uses it if no row matches `option`. The options are this
+	// row and the rows next to it whose text begins in the same column. The group
+	// `label` is required. Coleo then moves the mark, whatever `select` says.
+	Unnumbered patternText `toml:"unnumbered"`
 	// The labels of the options, if they are always the same: `["Yes", "No"]`. They replace
 	// `option`, and are part of the dialog's identity.
 	Options []string `toml:"options"`
@@ -136,7 +141,7 @@ type DialogRule struct {
 	strip, title, top, option, end *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
-	state, text                    *regexp.Regexp
+	state, text, unnumbered        *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -171,7 +176,11 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
+		"unnumbered": {d.Unnumbered, &d.unnumbered},
 	})
+	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
+		c.fail(at+"unnumbered", "dialog %q: unnumbered needs a group called label", d.Name)
+	}
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}

@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"coleo.dev"
 )
@@ -20,23 +22,23 @@ const (
 // optionRows is what the rows of the options show beside the labels. Both lists have one
 // value for each option, or are empty.
 type optionRows struct {
-	numbers []string
-	ticks   []Tick
+	numbers    []string
+	ticks      []Tick
+	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
 }
 
 // parseOptions reads the options below the title. It returns the row at which the
 // options end, or the dialog ends. It also returns what else the rows of the options
 // show.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
+	if d.end != nil {
+		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
+			w.rows = w.rows[:title+1+n]
+		}
+	}
 	rows := w.rows
 	first := len(rows)
-	for i := title + 1; i < len(rows); i++ {
-		if d.end != nil && d.end.MatchString(rows[i]) {
-			return min(first, i), shown
-		}
-		if d.option == nil {
-			continue
-		}
+	for i := title + 1; i < len(rows) && d.option != nil; i++ {
 		m := d.option.FindStringSubmatchIndex(rows[i])
 		if m == nil {
 			continue
@@ -59,6 +61,40 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 		label, _ := group("label")
 		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(label)))
 	}
+	if len(out.Options) == 0 && d.unnumbered != nil {
+		return d.parseUnnumbered(w, title, out)
+	}
+	return first, shown
+}
+
+// parseUnnumbered reads the options of a list without numbers below the title. It
+// returns the same as parseOptions.
+func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
+	marked, column := -1, 0
+	for i := title + 1; i < len(w.rows); i++ {
+		if m := d.unnumbered.FindStringSubmatchIndex(w.rows[i]); m != nil {
+			marked, column = i, utf8.RuneCountInString(w.rows[i][:m[2*d.unnumbered.SubexpIndex("label")]])
+		}
+	}
+	if marked < 0 {
+		return len(w.rows), shown
+	}
+	inColumn := func(i int) bool {
+		return i > title && i < len(w.rows) && w.rows[i] != "" && indent(w.rows[i]) == column
+	}
+	first, last := marked, marked
+	for inColumn(first - 1) {
+		first--
+	}
+	for inColumn(last + 1) {
+		last++
+	}
+	for i := first; i <= last; i++ {
+		text := []rune(w.rows[i])
+		out.Options = append(out.Options, strings.TrimSpace(string(text[column:])))
+		shown.ticks = append(shown.ticks, NoTick)
+	}
+	out.Default, shown.unnumbered = marked-first, true
 	return first, shown
 }
 

@@ -1,0 +1,46 @@
+package reading
+
+import (
+	"slices"
+	"testing"
+
+	"coleo.dev"
+)
+
+// Claude Code shows some lists without numbers. No rule knows all of them by name.
+func TestAListWithoutNumbersHasOptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		picture, title string
+		options        []string
+		marked         int
+	}{
+		"the first is marked": {"\n\n  Remove this server?\n\n  Its tools are gone then.\n\n  ❯ No, cancel\n    Yes, remove\n\n" +
+			"  Enter to confirm · Esc to cancel", "Remove this server?", []string{"No, cancel", "Yes, remove"}, 0},
+		"the second is marked": {"\n\n  Remove this server?\n\n    No, cancel\n  ❯ Yes, remove\n\n" +
+			"  Enter to confirm · Esc to cancel", "Remove this server?", []string{"No, cancel", "Yes, remove"}, 1},
+		"with numbers": {"\n\n  Remove this server?\n\n  ❯ 1. No\n    2. Yes\n\n  Enter to confirm · Esc to cancel",
+			"Remove this server?", []string{"No", "Yes"}, 0},
+		"no mark": {"\n\n  Remove this server?\n\n    No\n    Yes\n\n  Enter to confirm · Esc to cancel",
+			"Remove this server?", nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := watch(t, specFor(t, "claude"), 80, 24).draw(c.picture)
+			if d.Title != c.title || !slices.Equal(d.Options, c.options) || d.Default != c.marked {
+				t.Errorf("read as %+v, want %q with %q, option %d marked", d, c.title, c.options, c.marked)
+			}
+		})
+	}
+}
+
+// The mark is moved and seen before ENTER, because no key picks an option without a number.
+func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
+	t.Parallel()
+	w := watch(t, specFor(t, "claude"), 80, 24)
+	w.draw("\n\n  Remove this server?\n\n  ❯ No, cancel\n    Yes, remove\n\n  Enter to confirm · Esc to cancel")
+	steps, err := w.r.Verdict().Respond(coleo.Decision{Choice: coleo.Reply, Option: 2})
+	if err != nil || steps.Keys != "" || steps.Option != 1 || steps.On != "DOWN" {
+		t.Errorf("option 2 is answered by %+v, %v; want the mark moved to it", steps, err)
+	}
+}
