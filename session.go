@@ -155,14 +155,17 @@ const (
 	Approve       Choice = "approve"
 	ApproveAlways Choice = "approve_always"
 	Deny          Choice = "deny"
-	Reply         Choice = "answer" // choose Option, or give Words
+	Reply         Choice = "answer" // choose Option or Options, or give Words, or both
 )
 
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
 	Option int    `json:"option,omitempty"` // starts at 1, with Reply; 0 means none
-	Words  string `json:"words,omitempty"`
+	// Options are the options to tick, with Reply, where a dialog takes several. Each
+	// starts at 1. All other options are unticked. Then the dialog is submitted.
+	Options []int  `json:"options,omitempty"`
+	Words   string `json:"words,omitempty"`
 }
 
 // Session is one live agent CLI. Several goroutines may call the methods of a Session

@@ -135,3 +135,55 @@ func TestAWorkflowIsDeniedOrApproved(t *testing.T) {
 		})
 	}
 }
+
+// fruits is a question that takes several answers. The agent CLI names the key that says so.
+func fruits(several string) map[string]any {
+	return map[string]any{"question": "Which fruits?", "header": "Fruits", several: true, "type": "choice",
+		"options": []any{option("Apple", ""), option("Banana", ""), option("Cherry", "")}}
+}
+
+func side() map[string]any {
+	return map[string]any{"question": "Which side?", "header": "Side", "type": "choice",
+		"options": []any{option("Left", ""), option("Right", "")}}
+}
+
+// What the model gets is what was answered, whatever the screen shows.
+func TestSeveralOptionsAndPagesAreAnswered(t *testing.T) {
+	t.Parallel()
+	three, two := []string{"Apple", "Banana", "Cherry"}, []string{"Left", "Right"}
+	claude := func(list ...map[string]any) map[string]any { return questions(list...) }
+	for name, a := range map[string]asked{
+		"claude-code, several": {harness: "claude-code", command: "claude", tool: "AskUserQuestion",
+			args: claude(fruits("multiSelect")), want: `="Apple, Cherry"`, answers: []answered{
+				{"Which fruits?", three, []string{"answer", "1,3"}},
+				{"Review your answers", []string{"Submit answers"}, []string{"answer", "1"}}}},
+		"claude-code, a text": {harness: "claude-code", command: "claude", tool: "AskUserQuestion",
+			args: claude(side()), want: `="in the middle"`, answers: []answered{
+				{"Which side?", two, []string{"answer", "--text", "in the middle"}}}},
+		"claude-code, pages": {harness: "claude-code", command: "claude", tool: "AskUserQuestion",
+			args: claude(side(), fruits("multiSelect")), want: `"Which side?"="Right", "Which fruits?"="Banana"`,
+			answers: []answered{
+				{"Which side?", two, []string{"answer", "2"}},
+				{"Which fruits?", three, []string{"answer", "2"}},
+				{"Review your answers", []string{"Submit answers"}, []string{"answer", "1"}}}},
+		"opencode, pages": {harness: "opencode", command: "opencode", tool: "question",
+			args: claude(side(), fruits("multiple")), want: `"Which side?"="Right", "Which fruits?"="Apple, Cherry"`,
+			answers: []answered{
+				{"Which side?", two, []string{"answer", "2"}},
+				{"Which fruits? (select all that apply)", three, []string{"answer", "1,3"}},
+				{"Review", []string{"Submit"}, []string{"answer", "1"}}}},
+		"gemini, several and a text": {harness: "gemini", command: "gemini", tool: "ask_user",
+			args: claude(fruits("multiSelect")), want: "Apple, a pear", answers: []answered{
+				{"Which fruits?", three, []string{"answer", "1", "--text", "a pear"}}}},
+		"gemini, pages": {harness: "gemini", command: "gemini", tool: "ask_user",
+			args: claude(side(), fruits("multiSelect")), want: `Right\",\"1\":\"Banana, Cherry`, answers: []answered{
+				{"Which side?", two, []string{"answer", "2"}},
+				{"Which fruits?", three, []string{"answer", "2,3"}},
+				{"Review your answers:", []string{"Submit"}, []string{"answer", "1"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			needAgent(t, a.harness, a.command)
+			newWorld(t, "").checkAsked(a)
+		})
+	}
+}

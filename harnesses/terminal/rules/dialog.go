@@ -134,6 +134,16 @@ type DialogRule struct {
 	Always string `toml:"always"`
 	// The same as `approve`, for a denial.
 	Deny string `toml:"deny"`
+	// How an option is ticked, if several may be. `digit` types its number. Any other
+	// value is the key that ticks the marked option, such as `ENTER` or `SPACE`. Coleo
+	// then moves the mark with `UP` and `DOWN`. Without this key Coleo ticks nothing.
+	Tick keysText `toml:"tick"`
+	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
+	// Coleo moves the mark to it and presses `ENTER`. The group `mark` is required.
+	Submit patternText `toml:"submit"`
+	// The keys that submit the ticked options, if no row does: `TAB`. With `tick`,
+	// either `submit` or `submit_keys` is required.
+	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.
 	DenyKeys keysText `toml:"deny_keys"`
@@ -142,6 +152,7 @@ type DialogRule struct {
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	state, text, unnumbered        *regexp.Regexp
+	submit                         *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -176,11 +187,12 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
-		"unnumbered": {d.Unnumbered, &d.unnumbered},
+		"unnumbered": {d.Unnumbered, &d.unnumbered}, "submit": {d.Submit, &d.submit},
 	})
 	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
 		c.fail(at+"unnumbered", "dialog %q: unnumbered needs a group called label", d.Name)
 	}
+	c.ticks(at, d)
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}

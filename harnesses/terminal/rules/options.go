@@ -25,6 +25,7 @@ type optionRows struct {
 	numbers    []string
 	ticks      []Tick
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
+	submit     Tick // the row that submits: NoTick if it is out of sight, Ticked if it has the mark
 }
 
 // parseOptions reads the options below the title. It returns the row at which the
@@ -61,6 +62,7 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 		label, _ := group("label")
 		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(label)))
 	}
+	shown.submit = d.submitRow(rows[title+1:])
 	if len(out.Options) == 0 && d.unnumbered != nil {
 		return d.parseUnnumbered(w, title, out)
 	}
@@ -158,5 +160,5 @@ func (v *Verdict) Widen(labels []string, ticks []Tick, first int) {
 	if wide.Default >= 0 {
 		wide.Default += first - 1
 	}
-	v.Dialog, v.options = &wide, optionRows{ticks: ticks}
+	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit}
 }
