@@ -166,6 +166,9 @@ type Decision struct {
 	// starts at 1. All other options are unticked. Then the dialog is submitted.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
+	// Key is typed, with Reply, into a dialog that no rule knows. It is the name of one
+	// key, such as ESCAPE, or one character. All other fields are then empty.
+	Key string `json:"key,omitempty"`
 }
 
 // Session is one live agent CLI. Several goroutines may call the methods of a Session

@@ -89,7 +89,7 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
-		Lease: lease}
+		Key: d.Key, Lease: lease}
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 

@@ -24,6 +24,7 @@ type respondBody struct {
 	// Options are checked by the arm's session.
 	Options []int  `json:"options,omitempty" doc:"With answer, where several may be ticked: the options to tick, from 1"`
 	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
+	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`
 	Lease   string `json:"lease,omitempty"`
 }
 
@@ -67,7 +68,7 @@ func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[pr
 
 func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[doneReply], error) {
 	b := in.Body
-	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Options: b.Options, Words: b.Words}
+	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Options: b.Options, Words: b.Words, Key: b.Key}
 	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
 }
 

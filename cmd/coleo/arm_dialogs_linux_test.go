@@ -187,3 +187,32 @@ func TestSeveralOptionsAndPagesAreAnswered(t *testing.T) {
 		})
 	}
 }
+
+func TestClaudesPlanIsApprovedOrDenied(t *testing.T) {
+	t.Parallel()
+	for verb, want := range map[string]string{"approve": "User has approved", "deny": ""} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			needAgent(t, "claude-code", "claude")
+			w := newWorld(t, "")
+			a := asked{harness: "claude-code", tool: "ExitPlanMode", args: map[string]any{"plan": "1. Read."}}
+			w.must("arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", a.harness, "--model", "scripted",
+				"--permission-mode", "plan", "--script", w.scriptFile(a))
+			w.must("arm", "prompt", "one", "go on")
+			if d := w.openDialog("one", ""); d.Kind != coleo.DialogPlan {
+				t.Fatalf("the dialog is %+v, want a plan", d)
+			}
+			w.must("arm", verb, "one")
+			w.wait("one", coleo.Idle)
+			if want == "" {
+				until(t, "the plan is rejected", func() bool {
+					return strings.Contains(w.must("arm", "screen", "one"), "Rejected Claude's plan")
+				})
+				return
+			}
+			until(t, "the model has answered", func() bool {
+				return strings.Contains(w.run("arm", "last", "one").out, want)
+			})
+		})
+	}
+}

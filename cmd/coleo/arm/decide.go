@@ -49,7 +49,7 @@ func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 }
 
 func newAnswerCommand() *cobra.Command {
-	var dialog, text string
+	var dialog, text, key string
 	c := &cobra.Command{
 		Use:   "answer NAME [OPTION[,OPTION...]]",
 		Short: "Choose options of the arm's open dialog, by their numbers",
@@ -63,11 +63,19 @@ submits nothing.
 questions, this answers the one that is shown. The next one is the next
 dialog, and the last one asks you to submit.
 
+--key types one key into a dialog that no rule knows (its title is "unknown").
+It needs --dialog, so that the key goes only to the screen that you looked at.
+
 ` + decideHelp,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			d := coleo.Decision{Choice: coleo.Reply, Words: text}
-			if len(args) < 2 && text == "" {
+			d := coleo.Decision{Choice: coleo.Reply, Words: text, Key: key}
+			switch {
+			case key != "" && (len(args) == 2 || text != ""):
+				return coleo.Errorf(coleo.EInvalid, "--key goes without an option and without --text")
+			case key != "" && dialog == "":
+				return coleo.Errorf(coleo.EInvalid, "--key needs --dialog with the fingerprint of the dialog that you looked at")
+			case len(args) < 2 && text == "" && key == "":
 				return coleo.Errorf(coleo.EInvalid, "name an option by its number, or give --text")
 			}
 			if len(args) == 2 {
@@ -87,6 +95,7 @@ dialog, and the last one asks you to submit.
 		}),
 	}
 	c.Flags().StringVar(&dialog, "dialog", "", dialogUsage)
+	c.Flags().StringVar(&key, "key", "", "`KEY` for a dialog that no rule knows, such as ESCAPE or y")
 	c.Flags().StringVar(&text, "text", "", "`TEXT` for the option that takes a text")
 	return c
 }

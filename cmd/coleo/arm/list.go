@@ -208,6 +208,7 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Truncated {
 			line("", show.CutOff)
 		}
+		line("Dialog", arm.Dialog.Fingerprint)
 		line("Options", numbered(arm.Dialog.Choices()))
 		if arm.Dialog.Several {
 			line("", "(several may be ticked: coleo arm answer "+arm.Name+" 1,2)")

@@ -95,6 +95,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
 	if r.verdict.State == "" && most == nil {
+		r.strange.end()
 		return again
 	}
 	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail,
@@ -106,7 +107,12 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		most.claims() == next.State) {
 		next.State, next.Rule = most.claims(), most.rule()
 	}
-	next.Known = r.verdict.State != ""
+	if next.Known = r.verdict.State != ""; next.Known || next.State != coleo.WaitingApproval {
+		r.strange.end()
+	} else {
+		next.Dialog, soon = r.strange.show(r.picture, r.dialogs.epoch, now)
+		again = min(again, soon)
+	}
 	return min(again, r.settle(now, next))
 }
 

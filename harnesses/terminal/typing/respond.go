@@ -24,6 +24,9 @@ const (
 func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	_, done := t.turn.take()
 	defer done()
+	if d.Key != "" || t.isStrange(dialog) {
+		return t.pressAt(ctx, dialog, d)
+	}
 	same := showing(dialog)
 	asked, _, err := find(ctx, t.view, func(r *reading.Reader) (question, error) {
 		return question{verdict: r.Verdict(), age: time.Since(r.DialogSince())}, same(r)
