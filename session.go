@@ -37,8 +37,9 @@ func (k DialogKind) OfWork() bool {
 // Dialog is a question that the agent CLI asks the user.
 //
 // Kind, Title, Subject and Options are the identity of the dialog. The fingerprint is
-// made of these four fields and of the number of the appearance. Default, Ticked, Typed
-// and Page are state: they may change while the dialog stays the same. In a list that
+// made of these four fields and of the number of the appearance. Another Page is another
+// appearance. Default, Ticked and Typed are state: they may change while the dialog stays
+// the same. In a list that
 // scrolls, Options grows while the dialog stays the same. An option keeps its number.
 // Truncated says how much of the identity is on the screen.
 type Dialog struct {

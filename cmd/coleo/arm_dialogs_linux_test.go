@@ -26,6 +26,7 @@ type answered struct {
 	title   string   // of the dialog
 	options []string // the first options of the dialog
 	verb    []string // "answer", "2"
+	page    string   // "1/2" if the screen tells that this is one of several questions
 }
 
 // openDialog waits until the arm shows a settled dialog other than the one with the
@@ -75,6 +76,9 @@ func (w *world) checkAsked(a asked) {
 		if d.Title != step.title || !slices.Equal(d.Options[:min(len(d.Options), len(step.options))], step.options) {
 			w.t.Fatalf("the dialog is %+v, want %q with %q", d, step.title, step.options)
 		}
+		if page := fmt.Sprintf("%d/%d", d.Page, d.Pages); step.page != "" && page != step.page {
+			w.t.Errorf("the page of %q is %s, want %s", d.Title, page, step.page)
+		}
 		last = d.Fingerprint
 		w.must(append([]string{"arm", step.verb[0], "one"}, step.verb[1:]...)...)
 	}
@@ -104,7 +108,7 @@ func TestAQuestionWithPreviewsIsAnswered(t *testing.T) {
 	newWorld(t, "").checkAsked(asked{harness: "claude-code", tool: "AskUserQuestion",
 		args: questions(map[string]any{"question": "Which layout?", "header": "Layout", "multiSelect": false,
 			"options": []any{option("Rows", "+---+\n| a |\n+---+"), option("Columns", "+---+---+\n| a | b |")}}),
-		answers: []answered{{"Which layout?", []string{"Rows", "Columns"}, []string{"answer", "2"}}},
+		answers: []answered{{"Which layout?", []string{"Rows", "Columns"}, []string{"answer", "2"}, ""}},
 		want:    `"Which layout?"="Columns"`,
 	})
 }
@@ -118,7 +122,7 @@ func TestAWorkflowIsDeniedOrApproved(t *testing.T) {
 			w := newWorld(t, "")
 			script := fmt.Sprintf("export const meta = {name: %q, description: 'Counts'}\nreturn 1", "count")
 			a := asked{harness: "claude-code", tool: "Workflow", args: map[string]any{"script": script}, want: want,
-				answers: []answered{{"Run a dynamic workflow?", []string{"Yes, run it", "No"}, []string{verb}}}}
+				answers: []answered{{"Run a dynamic workflow?", []string{"Yes, run it", "No"}, []string{verb}, ""}}}
 			if verb == "approve" {
 				w.checkAsked(a)
 				return
@@ -155,31 +159,31 @@ func TestSeveralOptionsAndPagesAreAnswered(t *testing.T) {
 	for name, a := range map[string]asked{
 		"claude-code, several": {harness: "claude-code", command: "claude", tool: "AskUserQuestion",
 			args: claude(fruits("multiSelect")), want: `="Apple, Cherry"`, answers: []answered{
-				{"Which fruits?", three, []string{"answer", "1,3"}},
-				{"Review your answers", []string{"Submit answers"}, []string{"answer", "1"}}}},
+				{"Which fruits?", three, []string{"answer", "1,3"}, ""},
+				{"Review your answers", []string{"Submit answers"}, []string{"answer", "1"}, ""}}},
 		"claude-code, a text": {harness: "claude-code", command: "claude", tool: "AskUserQuestion",
 			args: claude(side()), want: `="in the middle"`, answers: []answered{
-				{"Which side?", two, []string{"answer", "--text", "in the middle"}}}},
+				{"Which side?", two, []string{"answer", "--text", "in the middle"}, ""}}},
 		"claude-code, pages": {harness: "claude-code", command: "claude", tool: "AskUserQuestion",
 			args: claude(side(), fruits("multiSelect")), want: `"Which side?"="Right", "Which fruits?"="Banana"`,
 			answers: []answered{
-				{"Which side?", two, []string{"answer", "2"}},
-				{"Which fruits?", three, []string{"answer", "2"}},
-				{"Review your answers", []string{"Submit answers"}, []string{"answer", "1"}}}},
+				{"Which side?", two, []string{"answer", "2"}, "1/2"},
+				{"Which fruits?", three, []string{"answer", "2"}, "2/2"},
+				{"Review your answers", []string{"Submit answers"}, []string{"answer", "1"}, ""}}},
 		"opencode, pages": {harness: "opencode", command: "opencode", tool: "question",
 			args: claude(side(), fruits("multiple")), want: `"Which side?"="Right", "Which fruits?"="Apple, Cherry"`,
 			answers: []answered{
-				{"Which side?", two, []string{"answer", "2"}},
-				{"Which fruits? (select all that apply)", three, []string{"answer", "1,3"}},
-				{"Review", []string{"Submit"}, []string{"answer", "1"}}}},
+				{"Which side?", two, []string{"answer", "2"}, "1/2"},
+				{"Which fruits? (select all that apply)", three, []string{"answer", "1,3"}, "2/2"},
+				{"Review", []string{"Submit"}, []string{"answer", "1"}, ""}}},
 		"gemini, several and a text": {harness: "gemini", command: "gemini", tool: "ask_user",
 			args: claude(fruits("multiSelect")), want: "Apple, a pear", answers: []answered{
-				{"Which fruits?", three, []string{"answer", "1", "--text", "a pear"}}}},
+				{"Which fruits?", three, []string{"answer", "1", "--text", "a pear"}, ""}}},
 		"gemini, pages": {harness: "gemini", command: "gemini", tool: "ask_user",
 			args: claude(side(), fruits("multiSelect")), want: `Right\",\"1\":\"Banana, Cherry`, answers: []answered{
-				{"Which side?", two, []string{"answer", "2"}},
-				{"Which fruits?", three, []string{"answer", "2,3"}},
-				{"Review your answers:", []string{"Submit"}, []string{"answer", "1"}}}},
+				{"Which side?", two, []string{"answer", "2"}, "1/2"},
+				{"Which fruits?", three, []string{"answer", "2,3"}, "2/2"},
+				{"Review your answers:", []string{"Submit"}, []string{"answer", "1"}, ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			needAgent(t, a.harness, a.command)

@@ -213,7 +213,7 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Several {
 			line("", "(several may be ticked: coleo arm answer "+arm.Name+" 1,2)")
 		}
-		if arm.Dialog.Pages > 1 {
+		if arm.Dialog.Pages > 1 && arm.Dialog.Page > 0 {
 			line("Question", fmt.Sprintf("%d of %d", arm.Dialog.Page, arm.Dialog.Pages))
 		}
 	}

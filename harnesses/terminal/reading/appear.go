@@ -59,6 +59,7 @@ type appearances struct {
 
 	list   optionList // the options of this appearance
 	words  string     // the identity of this appearance without blanks; "" if it is not known
+	page   int        // which one of several questions it is; 0 if unknown
 	size   [2]int     // columns and rows of the last picture with a dialog
 	before *earlier   // the appearance before the terminal got another size; nil if there is none
 
@@ -77,11 +78,15 @@ func newAppearances() appearances {
 func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Time) coleo.Fingerprint {
 	a.noteSize(s, now)
 	text := hashOf(v, v.Dialog.Options)
-	same := !a.hiddenSinceKeys && (a.text != "" && text == a.latest || a.list.takePage(v))
-	if !same && !a.reflowed(v, now) {
+	otherPage := v.Dialog.Page > 0 && a.page > 0 && v.Dialog.Page != a.page
+	same := !otherPage && !a.hiddenSinceKeys && (a.text != "" && text == a.latest || a.list.takePage(v))
+	if !same && (otherPage || !a.reflowed(v, now)) {
 		a.begin(text, v, now)
 	}
 	a.latest = text
+	if a.page == 0 {
+		a.page = v.Dialog.Page
+	}
 	a.list.takePage(v)
 	a.list.show(v)
 	a.lastShown[a.text] = now
@@ -104,7 +109,7 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	}
 	a.text, a.title, a.since = text, v.Dialog.Title, now
 	a.keysTyped, a.hiddenSinceKeys = false, false
-	a.list, a.words = listOf(v), wordsOf(v)
+	a.list, a.words, a.page = listOf(v), wordsOf(v), v.Dialog.Page
 	a.n++
 }
 
@@ -114,7 +119,7 @@ func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys |
 // end records a picture that a rule recognizes and that shows no dialog.
 func (a *appearances) end() {
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
-	a.list, a.before = optionList{}, nil
+	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
 // settling returns how much longer the dialog's text must stay the same before the Reader

@@ -1,10 +1,12 @@
 package reading
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 )
 
 // Claude Code shows some lists without numbers. No rule knows all of them by name.
@@ -42,5 +44,36 @@ func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
 	steps, err := w.r.Verdict().Respond(coleo.Decision{Choice: coleo.Reply, Option: 2})
 	if err != nil || steps.Keys != "" || steps.Option != 1 || steps.On != "DOWN" {
 		t.Errorf("option 2 is answered by %+v, %v; want the mark moved to it", steps, err)
+	}
+}
+
+// A screen that names several questions says which one of them it shows.
+func TestPagesAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"claude-code-sizes/2.1.329-120x40-several": {"Which fruits do you want? 1/1", "Which side? 1/3",
+			"Which fruits do you want? 2/3", "Which color? 3/3"},
+		"opencode-sizes/1.18.33-120x40-several": {"Which fruits do you want? (select all that apply) 1/1",
+			"Which side? 1/2", "Which fruits do you want? (select all that apply) 2/2"},
+		"gemini-sizes/0.61.0-120x40-several": {"Which side? 1/2", "Which fruits do you want? 2/2"},
+	} {
+		var got []string
+		cast := casttest.Cast(t, name)
+		p := newPlayer(specFor(t, name), Recording{Cast: cast, Until: -1}, func(c coleo.Change) {
+			if d := c.Reading.Dialog; d != nil && d.Pages > 0 {
+				line := fmt.Sprintf("%s %d/%d", d.Title, d.Page, d.Pages)
+				if !slices.Contains(got, line) {
+					got = append(got, line)
+				}
+			}
+		})
+		for _, e := range cast.Events {
+			now := recordingStart().Add(e.At)
+			p.wait(now)
+			p.take(e, now)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the pages are %q, want %q", name, got, want)
+		}
 	}
 }

@@ -89,6 +89,13 @@ type DialogRule struct {
 	// the text is state.
 	Text patternText `toml:"text"`
 
+	// The pattern of the row with the names of several questions, one per page:
+	// `^ *← (.*) Submit →$`. The first group holds the names. Coleo applies it before
+	// `strip`. The name of the page in sight has a background of its own, or is bold.
+	Tabs patternText `toml:"tabs"`
+	// The pattern of one name in that row: `[☐☒] (\S+)`. The first group is the name.
+	// `tabs` and `tab` need each other.
+	Tab patternText `toml:"tab"`
 	// The text that names the marked option, if the options come from `choice`:
 	// `\[(Yes|No)\]: ?$`. Its group is the label.
 	Chosen patternText `toml:"chosen"`
@@ -152,7 +159,7 @@ type DialogRule struct {
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	state, text, unnumbered        *regexp.Regexp
-	submit                         *regexp.Regexp
+	submit, tabs, tab              *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -188,11 +195,15 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
 		"unnumbered": {d.Unnumbered, &d.unnumbered}, "submit": {d.Submit, &d.submit},
+		"tabs": {d.Tabs, &d.tabs}, "tab": {d.Tab, &d.tab},
 	})
 	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
 		c.fail(at+"unnumbered", "dialog %q: unnumbered needs a group called label", d.Name)
 	}
 	c.ticks(at, d)
+	if (d.tabs == nil) != (d.tab == nil) || d.tabs != nil && (d.tabs.NumSubexp() == 0 || d.tab.NumSubexp() == 0) {
+		c.fail(at+"tabs", "dialog %q: tabs and tab need each other, and a group each", d.Name)
+	}
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}

@@ -68,6 +68,7 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 		return out, nil, options
 	}
 	behind, options := d.parseOptions(w, last, out)
+	out.Page, out.Pages = d.pageOf(p)
 	for i, tick := range options.ticks {
 		out.Several = out.Several || tick != NoTick
 		if tick == Ticked {

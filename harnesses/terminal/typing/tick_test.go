@@ -182,7 +182,7 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 		}
 		return false
 	}
-	replaced := func(b *boxes, key string) bool { // another dialog comes
+	replaced := func(b *boxes, _ string) bool { // another dialog comes
 		b.labels = []string{"all my files", "b", "c", "other"}
 		return true
 	}
