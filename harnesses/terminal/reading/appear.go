@@ -159,14 +159,6 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 // KeysRefused undoes what NoteKeys noted.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
-// KeysTook notes that the dialog on the screen has shown the effect of the keys, and that
-// they have not answered it.
-func (r *Reader) KeysTook() {
-	if r.dialogs.text != "" && !r.dialogs.hiddenSinceKeys {
-		r.dialogs.keysTyped = false
-	}
-}
-
 // onlyMoves reports whether a key only moves the mark of a list.
 func onlyMoves(key []byte) bool {
 	for _, name := range []string{"UP", "DOWN", "LEFT", "RIGHT"} {

@@ -170,7 +170,7 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
 	}
-	if err := t.typeIf(ctx, holds(""), []byte(steps.Text)); err != nil {
+	if err := t.typeInside(ctx, holds(""), []byte(steps.Text)); err != nil {
 		return err
 	}
 	if err := t.awaitText(ctx, same, steps.Text); err != nil {

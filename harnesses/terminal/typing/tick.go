@@ -93,13 +93,14 @@ func (k *ticker) look(ctx context.Context) (listView, error) {
 
 // press types one key while ok holds on the newest picture, and waits for its effect.
 func (k *ticker) press(ctx context.Context, key, what string, ok, done func(listView) bool) error {
-	err := k.pressSlowlyIf(ctx, key, func(r *reading.Reader) error {
+	unchanged := func(r *reading.Reader) error {
 		l, err := k.see(r)
 		if err == nil && !ok(l) {
 			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before %s", what)}
 		}
 		return err
-	})
+	}
+	err := k.eachKey(ctx, key, func(data []byte) error { return k.typeInside(ctx, unchanged, data) })
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,6 @@ func (k *ticker) press(ctx context.Context, key, what string, ok, done func(list
 		}
 		return coleo.Errorf(coleo.ETimeout, "%s had no effect within %s", what, tickTimeout)
 	}
-	k.view.Update(func(r *reading.Reader) bool { r.KeysTook(); return false })
 	return nil
 }
 
@@ -279,7 +279,7 @@ func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return false, err
 	}
-	err = k.typeIf(ctx, func(r *reading.Reader) error {
+	err = k.typeInside(ctx, func(r *reading.Reader) error {
 		l, err := k.see(r)
 		if err == nil && (!at(l) || l.dialog.Typed != "") {
 			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before the text was typed")}
@@ -300,7 +300,6 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 	if !shown {
 		return coleo.Errorf(coleo.ETimeout, "the dialog does not show the typed text within %s", tickTimeout)
 	}
-	t.view.Update(func(r *reading.Reader) bool { r.KeysTook(); return false })
 	return nil
 }
 

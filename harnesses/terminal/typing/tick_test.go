@@ -39,6 +39,7 @@ type boxes struct {
 	rows      int    // how many options are in sight at once; 0 for all
 	submitted string // the numbers of the ticked options and the text when it was submitted
 	done      bool
+	blank     bool                            // it clears the screen long before it draws anew
 	fault     func(b *boxes, key string) bool // returns whether the key is lost
 }
 
@@ -117,6 +118,10 @@ func answerBoxes(t *testing.T, how string, b *boxes, d coleo.Decision) (err erro
 				key := typed[seen:]
 				seen = len(typed)
 				b.take(key)
+				if b.blank {
+					st.say(casttest.Blank)
+					time.Sleep(100 * time.Millisecond)
+				}
 				st.say(b.draw())
 			}
 		}
@@ -161,6 +166,19 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 				t.Errorf("submitted was %q, %v; want %q", b.submitted, err, c.want)
 			}
 		})
+	}
+}
+
+// An agent CLI on a loaded machine clears its screen, and draws the list much later. A tick
+// does not answer the dialog, so this is the same appearance.
+func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{tickByMark, tickByDigit} {
+		b := newBoxes()
+		b.blank = true
+		if err := answerBoxes(t, how, b, reply("", 1, 3)); err != nil || b.submitted != "13 " {
+			t.Errorf("submitted was %q, %v; want options 1 and 3", b.submitted, err)
+		}
 	}
 }
 
