@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -36,17 +37,41 @@ func (k DialogKind) OfWork() bool {
 // Dialog is a question that the agent CLI asks the user.
 //
 // Kind, Title, Subject and Options are the identity of the dialog. The fingerprint is
-// made of these four fields and of the number of the appearance. Default is not part of
-// the identity. When the mark moves to another option, Default changes, but the dialog
-// stays the same. Truncated says how much of the identity is on the screen.
+// made of these four fields and of the number of the appearance. Another Page is another
+// appearance. Default, Ticked and Typed are state: they may change while the dialog stays
+// the same. In a list that
+// scrolls, Options grows while the dialog stays the same. An option keeps its number.
+// Truncated says how much of the identity is on the screen.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`             // "Do you want to create hello.txt?"
 	Subject     string      `json:"subject,omitempty"` // the command or the file
 	Truncated   bool        `json:"truncated,omitempty"`
-	Options     []string    `json:"options,omitempty"` // as shown, without number and marker
+	Options     []string    `json:"options,omitempty"` // as shown, without number, marker and tick
 	Default     int         `json:"default"`           // index into Options; -1 if none is marked
 	Fingerprint Fingerprint `json:"fingerprint"`
+
+	Several    bool   `json:"several,omitempty"`     // several options may be ticked, and are then submitted
+	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options; the first option is 1
+	TextOption int    `json:"text_option,omitempty"` // the number of the option that takes a text; 0 if there is none
+	Typed      string `json:"typed,omitempty"`       // the text that the option with the number TextOption holds
+	Page       int    `json:"page,omitempty"`        // which one of several questions this is, from 1; 0 if unknown
+	Pages      int    `json:"pages,omitempty"`       // how many questions there are; 0 if the screen does not say
+}
+
+// Choices returns the options as people read them. A ticked option begins with [x]. The
+// option that takes a text ends with the text that was typed.
+func (d Dialog) Choices() []string {
+	out := slices.Clone(d.Options)
+	for _, n := range d.Ticked {
+		if n >= 1 && n <= len(out) {
+			out[n-1] = "[x] " + out[n-1]
+		}
+	}
+	if n := d.TextOption; d.Typed != "" && n >= 1 && n <= len(out) {
+		out[n-1] += ": " + d.Typed
+	}
+	return out
 }
 
 // Reading is what a session knows at one moment.
@@ -161,14 +186,20 @@ const (
 	Approve       Choice = "approve"
 	ApproveAlways Choice = "approve_always"
 	Deny          Choice = "deny"
-	Reply         Choice = "answer" // choose Option, or give Words
+	Reply         Choice = "answer" // choose Option or Options, or give Words, or both
 )
 
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
 	Option int    `json:"option,omitempty"` // starts at 1, with Reply; 0 means none
-	Words  string `json:"words,omitempty"`
+	// Options are the options to tick, with Reply, where a dialog takes several. Each
+	// starts at 1. All other options are unticked. Then the dialog is submitted.
+	Options []int  `json:"options,omitempty"`
+	Words   string `json:"words,omitempty"`
+	// Key is typed, with Reply, into a dialog that no rule knows. It is the name of one
+	// key, such as ESCAPE, or one character. All other fields are then empty.
+	Key string `json:"key,omitempty"`
 }
 
 // Session is one live agent CLI. Several goroutines may call the methods of a Session

@@ -88,7 +88,8 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 // empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
-	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Words: d.Words, Lease: lease}
+	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
+		Key: d.Key, Lease: lease}
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 

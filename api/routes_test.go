@@ -59,7 +59,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt, p.Unproven)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
-			if dialog != "f1" || d != (coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}) {
+			if want := (coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so", Key: "y"}); dialog != "f1" ||
+				!reflect.DeepEqual(d, want) {
 				return fmt.Errorf("respond got %q %+v", dialog, d)
 			}
 			return nil
@@ -114,7 +115,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return r.Text, err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"},
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
+				Key: "y"},
 				"")
 		},
 		"l1 me": func() (any, error) {

@@ -27,8 +27,11 @@ type respondBody struct {
 	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open one if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
 	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
-	Words  string            `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
-	Lease  string            `json:"lease,omitempty"`
+	// Options are checked by the arm's session.
+	Options []int  `json:"options,omitempty" doc:"With answer, where several may be ticked: the options to tick, from 1"`
+	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
+	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`
+	Lease   string `json:"lease,omitempty"`
 }
 
 type inputBody struct {
@@ -71,7 +74,7 @@ func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[pr
 
 func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[doneReply], error) {
 	b := in.Body
-	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Words: b.Words}
+	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Options: b.Options, Words: b.Words, Key: b.Key}
 	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
 }
 

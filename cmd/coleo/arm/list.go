@@ -208,7 +208,14 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Truncated {
 			line("", show.CutOff)
 		}
-		line("Options", numbered(arm.Dialog.Options))
+		line("Dialog", arm.Dialog.Fingerprint)
+		line("Options", numbered(arm.Dialog.Choices()))
+		if arm.Dialog.Several {
+			line("", "(several may be ticked: coleo arm answer "+arm.Name+" 1,2)")
+		}
+		if arm.Dialog.Pages > 1 && arm.Dialog.Page > 0 {
+			line("Question", fmt.Sprintf("%d of %d", arm.Dialog.Page, arm.Dialog.Pages))
+		}
 	}
 	b.WriteString("Runtime summary:\n")
 	line("  State", r.State)

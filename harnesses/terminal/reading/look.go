@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -64,7 +65,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before the hook's input completes the subject. That
 		// input must not change the fingerprint.
-		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, now)
+		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.State == "" {
 		r.dialogs.unknownPicture()
@@ -98,6 +99,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
 	if r.verdict.State == "" && most == nil {
+		r.strange.end()
 		return again
 	}
 	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail,
@@ -109,9 +111,14 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		most.claims() == next.State) {
 		next.State, next.Rule = most.claims(), most.rule()
 	}
-	next.Known = r.verdict.State != ""
 	if next.State != coleo.Idle {
 		r.turn.unproven = ""
+	}
+	if next.Known = r.verdict.State != ""; next.Known || next.State != coleo.WaitingApproval {
+		r.strange.end()
+	} else {
+		next.Dialog, soon = r.strange.show(r.picture, r.dialogs.epoch, now)
+		again = min(again, soon)
 	}
 	return min(again, r.settle(now, next))
 }
@@ -248,11 +255,14 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
-// sameDialog reports whether a and b are the same appearance of a dialog and the same
-// part of the subject is known.
+// sameDialog reports whether a and b are the same appearance of a dialog in the same
+// state. Two things must be equal: what is known of the subject and the options, and
+// what is ticked and typed. Which option is marked does not count.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated
+	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated &&
+		len(a.Options) == len(b.Options) && slices.Equal(a.Ticked, b.Ticked) && a.Typed == b.Typed &&
+		a.Page == b.Page && a.Pages == b.Pages
 }

@@ -33,6 +33,7 @@ type Reader struct {
 	memo     rules.Memo     // outcomes from earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
+	strange  strange // a dialog that no rule knows
 
 	protocols  []protocol
 	inband     map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences

@@ -57,8 +57,14 @@ type DialogRule struct {
 	// part of the dialog's identity. So a tick that comes and goes must stay outside
 	// the group `label`. The group `mark` is state: it matches a sign at the marked
 	// option, and blanks at the other options. The group `number` is the digit that is
-	// typed.
+	// typed. The group `tick` is state, too. It matches a blank, or a sign if the option
+	// is ticked: `\[(?P<tick>[ ✔])\]`. Several options may be ticked if one has it.
 	Option patternText `toml:"option"`
+	// The pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
+	// (?P<label>\S.*)$`. Coleo uses it if no row matches `option`. The options are this
+	// row and the rows next to it whose text begins in the same column. The group
+	// `label` is required. Coleo then moves the mark, whatever `select` says.
+	Unnumbered patternText `toml:"unnumbered"`
 	// The labels of the options, if they are always the same: `["Yes", "No"]`. They replace
 	// `option`, and are part of the dialog's identity.
 	Options []string `toml:"options"`
@@ -69,8 +75,27 @@ type DialogRule struct {
 	// The pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
 
-	// State: which option is marked. The fingerprint ignores it.
+	// State: what may change while the dialog is open. The fingerprint ignores it.
 
+	// What in the rows of the subject is state, such as ticks: `[☐☒] `. Coleo removes
+	// each match from the subject.
+	State patternText `toml:"state"`
+	// Whether the subject shows text that the user types into the dialog. The subject
+	// is then no part of the identity. A dialog of kind `permission` must not have
+	// this key.
+	TypedSubject bool `toml:"typed_subject"`
+	// The pattern of the label of the option that takes a text, while the option is
+	// empty: `^Type something\.?$`. When the option later shows a typed text instead,
+	// the text is state.
+	Text patternText `toml:"text"`
+
+	// The pattern of the row with the names of several questions, one per page:
+	// `^ *← (.*) Submit →$`. The first group holds the names. Coleo applies it before
+	// `strip`. The name of the page in sight has a background of its own, or is bold.
+	Tabs patternText `toml:"tabs"`
+	// The pattern of one name in that row: `[☐☒] (\S+)`. The first group is the name.
+	// `tabs` and `tab` need each other.
+	Tab patternText `toml:"tab"`
 	// The text that names the marked option, if the options come from `choice`:
 	// `\[(Yes|No)\]: ?$`. Its group is the label.
 	Chosen patternText `toml:"chosen"`
@@ -116,6 +141,16 @@ type DialogRule struct {
 	Always string `toml:"always"`
 	// The same as `approve`, for a denial.
 	Deny string `toml:"deny"`
+	// How an option is ticked, if several may be. `digit` types its number. Any other
+	// value is the key that ticks the marked option, such as `ENTER` or `SPACE`. Coleo
+	// then moves the mark with `UP` and `DOWN`. Without this key Coleo ticks nothing.
+	Tick keysText `toml:"tick"`
+	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
+	// Coleo moves the mark to it and presses `ENTER`. The group `mark` is required.
+	Submit patternText `toml:"submit"`
+	// The keys that submit the ticked options, if no row does: `TAB`. With `tick`,
+	// either `submit` or `submit_keys` is required.
+	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.
 	DenyKeys keysText `toml:"deny_keys"`
@@ -123,6 +158,8 @@ type DialogRule struct {
 	strip, title, top, option, end *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
+	state, text, unnumbered        *regexp.Regexp
+	submit, tabs, tab              *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -146,6 +183,9 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
 	}
+	if d.TypedSubject && d.Kind == string(coleo.DialogPermission) {
+		c.fail(at+"typed_subject", "dialog %q: the subject of a permission is always part of its identity", d.Name)
+	}
 	c.keys(at+"deny_keys", d.DenyKeys)
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
@@ -153,7 +193,17 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 		"option": {d.Option, &d.option},
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
+		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
+		"unnumbered": {d.Unnumbered, &d.unnumbered}, "submit": {d.Submit, &d.submit},
+		"tabs": {d.Tabs, &d.tabs}, "tab": {d.Tab, &d.tab},
 	})
+	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
+		c.fail(at+"unnumbered", "dialog %q: unnumbered needs a group called label", d.Name)
+	}
+	c.ticks(at, d)
+	if (d.tabs == nil) != (d.tab == nil) || d.tabs != nil && (d.tabs.NumSubexp() == 0 || d.tab.NumSubexp() == 0) {
+		c.fail(at+"tabs", "dialog %q: tabs and tab need each other, and a group each", d.Name)
+	}
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}

@@ -14,7 +14,7 @@
 //   - the description: spec, launch, hook, transcript, compile, base
 //   - conditions: region, match, colour
 //   - pictures and the composer: picture, composer, shows, echo, text
-//   - dialogs: dialog, verdict, title, subject
-//   - how a dialog is answered: respond, and a file for each style: bydigit, bymark, bykeys
+//   - dialogs: dialog, verdict, title, subject, options
+//   - how a dialog is answered: respond, styles; with several options: several
 //   - what is typed, and what was answered: prompt, answer
 package rules
