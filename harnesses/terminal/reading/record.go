@@ -58,6 +58,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at
 	if e.Kind == record.Prompt {
+		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.tellTurn(e, at, now)
 		r.Judge(now) // the turn may end with the next entry
 	}

@@ -91,6 +91,15 @@ func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 	r.tell(c)
 }
 
+// noteTaken notes that the record or the hook has named a prompt. If it is the newest prompt,
+// nothing needs to be waited for until work on it is seen.
+func (r *Reader) noteTaken(bare string, at time.Time) {
+	s := r.turn.submitted
+	if bare == r.hook.spec.Bare(s.Text) && !at.Before(s.Time.Truncate(time.Millisecond)) {
+		r.prompt.sentAt = time.Time{}
+	}
+}
+
 // closeTurn tells the evidence that a turn has ended at a time, by the agent CLI's clock.
 // The end of an earlier turn does not count. The records' times are cut to milliseconds.
 func (r *Reader) closeTurn(at time.Time) {

@@ -203,3 +203,34 @@ func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
 		t.Errorf("in the background: %q, want nothing", got)
 	}
 }
+
+// A turn may end before its work is seen. If the record or the hook has named its prompt, the
+// arm need not wait for work until begin_ms is over.
+func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
+	t.Parallel()
+	slow := strings.Replace(casttest.PlainSpec, "[timing]\n", "[timing]\nbegin_ms = 30000\n", 1)
+	for name, tells := range map[string]func(*bench){
+		"nobody": func(*bench) {},
+		"the record": func(b *bench) {
+			b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
+		},
+		"the hook": func(b *bench) {
+			b.reports(`{"event":"Prompt","turn":"2","prompt":"now"}`)
+			b.reports(`{"event":"Stop","turn":"2","answer":"done"}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBenchOf(t, slow).shows(casttest.Idle).wants(coleo.Idle, "composer")
+			b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+			b.r.PromptDecided()
+			want := coleo.Idle
+			if tells(b); name == "nobody" {
+				want = coleo.Processing
+			}
+			if got := b.after(time.Second).r.Reading().State; got != want {
+				t.Errorf("it reads %s, want %s", got, want)
+			}
+		})
+	}
+}
