@@ -82,8 +82,8 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 	}
 }
 
-// confirms reports whether an arm's host agent reads the arm's screen now, and whether
-// its log has been read up to that moment. A host agent that is too old to be asked
+// confirms reports whether an arm's host agent holds the arm now, and whether its log has
+// been read up to that moment. A host agent that is too old to be asked
 // counts as confirming.
 func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
@@ -96,7 +96,9 @@ func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 		return coleo.ErrorCode(err) == coleo.EUnsupported
 	}
 	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
-		return a.ID == arm.ID && a.Generation == arm.Generation && a.Attached && !a.Starting
+		// While a holder does not answer, there is no session, and the arm is initializing.
+		reads := a.Attached || arm.State == coleo.Initializing
+		return a.ID == arm.ID && a.Generation == arm.Generation && reads && !a.Starting
 	})
 	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
 }
