@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
 	"harnesses/terminal/reading":  {".", "hook", "pty", "record", "harnesses/terminal/rules"},
+	"harnesses/terminal/mend":     {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
 	"harnesses/terminal/typing":   {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
 	"harnesses/terminal/past":     {".", "pty", "holder", "holder/journal", "harnesses/terminal/reading"},
 	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
