@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb",
 		"cmd/coleo/executable", "cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
-		"harnesses/terminal/reading", "cmd/coleo/verb",
+		"harnesses/terminal/reading", "harnesses/terminal/mend", "cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "holder/journal", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
 		"cmd/coleo/model"},

@@ -19,6 +19,7 @@ var (
 	breaksCount = flag.Int("breaks", 2, "how many breaks are made and mended")
 	breaksOf    = flag.String("harness", "", "only this harness is broken")
 	breaksKind  = flag.String("kind", "", "only breaks of this kind")
+	breaksItem  = flag.String("item", "", "only the rule or dialog with this name is broken")
 	breaksTime  = flag.Duration("each", 3*time.Minute, "how long the search for one break may take")
 )
 
@@ -86,9 +87,15 @@ func (l *library) draw(r *rand.Rand, kind string) broke {
 	}
 	var items []int
 	for i, it := range doc.items {
+		if *breaksItem != "" && it.name != *breaksItem {
+			continue
+		}
 		if (it.kind == "rule" || it.kind == "dialog") && used[it.name] || it.kind == "composer" && kind != "removed" && kind != "order" {
 			items = append(items, i)
 		}
+	}
+	if len(items) == 0 {
+		return broke{}
 	}
 	i := items[r.IntN(len(items))]
 	b := broke{kind: kind, what: doc.items[i].kind + " " + doc.items[i].name}
@@ -97,6 +104,7 @@ func (l *library) draw(r *rand.Rand, kind string) broke {
 		b.text = doc.text[:doc.items[i].start] + doc.text[doc.items[i].end:]
 	case "order":
 		b.text = breakOrder(r, doc, i)
+		b.what += "\n" + Diff(l.harness, doc.text, b.text)
 	default:
 		var fields []field
 		for _, f := range doc.fields {

@@ -2,6 +2,7 @@ package mend
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,6 +50,9 @@ var featureParts = []string{"title", "below composer", "above composer 2", "abov
 // the group, and on few pictures of other states.
 func (e *editor) derived(all []taped) []change {
 	e.out = nil
+	if e.group.isStart() {
+		return nil
+	}
 	others := e.others(all)
 	list := e.ranked(others)
 	if e.group.want.state == coleo.WaitingApproval {
@@ -67,12 +71,13 @@ func (e *editor) derived(all []taped) []change {
 // of another dialog, such as on the row with the keys, holds there too.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
-		pattern := `(?m)^\W*` + e.titleText()
+		pattern := e.titleCondition()
 		re, err := regexp.Compile(pattern)
 		if err != nil || matchesAll(pattern) || e.titleText() == "" {
 			return
 		}
 		title := feature{where: where, pattern: pattern, re: re}
+		title.own = true // dialogs are made so
 		e.derive([]feature{title})
 		n := 0
 		for _, f := range list {
@@ -89,7 +94,7 @@ func (e *editor) others(all []taped) []*rules.Picture {
 	var shots []shot
 	for i := range all {
 		for _, p := range spread(all[i].shots, 12) {
-			if p.want.state != e.group.want.state && (p.state == p.want.state && e.comesLater(p.rule) || p.state == "") {
+			if !p.isShort() && p.want.state != e.group.want.state && (p.state == p.want.state && e.comesLater(p.rule) || p.state == "") {
 				shots = append(shots, p)
 			}
 		}
@@ -211,15 +216,19 @@ func (e *editor) ownFeatures() []feature {
 func (e *editor) newFeatures() []feature {
 	var out []feature
 	for _, where := range featureParts {
+		if !e.mayLookAt(where) {
+			continue
+		}
 		count := map[string]int{}
 		for _, p := range e.pictures {
 			rows, _ := p.Part(where)
 			seen := map[string]bool{}
 			for _, row := range rows {
 				for _, pattern := range rowPatterns(row, where) {
-					seen[pattern] = true
+					seen[pattern] = len(pattern) >= e.shortestPattern(where)
 				}
 			}
+			maps.DeleteFunc(seen, func(_ string, long bool) bool { return !long })
 			for pattern := range seen {
 				count[pattern]++
 			}
@@ -234,8 +243,27 @@ func (e *editor) newFeatures() []feature {
 	return out
 }
 
-// spinners are the characters of an animation that many programs show.
-var spinners = regexp.MustCompile(`^[⠁-⣿]`)
+// mayLookAt reports whether a new condition for the wanted state may look at a part of the
+// screen. The transcript may show anything, so it is no sign of idle.
+func (e *editor) mayLookAt(where string) bool {
+	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" && where != "bottom 12"
+}
+
+// longPattern is how many characters a new condition for a dialog has at least. A dialog
+// that is found where there is none keeps prompts out.
+const longPattern = 14
+
+func (e *editor) shortestPattern(where string) int {
+	if e.group.want.state == coleo.WaitingApproval && where != "title" {
+		return longPattern
+	}
+	return 0
+}
+
+// spinners are the sets of characters of animations that many programs show. One character
+// of a set stands for all.
+var spinners = []*regexp.Regexp{regexp.MustCompile(`^[⠁-⣿]`), regexp.MustCompile(`^[◐-◓]`),
+	regexp.MustCompile(`^[◴-◷]`), regexp.MustCompile(`^[✢-❋]`)}
 
 // wordsAtMost is how many words a pattern has that is made of a row.
 const wordsAtMost = 4
@@ -253,8 +281,9 @@ func rowPatterns(row, where string) []string {
 		flag = ""
 	}
 	indent := row[:len(row)-len(text)]
-	if spinners.MatchString(text) {
-		out = append(out, flag+`^`+indent+`[⠁-⣿] `)
+	animated := slices.IndexFunc(spinners, func(s *regexp.Regexp) bool { return s.MatchString(text) })
+	if animated >= 0 {
+		out = append(out, flag+`^`+indent+strings.TrimPrefix(spinners[animated].String(), "^")+` `)
 	} else if first, rest, ok := strings.Cut(text, " "); ok && rest != "" && len(first) <= 4 {
 		out = append(out, flag+`^`+indent+quoteText(first)+` `)
 	}

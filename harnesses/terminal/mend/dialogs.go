@@ -43,24 +43,34 @@ func (e *editor) deriveDialogs(when string, cost int) {
 		}
 		body := comments.ReplaceAllString(e.doc.text[it.start:it.end], "")
 		body = answerKeys.ReplaceAllString(body, "")
-		titles := []string{"", "title = " + quote(e.titlePattern()) + "\n"}
-		for i, title := range titles {
-			table := body
-			if title != "" && i > 0 {
-				table = titleKey.ReplaceAllLiteralString(table, "")
-				table = strings.Replace(table, "select = ", title+"select = ", 1)
-			}
-			name := e.freeName("dialog", "asks")
-			head := fmt.Sprintf("[[dialog]]\nname = %q\nkind = %q\n%s", name, e.kindLike(it.name), when)
-			table = strings.Replace(whenKey.ReplaceAllLiteralString(table, ""), "[[dialog]]\n", head, 1)
+		for i, table := range e.variants(body, it.name, when) {
 			if !e.titlesRead(table) {
 				continue
 			}
 			tables++
-			e.add(e.doc.inserted(at, table), fmt.Sprintf("a new dialog %q like %q: %s; say what its options mean",
-				name, it.name, strings.TrimSpace(when)), cost+i*10+len(table)/20)
+			e.add(e.doc.inserted(at, table), fmt.Sprintf("a new dialog like %q: %s; say what its options mean",
+				it.name, strings.TrimSpace(when)), cost+i*10+len(table)/20)
 		}
 	}
+}
+
+// variants returns dialogs that are made after one: with its kind or another, and with its
+// title or a new one.
+func (e *editor) variants(body, name, when string) []string {
+	kinds := []string{e.kindLike(name)}
+	if kinds[0] != string(coleo.DialogOther) {
+		kinds = append(kinds, string(coleo.DialogOther)) // it may have no options
+	}
+	title := "title = " + quote(e.titlePattern()) + "\n"
+	retitled := strings.Replace(titleKey.ReplaceAllLiteralString(body, ""), "select = ", title+"select = ", 1)
+	var out []string
+	for _, text := range []string{body, retitled} {
+		for _, kind := range kinds {
+			head := fmt.Sprintf("[[dialog]]\nname = %q\nkind = %q\n%s", e.freeName("dialog", "asks"), kind, when)
+			out = append(out, strings.Replace(whenKey.ReplaceAllLiteralString(text, ""), "[[dialog]]\n", head, 1))
+		}
+	}
+	return out
 }
 
 // kindLike returns the kind of a dialog.
@@ -88,6 +98,16 @@ func (e *editor) titlesRead(table string) bool {
 		}
 	}
 	return false
+}
+
+// titleWords is how many words of a title a condition has. A narrow terminal wraps longer
+// ones.
+const titleWords = 5
+
+// titleCondition returns a pattern for the beginning of the titles.
+func (e *editor) titleCondition() string {
+	words := strings.Split(e.titleText(), " ")
+	return `(?m)^\W*` + strings.Join(words[:min(len(words), titleWords)], " ")
 }
 
 // titlePattern returns a pattern for the row with one of the titles that the labels name.

@@ -1,6 +1,14 @@
 package mend
 
-import "slices"
+import (
+	"slices"
+
+	"coleo.dev"
+)
+
+// settling is for how many seconds a wrong picture may have stood before the reading is
+// wrong. Idle and error count only when they have held for some time.
+const settling = 0.8
 
 // group is what several breaks have in common.
 type group struct {
@@ -12,28 +20,41 @@ type group struct {
 
 // groupsOf returns the groups of breaks. The largest group comes first.
 func groupsOf(all []taped) []group {
-	var out []group
+	var wrong, fine []group
 	for i := range all {
 		t := &all[i]
 		if t.holds() {
 			continue
 		}
 		for _, d := range differences(t.want, t.got) {
+			if d.got.state == coleo.Idle || d.got.state == coleo.Failed {
+				d.from -= settling
+			}
 			for _, p := range t.during(d) {
-				if p.want.state == p.state && (p.want.title == "" || p.want.title == p.title) && len(t.during(d)) > 1 &&
-					p.want.title == "" {
-					continue // the rules read it as labelled
+				if p.isWell() {
+					fine = addToGroup(fine, t.Name, p) // only its time differs
+				} else {
+					wrong = addToGroup(wrong, t.Name, p)
 				}
-				out = addToGroup(out, t.Name, p)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b group) int { return len(b.shots) - len(a.shots) })
-	for i := range out {
-		out[i].shots = spread(out[i].shots, mostShots)
+	if len(wrong) == 0 {
+		wrong = fine
 	}
-	return out
+	slices.SortStableFunc(wrong, func(a, b group) int { return len(b.shots) - len(a.shots) })
+	wrong = append(slices.DeleteFunc(slices.Clone(wrong), group.isStart), slices.DeleteFunc(wrong, group.isNoStart)...)
+	for i := range wrong {
+		wrong[i].shots = spread(wrong[i].shots, mostShots)
+	}
+	return wrong
 }
+
+// isStart reports whether the group is about the start of the agent CLI. No rule is needed
+// for that state, so such a group comes last.
+func (g group) isStart() bool { return g.want.state == coleo.Initializing }
+
+func (g group) isNoStart() bool { return !g.isStart() }
 
 func addToGroup(list []group, name string, p shot) []group {
 	i := slices.IndexFunc(list, func(g group) bool {

@@ -47,6 +47,11 @@ func (s *shot) take(v rules.Verdict) {
 	}
 }
 
+// isWell reports whether the rules read the picture as its label.
+func (s *shot) isWell() bool {
+	return s.state == s.want.state && !s.partial && (s.want.title == "" || s.want.title == s.title)
+}
+
 // again returns the picture as another description reads it.
 func (s shot) again(spec *rules.Spec) shot {
 	p := rules.NewPicture(s.screen, &spec.Composer)
@@ -57,11 +62,13 @@ func (s shot) again(spec *rules.Spec) shot {
 
 // Break is a time in which a recording does not read as its label.
 type Break struct {
-	Recording   string
-	From, Until float64 // seconds; Until is -1 for the end of the recording
-	Want, Got   string  // state, and the title of a dialog
-	Rule        string  // the rule that decided
-	Rows        []string
+	Recording string   `json:"recording"`
+	From      float64  `json:"from"`  // seconds
+	Until     float64  `json:"until"` // seconds; -1 for the end of the recording
+	Want      string   `json:"want"`  // the labelled state, and the title of a dialog
+	Got       string   `json:"got"`   // what it reads as
+	Rule      string   `json:"rule"`  // the rule that decided
+	Rows      []string `json:"rows"`  // the last rows of the screen
 }
 
 func (t told) String() string {
@@ -180,13 +187,24 @@ func shownRows(s coleo.Screen) []string {
 }
 
 // during returns the pictures that a span is about. A picture that a span begins with
-// may have begun earlier.
+// may have begun earlier. A picture that is shorter than the precision of labels counts
+// only if there is no other one.
 func (t *taped) during(s span) []shot {
-	var out []shot
-	for _, p := range t.shots {
-		if p.at < s.until && p.until > s.from-rounding {
+	var out, short []shot
+	for i, p := range t.shots {
+		switch {
+		case p.at >= s.until || p.until <= s.from-rounding:
+		case p.isShort() && i < len(t.shots)-1:
+			short = append(short, p)
+		default:
 			out = append(out, p)
 		}
 	}
+	if len(out) == 0 && len(short) > 0 {
+		return short[len(short)-1:]
+	}
 	return out
 }
+
+// isShort reports whether a label cannot tell what the picture means.
+func (s *shot) isShort() bool { return s.until-s.at < 2*rounding }

@@ -26,7 +26,7 @@ const (
 	mostSteps    = 4   // changes that follow each other; more is another program
 	mostGroups   = 4   // groups of breaks that are looked at in one round
 	mostTried    = 160 // changes of one group and kind that are tried on pictures
-	mostReplayed = 24  // changes of one round that are tried on recordings
+	mostReplayed = 12  // changes of one group that are tried on recordings
 	mostSample   = 5   // broken recordings on which a change is tried first
 	mostShots    = 12  // pictures of a group
 	mostGood     = 120 // pictures that read well, and must stay so
@@ -46,8 +46,8 @@ type Result struct {
 
 // Attempt is a change that was tried and failed.
 type Attempt struct {
-	Change string
-	Why    string
+	Change string `json:"change"`
+	Why    string `json:"why"`
 }
 
 // search is one call of Propose.
@@ -58,7 +58,7 @@ type search struct {
 	until   time.Time
 	random  *rand.Rand
 	result  Result
-	nearest map[string]Attempt
+	nearest []Attempt // the most promising one of each round first
 }
 
 // Propose reads the new recordings with a description. If some do not read as labelled,
@@ -71,7 +71,7 @@ func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 		o.Time = DefaultTime
 	}
 	s := &search{desc: desc, fresh: fresh, old: old, until: time.Now().Add(o.Time),
-		random: rand.New(rand.NewPCG(uint64(o.Seed), 1)), nearest: map[string]Attempt{}}
+		random: rand.New(rand.NewPCG(uint64(o.Seed), 1))}
 	spec, err := desc.spec()
 	if err != nil {
 		return Result{}, err
@@ -196,14 +196,21 @@ func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change
 	var list []scored
 	for _, g := range groups {
 		e := &editor{doc: parseDocument(string(desc.Text)), spec: spec, group: g}
-		list = append(list, s.tryOnPictures(desc, e.changes(), g, good)...)
-		list = append(list, s.tryOnPictures(desc, e.derived(all), g, good)...)
+		found := s.tryOnPictures(desc, e.changes(), g, good)
+		found = append(found, s.tryOnPictures(desc, e.derived(all), g, good)...)
+		list = append(list, bestOf(found, mostReplayed)...)
 	}
+	return s.tryOnRecordings(list, all)
+}
+
+// bestOf returns the n changes with the highest scores. Of two with the same score the
+// smaller one comes first.
+func bestOf(list []scored, n int) []scored {
 	slices.SortStableFunc(list, func(a, b scored) int {
 		return cmp.Or(b.score-a.score, a.cost-b.cost, cmp.Compare(a.text, b.text))
 	})
 	list = slices.CompactFunc(list, func(a, b scored) bool { return a.text == b.text })
-	return s.tryOnRecordings(list[:min(len(list), mostReplayed)], all)
+	return list[:min(len(list), n)]
 }
 
 // tryOnPictures returns the changes that help on some picture of the group.
@@ -220,17 +227,12 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 		if err != nil {
 			continue
 		}
-		score := 0
-		for _, p := range g.shots {
-			if p.readsWell(spec) {
-				score += 4
-			}
-		}
+		score := helped(spec, g)
 		if score == 0 {
 			continue
 		}
 		for _, p := range good {
-			if !p.readsWell(spec) {
+			if n := p.again(spec); !n.isWell() {
 				score -= 2
 			}
 		}
@@ -239,10 +241,15 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 	return out
 }
 
-// readsWell reports whether a description reads the picture as its label.
-func (p *shot) readsWell(spec *rules.Spec) bool {
-	n := p.again(spec)
-	return n.state == p.want.state && !n.partial && (p.want.title == "" || p.want.title == n.title)
+// helped returns how much better a description reads the pictures of a group.
+func helped(spec *rules.Spec, g group) int {
+	score := 0
+	for _, p := range g.shots {
+		if n := p.again(spec); n.isWell() {
+			score += 4
+		}
+	}
+	return score
 }
 
 // tryOnRecordings returns the change with which most recordings hold, and none reads
@@ -262,7 +269,7 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 		}
 		fixed, why := s.replayAll(c.spec, all, left)
 		if fixed == nil {
-			s.nearest[c.what] = Attempt{c.what, why}
+			s.nearest = append(s.nearest, Attempt{c.what, why})
 			continue
 		}
 		n := broken(fixed)
@@ -329,12 +336,7 @@ func (s *search) shortestBroken(all []taped) []int {
 	return out[:min(len(out), mostSample)]
 }
 
-// bestAttempts returns some of the changes that were tried on recordings.
+// bestAttempts returns some of the changes that were tried on recordings and failed.
 func (s *search) bestAttempts() []Attempt {
-	var out []Attempt
-	for _, a := range s.nearest {
-		out = append(out, a)
-	}
-	slices.SortFunc(out, func(a, b Attempt) int { return cmp.Compare(a.Change, b.Change) })
-	return out[:min(len(out), mostNearest)]
+	return s.nearest[:min(len(s.nearest), mostNearest)]
 }
