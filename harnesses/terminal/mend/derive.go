@@ -194,7 +194,7 @@ func (e *editor) ownFeatures() []feature {
 			known := slices.ContainsFunc(out, func(o feature) bool {
 				return o.where == f.where && o.pattern == f.pattern && o.not == f.not
 			})
-			if err == nil && c.Colour == "" && !known && !(c.Not && c.Where == "screen") {
+			if err == nil && c.Colour == "" && !known && (!c.Not || c.Where != "screen") {
 				out = append(out, f)
 			}
 		}
@@ -318,6 +318,9 @@ func (e *editor) derive(list []feature) {
 	}
 	when := "when = [\n" + strings.Join(conds, "") + "]\n"
 	if e.group.want.state == coleo.WaitingApproval {
+		if !list[0].own {
+			cost += costUnnamed
+		}
 		e.deriveDialogs(when, cost)
 		return
 	}

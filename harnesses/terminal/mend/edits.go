@@ -2,6 +2,7 @@ package mend
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,6 +31,8 @@ const (
 	costNarrow = 20 // a dialog that no longer matches, though only its title is wrong
 	costMove   = 5  // for each rule that a rule moves past
 	costRule   = 60 // a rule that is new
+
+	costUnnamed = 30 // a dialog that is found neither by its title nor as another dialog is
 )
 
 // Bounds of a search. Each is several times what a real change needs.
@@ -212,6 +215,9 @@ func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
 	}
 }
 
+// letterOrDigit matches what does not stand in place of a glyph.
+var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
+
 // fill makes the changes of one gap of a pattern.
 func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // on how many pictures
@@ -219,8 +225,9 @@ func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, usefu
 		seen := map[string]bool{}
 		for _, text := range texts(p) {
 			for _, s := range g.findIn(f.value, text, mostFound) {
-				seen[s] = true
+				seen[s] = g.kind != gapGlyph && g.kind != gapClass || !letterOrDigit.MatchString(s)
 			}
+			maps.DeleteFunc(seen, func(_ string, fits bool) bool { return !fits })
 		}
 		for s := range seen {
 			found[s]++

@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"slices"
 
 	"coleo.dev"
@@ -18,7 +19,7 @@ type group struct {
 	cases     []string
 }
 
-// groupsOf returns the groups of breaks. The largest group comes first.
+// groupsOf returns the groups of breaks. The group with most recordings comes first.
 func groupsOf(all []taped) []group {
 	var wrong, fine []group
 	for i := range all {
@@ -42,7 +43,9 @@ func groupsOf(all []taped) []group {
 	if len(wrong) == 0 {
 		wrong = fine
 	}
-	slices.SortStableFunc(wrong, func(a, b group) int { return len(b.shots) - len(a.shots) })
+	slices.SortStableFunc(wrong, func(a, b group) int {
+		return cmp.Or(len(b.cases)-len(a.cases), len(b.shots)-len(a.shots))
+	})
 	wrong = append(slices.DeleteFunc(slices.Clone(wrong), group.isStart), slices.DeleteFunc(wrong, group.isNoStart)...)
 	for i := range wrong {
 		wrong[i].shots = spread(wrong[i].shots, mostShots)

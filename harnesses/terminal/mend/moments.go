@@ -110,13 +110,11 @@ func tape(spec *rules.Spec, c Case) (taped, error) {
 		return t, fmt.Errorf("read %s: %w", c.Name, err)
 	}
 	for i := range t.shots {
-		if s := &t.shots[i]; s.until == 0 {
-			s.until = max(s.at, endOfCast(c.Cast))
-		}
 		t.shots[i].want = at(want, t.shots[i].until-rounding/2)
-		if i == len(t.shots)-1 {
-			t.shots[i].want = want[len(want)-1]
-		}
+	}
+	if n := len(t.shots); n > 0 {
+		last := &t.shots[n-1]
+		last.until, last.want = max(last.at, endOfCast(c.Cast)), want[len(want)-1]
 	}
 	return t, nil
 }

@@ -214,13 +214,14 @@ func (g gap) filled(pattern string, found []string) []string {
 	if len(found) > 1 {
 		one = "(?:" + one + ")"
 	}
-	switch {
-	case g.kind == gapNew:
+	switch g.kind {
+	case gapNew:
 		return []string{before + one + after, before + "(?:" + one + ")?" + after}
-	case g.kind == gapGlyph:
+	case gapGlyph:
 		return []string{before + widenClass("[]", found) + after, before + widenClass("["+old+"]", found) + after}
+	default:
+		return []string{before + one + after, before + "(?:" + both + ")" + after}
 	}
-	return []string{before + one + after, before + "(?:" + both + ")" + after}
 }
 
 var digits = regexp.MustCompile(`[0-9]+`)
@@ -273,7 +274,7 @@ func rearranged(pattern string) []string {
 	}
 	for i, t := range all {
 		wide := t.text == "\n" || t.kind == escape && pattern[t.start] == '.' || t.kind == class && t.repeat > t.end
-		if !wide && !(t.text == " " && t.plain()) {
+		if !wide && (t.text != " " || !t.plain()) {
 			continue
 		}
 		a, d := i, i+1
