@@ -353,9 +353,7 @@ func (e *editor) changes() []change {
 		d := &e.spec.Dialogs[i]
 		e.item("dialog", d.Name, d.When, e.group.want.state == coleo.WaitingApproval)
 	}
-	if slices.ContainsFunc(e.pictures, func(p *rules.Picture) bool { return p.Composer == nil }) {
-		e.composer()
-	}
+	e.composer()
 	return e.out
 }
 
