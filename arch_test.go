@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},
 	"harnesses/terminal/reading":  {".", "hook", "pty", "record", "harnesses/terminal/rules"},
+	"harnesses/terminal/mend":     {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
 	"harnesses/terminal/typing":   {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
 	"harnesses/terminal/past":     {".", "pty", "holder", "holder/journal", "harnesses/terminal/reading"},
 	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
@@ -85,7 +86,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/model": {".", "holder/process", "modelresolver", "conformance/", "cmd/coleo/verb",
 		"cmd/coleo/executable", "cmd/coleo/setup"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
-		"harnesses/terminal/reading", "cmd/coleo/verb",
+		"harnesses/terminal/reading", "harnesses/terminal/mend", "cmd/coleo/verb",
 		"cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
 	"cmd/coleo/arm": {".", "api", "holder/journal", "pty", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup",
 		"cmd/coleo/model"},

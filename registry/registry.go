@@ -253,6 +253,29 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, err
 }
 
+// Description returns the harness.toml of a harness, and the path of its file. A built-in
+// harness has no file, so its path is only a name. The error is ENotFound if no file
+// describes the harness.
+func (r *Registry) Description(name string) (path string, text []byte, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		if h := r.files[path].harness; h != nil && h.Info().Name == name {
+			text, err := config.ReadOwn(path)
+			return path, text, err
+		}
+	}
+	if text := specOf(name); text != nil {
+		return name + "/harness.toml", text, nil
+	}
+	return "", nil, coleo.Errorf(coleo.ENotFound, "no file describes a harness %q", name)
+}
+
+// Base returns the harness.toml of a built-in harness, on which another may build. It
+// returns nil if there is none with that name.
+func (r *Registry) Base(name string) []byte { return specOf(name) }
+
 // Preferred returns the name of the default harness. A new arm gets this harness if the
 // user names no harness and the agent CLI of this harness is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }

@@ -21,7 +21,7 @@ import (
 func Command() *cobra.Command {
 	c := verb.Group("harness", "List, install and test harnesses, and read recordings")
 	c.AddCommand(newListCommand(), newTestCommand(), newInstallCommand(), newReadCommand(),
-		newReplayCommand(), newExplainCommand())
+		newReplayCommand(), newExplainCommand(), newCalibrateCommand())
 	return c
 }
 
