@@ -62,6 +62,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
+	r.askPack()
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before the hook's input completes the subject. That
 		// input must not change the fingerprint.
@@ -98,7 +99,8 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	again := min(r.recognise(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
-	if r.verdict.State == "" && most == nil {
+	raised := r.packed.raised
+	if r.verdict.State == "" && most == nil && raised.State == "" {
 		r.strange.end()
 		return again
 	}
@@ -111,13 +113,16 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		most.claims() == next.State) {
 		next.State, next.Rule = most.claims(), most.rule()
 	}
+	if raised.State != "" && coleo.MoreCautious(next.State, raised.State) != next.State {
+		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
+	}
 	if next.State != coleo.Idle {
 		r.turn.unproven = ""
 	}
 	if next.Known = r.verdict.State != ""; next.Known || next.State != coleo.WaitingApproval {
 		r.strange.end()
 	} else {
-		next.Dialog, soon = r.strange.show(r.picture, r.dialogs.epoch, now)
+		next.Dialog, soon = r.strange.show(r.picture, raised.Dialog, r.dialogs.epoch, now)
 		again = min(again, soon)
 	}
 	return min(again, r.settle(now, next))
@@ -165,7 +170,7 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 
 // recognise keeps track of how long the screen has been unknown to all rules.
 func (r *Reader) recognise(now time.Time) time.Duration {
-	if r.verdict.State != "" {
+	if r.verdict.State != "" || r.packed.raised.State != "" {
 		r.unknown = unknown{}
 		return IdleLook
 	}

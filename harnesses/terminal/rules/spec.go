@@ -130,6 +130,7 @@ type Spec struct {
 	Transcript Transcript `toml:"transcript"`
 
 	background *regexp.Regexp
+	pack       *Pack // newer reading rules; nil if there are none
 }
 
 // OnlyBackground reports whether the agent CLI adds detail to the word "working" when only
