@@ -81,9 +81,10 @@ func TestHostilePatternsDoNotPanic(t *testing.T) {
 		"[[dialog]]\nname = \"d\"\nblock = true\noption = '(?P<label>n)?(?P<number>m)?'\nsubject = \"above\"\n" + when,
 		"[[dialog]]\nname = \"d\"\nheading = true\ntop = ''\ntitle='n'\n" + when,
 		"[[dialog]]\nname = \"d\"\nheading = true\ntop = '.*'\ntitle='n'\nsubject = \"above\"\n" + when,
-		"[[dialog]]\nname = \"d\"\ntitle = 'x'\nmark = \"background\"\noptions = [\"\", \"\"]\ndefault = 9\n" + when,
+		"[[dialog]]\nname = \"d\"\ntitle = 'x'\nmark = \"background\"\noptions = [\"\", \"\"]\n" + when,
+		"[[dialog]]\nname = \"d\"\ntitle = 'x'\noptions = [\"a\", \"b\"]\ndefault = 9\n" + when,
 		"[[dialog]]\nname = \"d\"\ntitle = '(x)'\nchoice = '(n)?'\nchosen = '(n)?'\n" + when,
-		"[composer]\nbottom = 'x'\ntop = '.*'\n[[rule]]\nname = \"r\"\nstate = \"idle\"\n" +
+		"[composer]\nbottom = 'cursor'\nfirst = 'x'\n[[rule]]\nname = \"r\"\nstate = \"idle\"\n" +
 			"when = [{ where = \"above composer 2\", pattern = '(?s).*' }, { where = \"below composer\", pattern = '$' }]\n",
 	} {
 		p, err := readingsOf(text)
