@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/past":     {".", "pty", "holder", "holder/journal", "harnesses/terminal/reading"},
 	"harnesses/terminal/launch":   {".", "config", "hook", "holder", "harnesses/terminal/rules"},
 	"harnesses/terminal/casttest": {"pty"},
+	"harnesses/terminal/pack":     {".", "config", "harnesses/terminal/rules"},
 
 	"cmd/coleo-hold": {".", "holder", "hook"},
 	"cmd/coleo": {".", "api", "config", "holder", "holder/journal", "holder/process", "hook",
