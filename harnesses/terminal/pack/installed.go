@@ -19,6 +19,13 @@ type Installed struct {
 	Wrong   error // why the pack is not used; nil if it is used
 }
 
+// AtLeast reports whether an installed pack is for the same harness as the pack in data,
+// and is not older.
+func (i Installed) AtLeast(file string, data []byte) bool {
+	p, _ := Check(file, data)
+	return p != nil && i.Pack != nil && i.Harness == p.Harness && i.Pack.Serial >= p.Serial
+}
+
 // Installed returns all packs of the Store, by harness. Each pack is checked as if it were
 // added now. A pack that fails a check is not used.
 func (s Store) Installed(now time.Time) ([]Installed, error) {

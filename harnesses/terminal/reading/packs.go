@@ -23,11 +23,10 @@ func (r *Reader) Runs(version string) { r.packed.running = version }
 // Unjudged returns the version that runs, if neither the description nor its pack was
 // judged on it. It returns "" if the version is not known.
 func (r *Reader) Unjudged() string {
-	if version := r.packed.running; !slices.Contains(r.spec.Checked, version) &&
-		(r.spec.Pack() == nil || !r.spec.Pack().Judged(version)) {
-		return version
+	if r.spec.Judged(r.packed.running) {
+		return ""
 	}
-	return ""
+	return r.packed.running
 }
 
 // askPack combines the verdict of the Spec's own rules with that of its pack.

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -208,6 +209,9 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	}
 	if r.turn.blind {
 		x.Blind = blindNote
+	}
+	if x.Version = r.packed.running; r.Unjudged() != "" {
+		x.Unjudged = fmt.Sprintf("nobody has judged the rules of %s on version %s", r.spec.Name, r.Unjudged())
 	}
 	for _, v := range r.witnesses() {
 		if !v.used() {

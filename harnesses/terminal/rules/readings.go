@@ -195,6 +195,11 @@ func (s *Spec) WithPack(p *Pack) *Spec {
 // Pack returns the pack of the Spec, or nil.
 func (s *Spec) Pack() *Pack { return s.pack }
 
+// Judged reports whether the Spec or its pack was judged on a version of the agent CLI.
+func (s *Spec) Judged(version string) bool {
+	return slices.Contains(s.Checked, version) || s.pack != nil && s.pack.Judged(version)
+}
+
 // Picture returns a screen as the pack sees it. If the pack does not say where the
 // composer is, this is the picture own itself.
 func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {

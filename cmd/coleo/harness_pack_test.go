@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+const anyKeyRules = `[[dialog]]
+name = "any-key"
+kind = "permission"
+title = '<<< (press the .*) >>>'
+options = ["Yes", "No"]
+when = [{ where = "screen", pattern = 'press the any key' }]
+`
+
+// makePack makes a pack for the fake harness. The key is made once.
+func (w *world) makePack(serial, rules string) (file string) {
+	w.t.Helper()
+	if _, err := os.Stat(w.path("key")); err != nil {
+		w.must("harness", "pack", "keygen", w.path("key"))
+	}
+	w.write("rules.toml", rules)
+	file = w.path("fake-" + serial + ".pack")
+	w.must("harness", "pack", "make", "--key", w.path("key"), "--harness", "fake", "--versions", "1.0,1.1",
+		"--serial", serial, "--expires", "2099-12-31", w.path("rules.toml"), "-o", file)
+	return file
+}
+
+func TestAPacksDialogIsSeenAndAnsweredByHandAlone(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	file := f.makePack("1", anyKeyRules)
+	f.must("harness", "pack", "trust", f.path("key.pub"))
+	f.must("harness", "pack", "add", file)
+	until(t, "the arm uses the pack", func() bool { return len(f.events(f.name, coleo.EventRules)) > 0 })
+	f.must("arm", "prompt", f.name, "garbage")
+	until(t, "the dialog is told", func() bool {
+		arm := decode[coleo.Arm](f.world, "arm", "status", f.name)
+		return arm.State == coleo.WaitingApproval && arm.Dialog != nil
+	})
+	d := decode[coleo.Arm](f.world, "arm", "status", f.name).Dialog
+	if d.Title != "press the any key" || d.Kind != coleo.DialogPermission || len(d.Options) != 2 {
+		t.Fatalf("the dialog is %+v", d)
+	}
+	before := f.received()
+	for _, args := range [][]string{{"approve"}, {"approve", "--always"}, {"deny"}, {"answer", "1"}} {
+		args = append([]string{"arm", args[0], f.name}, append(args[1:], "--dialog", string(d.Fingerprint))...)
+		if r := f.run(args...); r.code == 0 || !strings.Contains(r.err, "nothing was typed") {
+			t.Errorf("%v\nwant a refusal", r)
+		}
+	}
+	if r := f.run("arm", "prompt", f.name, "hello"); r.code == 0 {
+		t.Errorf("%v\nwant a refusal", r)
+	}
+	if got := f.received(); got != before {
+		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
+	}
+	f.must("arm", "answer", f.name, "--key", "x", "--dialog", string(d.Fingerprint))
+	f.wait(f.name, coleo.Idle)
+	if got := strings.TrimPrefix(f.received(), before); got != "x" {
+		t.Errorf("the agent CLI got %q, want x", got)
+	}
+}
+
+func TestPacksAreCheckedAndInstalled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	first, second := w.makePack("1", anyKeyRules), w.makePack("2", anyKeyRules)
+	refused := func(want string, args ...string) {
+		t.Helper()
+		if r := w.run(append([]string{"harness", "pack"}, args...)...); r.code == 0 ||
+			!strings.Contains(r.out+r.err, want) {
+			t.Errorf("%v\nwant a failure with %q", r, want)
+		}
+	}
+	refused("is not trusted here", "check", first)
+	refused("nothing was installed", "add", first)
+	refused("is a private key", "trust", w.path("key"))
+	w.must("harness", "pack", "trust", w.path("key.pub"))
+	if out := w.must("harness", "pack", "check", first); !strings.Contains(out, "pack 1 for fake") ||
+		!strings.Contains(out, "1.0, 1.1") || !strings.Contains(out, "2099-12-31") || strings.Contains(out, "problem") {
+		t.Errorf("check says %s", out)
+	}
+	w.must("harness", "pack", "update", w.path("."))
+	if out := w.must("harness", "pack", "list"); !strings.Contains(out, "yes") || !strings.Contains(out, "fake     2") {
+		t.Errorf("the list is %s", out)
+	}
+	if out := w.must("harness", "list"); !strings.Contains(out, "fake: the pack 2 is used; it was judged on 1.0, 1.1") {
+		t.Errorf("the harnesses are %s", out)
+	}
+	refused("an older pack is never installed", "add", first)
+	w.must("harness", "pack", "update", w.path(".")) // nothing is newer
+	w.must("harness", "pack", "remove", "fake")
+	refused("an older pack is never installed", "add", first)
+	w.must("harness", "pack", "add", second)
+	w.must("harness", "pack", "trust", "--remove", w.path("key.pub"))
+	if out := w.run("doctor").out; !strings.Contains(out, "the pack for fake is not used") {
+		t.Errorf("doctor says %s", out)
+	}
+	w.write("rules.toml", anyKeyRules+"approve = \"Yes\"\n")
+	refused(`rules.toml:7:1: unknown key "dialog.approve"`, "make", "--key", w.path("key"), "--harness", "fake",
+		"--versions", "1", "--serial", "3", "--expires", "2099-12-31", w.path("rules.toml"), "-o", w.path("x.pack"))
+	refused("name the private key", "make", w.path("rules.toml"))
+	refused("name a folder", "update")
+}
