@@ -87,6 +87,11 @@ func TestAPackIsUsedAsLongAsItIsValid(t *testing.T) {
 	if i := s.info("qwen"); i.Pack != nil {
 		t.Errorf("another harness has the pack: %+v", i)
 	}
+	s.add("qwen", 1)
+	if again, _ := s.reg.Get("codex"); again != with || s.info("qwen").Pack == nil {
+		t.Error("another harness got a pack, and this harness is another one")
+	}
+	revision = s.reg.Revision()
 	s.now = day().AddDate(0, 0, 1)
 	if i := s.info("codex"); i.Pack != nil {
 		t.Errorf("an expired pack is used: %+v", i)

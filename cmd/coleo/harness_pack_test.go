@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 )
 
 const anyKeyRules = `[[dialog]]
@@ -16,7 +17,8 @@ options = ["Yes", "No"]
 when = [{ where = "screen", pattern = 'press the any key' }]
 `
 
-// makePack makes a pack for the fake harness. The key is made once.
+// makePack makes a pack for the fake harness, judged on versions 1.0 and 7.7. The key is
+// made once.
 func (w *world) makePack(serial, rules string) (file string) {
 	w.t.Helper()
 	if _, err := os.Stat(w.path("key")); err != nil {
@@ -24,7 +26,7 @@ func (w *world) makePack(serial, rules string) (file string) {
 	}
 	w.write("rules.toml", rules)
 	file = w.path("fake-" + serial + ".pack")
-	w.must("harness", "pack", "make", "--key", w.path("key"), "--harness", "fake", "--versions", "1.0,1.1",
+	w.must("harness", "pack", "make", "--key", w.path("key"), "--harness", "fake", "--versions", "1.0,7.7",
 		"--serial", serial, "--expires", "2099-12-31", w.path("rules.toml"), "-o", file)
 	return file
 }
@@ -81,14 +83,14 @@ func TestPacksAreCheckedAndInstalled(t *testing.T) {
 	refused("is a private key", "trust", w.path("key"))
 	w.must("harness", "pack", "trust", w.path("key.pub"))
 	if out := w.must("harness", "pack", "check", first); !strings.Contains(out, "pack 1 for fake") ||
-		!strings.Contains(out, "1.0, 1.1") || !strings.Contains(out, "2099-12-31") || strings.Contains(out, "problem") {
+		!strings.Contains(out, "1.0, 7.7") || !strings.Contains(out, "2099-12-31") || strings.Contains(out, "problem") {
 		t.Errorf("check says %s", out)
 	}
 	w.must("harness", "pack", "update", w.path("."))
 	if out := w.must("harness", "pack", "list"); !strings.Contains(out, "yes") || !strings.Contains(out, "fake     2") {
 		t.Errorf("the list is %s", out)
 	}
-	if out := w.must("harness", "list"); !strings.Contains(out, "fake: the pack 2 is used; it was judged on 1.0, 1.1") {
+	if out := w.must("harness", "list"); !strings.Contains(out, "fake: the pack 2 is used; it was judged on 1.0, 7.7") {
 		t.Errorf("the harnesses are %s", out)
 	}
 	refused("an older pack is never installed", "add", first)
@@ -105,4 +107,62 @@ func TestPacksAreCheckedAndInstalled(t *testing.T) {
 		"--versions", "1", "--serial", "3", "--expires", "2099-12-31", w.path("rules.toml"), "-o", w.path("x.pack"))
 	refused("name the private key", "make", w.path("rules.toml"))
 	refused("name a folder", "update")
+}
+
+func TestAVersionThatNobodyJudgedIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "\ninstall =",
+		"\npackage = \"npm:@fake/agent\"\ninstall =", 1))
+	w.write("package.json", `{"name":"@fake/agent","version":"7.7"}`)
+	f := w.spawnFake("one")
+	unjudged := func() string {
+		return decode[coleo.Arm](w, "arm", "status", f.name).Runtime.Unjudged
+	}
+	until(t, "status tells the version", func() bool { return unjudged() == "7.7" })
+	for _, args := range [][]string{{"arm", "status", f.name}, {"arm", "explain", f.name}, {"doctor"}, {"harness", "list"}} {
+		if out := w.run(args...).out; !strings.Contains(out, "nobody has judged") || !strings.Contains(out, "7.7") {
+			t.Errorf("%q says nothing of the version:\n%s", args, out)
+		}
+	}
+	w.must("down")
+	w.must("up")
+	until(t, "status tells the version after a new start of Coleo", func() bool { return unjudged() == "7.7" })
+	file := w.makePack("1", anyKeyRules)
+	w.must("harness", "pack", "trust", w.path("key.pub"))
+	w.must("harness", "pack", "add", file)
+	until(t, "the pack judges the version", func() bool { return unjudged() == "" })
+	for _, args := range [][]string{{"arm", "status", f.name}, {"arm", "explain", f.name}, {"doctor"}} {
+		if out := w.run(args...).out; strings.Contains(out, "nobody has judged") && strings.Contains(out, "7.7") {
+			t.Errorf("with the pack, %q says\n%s", args, out)
+		}
+	}
+}
+
+func TestAPackMustReadTheRecordingsAsLabelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	const folder, name = "codex-0.169.0", "resume"
+	label := casttest.Labels(t, folder)[name]
+	w.check(os.Mkdir(w.path("recordings"), 0o700))
+	w.write("recordings/a.cast", string(casttest.Bytes(t, folder+"/"+name)))
+	w.write("recordings/labels.txt", "# comment\na: "+label+"\n")
+	w.must("harness", "pack", "keygen", w.path("key"))
+	w.must("harness", "pack", "trust", w.path("key.pub"))
+	add := func(serial, state, pattern string) result {
+		w.write("rules.toml", "[[rule]]\nname = \"r\"\nstate = \""+state+"\"\n"+
+			"when = [{ where = \"screen\", pattern = '"+pattern+"' }]\n")
+		w.must("harness", "pack", "make", "--key", w.path("key"), "--harness", "codex", "--versions", "999.0",
+			"--serial", serial, "--expires", "2099-12-31", w.path("rules.toml"), "-o", w.path("codex.pack"))
+		return w.run("harness", "pack", "add", w.path("codex.pack"), "--recordings", w.path("recordings"))
+	}
+	if r := add("1", "processing", "never on the screen"); r.code != 0 {
+		t.Fatalf("%v\nwant it installed", r)
+	}
+	if r := add("2", "processing", "(?s).*"); r.code == 0 || !strings.Contains(r.err, "1 of 1 recordings do not read") {
+		t.Errorf("%v\nwant a refusal", r)
+	}
+	if out := w.must("harness", "pack", "list"); !strings.Contains(out, "codex    1") {
+		t.Errorf("the first pack is gone: %s", out)
+	}
 }

@@ -244,6 +244,21 @@ func TestTheHighestSerialIsRemembered(t *testing.T) {
 	wantInstalled(t, store, today(), 0)
 }
 
+func TestAPackIsNotUsedForAnotherHarness(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	store := newTrusting(t, s)
+	if _, err := store.Add("p", s.pack(1, ruleText), today(), accept); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{packEnd, serialEnd} {
+		if err := os.Rename(filepath.Join(store.Dir(), "mine"+end), filepath.Join(store.Dir(), "other"+end)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantInstalled(t, store, today(), 0)
+}
+
 func TestAPackThatIsNotAcceptedChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
