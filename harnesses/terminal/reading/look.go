@@ -99,7 +99,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	again := min(r.recognise(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
-	raised := r.packed.raised
+	raised := r.raised()
 	if r.verdict.State == "" && most == nil && raised.State == "" {
 		r.strange.end()
 		return again
@@ -170,7 +170,7 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 
 // recognise keeps track of how long the screen has been unknown to all rules.
 func (r *Reader) recognise(now time.Time) time.Duration {
-	if r.verdict.State != "" || r.packed.raised.State != "" {
+	if r.verdict.State != "" {
 		r.unknown = unknown{}
 		return IdleLook
 	}
@@ -190,8 +190,7 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 		view := r.screen.View()
 		r.tell(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
-			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name,
-				coleo.Age(now.Sub(r.unknown.since))),
+			Note: fmt.Sprintf(r.unknownNote(), r.spec.Name, coleo.Age(now.Sub(r.unknown.since))),
 		})
 	}
 	return IdleLook
@@ -207,7 +206,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	mustHold := next.State == coleo.Idle || next.State == coleo.Failed
+	mustHold := next.State == coleo.Idle || next.State == coleo.Failed || r.lowers(next.State)
 	if !mustHold || next.State == r.reading.State {
 		r.settlingSince = time.Time{}
 		r.become(now, next, "", nil)

@@ -14,6 +14,7 @@ type packed struct {
 	// raised is what the pack read, where that only makes the reading more cautious.
 	// Nothing is typed on its word. The state is "" if there is no such verdict.
 	raised rules.Verdict
+	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know it
 }
 
 // Runs tells the Reader which version of the agent CLI runs. Without a version, the pack
@@ -44,11 +45,38 @@ func (r *Reader) askPack() {
 	if theirs.Late && r.Starting() {
 		theirs = rules.Verdict{}
 	}
-	own := r.verdict.State
+	r.packed.own = r.verdict.State
 	r.verdict, r.packed.raised = Combine(r.spec, r.packed.running, r.verdict, theirs)
-	if own == "" && r.verdict.State != "" && r.picture.Composer == nil {
+	if r.packed.own == "" && r.verdict.State != "" && r.picture.Composer == nil {
 		r.picture = picture // the pack was judged on this version, so its composer counts
 	}
+}
+
+// raised returns what the pack raises the reading to. A picture that the Spec's own rules do
+// not know keeps the last state, so the pack may only raise that state.
+func (r *Reader) raised() rules.Verdict {
+	v := r.packed.raised
+	if v.Dialog == nil && r.packed.own == "" && coleo.MoreCautious(r.reading.State, v.State) == r.reading.State {
+		return rules.Verdict{}
+	}
+	return v
+}
+
+// lowers reports whether a state that the pack raises is still less cautious than the last
+// state. It then takes the place of idle or an error, and must hold as long as these.
+func (r *Reader) lowers(next coleo.State) bool {
+	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
+	return replaces && r.raised().State == next && next != r.reading.State &&
+		coleo.MoreCautious(r.reading.State, next) == r.reading.State
+}
+
+// unknownNote returns why nothing is typed on the screen, with places for the name of the
+// harness and for a time.
+func (r *Reader) unknownNote() string {
+	if r.packed.own != "" {
+		return "the rules of %s and its pack do not read this screen alike since %s"
+	}
+	return "no rule of %s knows this screen since %s"
 }
 
 // Combine returns what two verdicts on one picture say together. The verdict own is that

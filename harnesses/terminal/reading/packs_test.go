@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,12 +106,30 @@ func TestAPackNeverMakesAReadingLessCautious(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			for _, version := range []string{"", "98", packVersion} {
 				readings := randomReadings(rng, lastRowsOf(cast))
-				if !compareWithPack(t, cast, spec, withReadings(t, spec, readings), version) {
+				if !compareWithPack(t, noisy(rng, cast), spec, withReadings(t, spec, readings), version) {
 					t.Fatalf("seed %d, version %q, pack %+v", seed, version, readings)
 				}
 			}
 		})
 	}
+}
+
+// noisy returns a recording with other pictures: some rows are erased, or overwritten with
+// words of the recording.
+func noisy(rng *rand.Rand, cast *pty.Cast) *pty.Cast {
+	words := strings.Fields(strings.Join(lastRowsOf(cast), " "))
+	out := *cast
+	out.Events = slices.Clone(cast.Events)
+	for i := range out.Events {
+		if e := &out.Events[i]; e.Kind == pty.CastOutput && rng.IntN(10) == 0 {
+			e.Data += fmt.Sprintf("\x1b7\x1b[%d;1H\x1b[2K", 1+rng.IntN(cast.Rows))
+			if len(words) > 0 && rng.IntN(2) == 0 {
+				e.Data += words[rng.IntN(len(words))]
+			}
+			e.Data += "\x1b8"
+		}
+	}
+	return &out
 }
 
 // lastRowsOf returns the rows of a recording's last picture.
@@ -151,6 +170,11 @@ func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, ver
 				own.State)
 		case counts.State == coleo.Idle && own.State != coleo.Idle && (own.State != "" || !decides):
 			t.Errorf("event %d: idle, where the built-in rules read %q", i, own.State)
+		case !decides && both.reading.State == coleo.Idle && plain.reading.State != coleo.Idle:
+			t.Errorf("event %d: the arm is idle, and without the pack it is %s", i, plain.reading.State)
+		case !decides && own.State == "" && plain.reading.State == coleo.WaitingApproval &&
+			both.reading.State != coleo.WaitingApproval:
+			t.Errorf("event %d: the arm is %s, and without the pack it waits for an answer", i, both.reading.State)
 		case raised.State != "" && counts.State != "":
 			t.Errorf("event %d: %q counts although the pack reads %q", i, counts.State, raised.State)
 		}
@@ -164,11 +188,14 @@ func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, ver
 // stage feeds a Reader with pictures.
 type stage struct {
 	*Reader
-	now time.Time
+	now  time.Time
+	told []coleo.Change
 }
 
 const packSpec = "name = \"x\"\ncommand = \"x\"\nchecked = [\"1.0\"]\n[keys]\nsubmit = \"ENTER\"\n" +
 	"[composer]\nbottom = '^---'\nfirst = '^> '\n" +
+	"[[dialog]]\nname = \"ask\"\ntitle = 'Sure'\noptions = [\"Yes\"]\nselect = \"keys\"\napprove = \"ENTER\"\n" +
+	"when = [{ where = \"screen\", pattern = \"Sure\" }]\n" +
 	"[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = \"busy\" }]\n" +
 	"[[rule]]\nname = \"ready\"\nstate = \"idle\"\nwhen = [{ where = \"screen\", pattern = \"ready\" }]\n"
 
@@ -179,7 +206,7 @@ func newStage(t *testing.T, version string, readings rules.Readings) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{now: recordingStart()}
-	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now, func(coleo.Change) {})
+	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now, func(c coleo.Change) { s.told = append(s.told, c) })
 	s.Runs(version)
 	return s
 }
@@ -192,6 +219,39 @@ func (s *stage) shows(text string) coleo.Reading {
 		s.Look(s.now)
 	}
 	return s.Reading()
+}
+
+// showsBriefly draws a picture and looks at it before it can settle.
+func (s *stage) showsBriefly(text string) coleo.Reading {
+	s.Feed([]byte("\x1b[2J\x1b[H"+text), s.now)
+	s.now = s.now.Add(50 * time.Millisecond)
+	s.Look(s.now)
+	return s.Reading()
+}
+
+// A pack that does not decide must not end a dialog that the built-in rules have seen. It
+// ends when the built-in rules have seen for some time that it is gone.
+func TestAPackDoesNotEndADialog(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "98", rules.Readings{Rules: []rules.Rule{sees("w", "processing", "thinking")}})
+	for _, picture := range []struct {
+		text  string
+		brief bool
+		want  coleo.State
+	}{
+		{"Sure", false, coleo.WaitingApproval}, {"thinking", false, coleo.WaitingApproval},
+		{"ready thinking", true, coleo.WaitingApproval}, {"unknown", true, coleo.WaitingApproval},
+		{"ready thinking", false, coleo.Processing}, {"unknown", false, coleo.Processing}, {"ready", false, coleo.Idle},
+		{"Sure", false, coleo.WaitingApproval}, {"busy thinking", true, coleo.Processing},
+	} {
+		show := s.shows
+		if picture.brief {
+			show = s.showsBriefly
+		}
+		if r := show(picture.text); r.State != picture.want {
+			t.Errorf("%q reads %s by rule %q, want %s", picture.text, r.State, r.Rule, picture.want)
+		}
+	}
 }
 
 func sees(name, state, word string) rules.Rule {
@@ -230,8 +290,16 @@ func TestIdleNeedsBothWhereThePackWasJudged(t *testing.T) {
 	t.Parallel()
 	readings := rules.Readings{Rules: []rules.Rule{sees("i", "idle", "awaits")}}
 	for version, want := range map[string]coleo.State{packVersion: coleo.Initializing, "98": coleo.Idle} {
-		if r := newStage(t, version, readings).shows("ready"); r.State != want {
+		s := newStage(t, version, readings)
+		if r := s.shows("ready"); r.State != want {
 			t.Errorf("version %s reads %s by rule %q, want %s", version, r.State, r.Rule, want)
+		}
+		for range 50 {
+			s.shows("ready")
+		}
+		last := s.told[len(s.told)-1]
+		if said := strings.Contains(last.Note, "do not read this screen alike"); said != (want != coleo.Idle) {
+			t.Errorf("version %s tells %+v at last", version, last)
 		}
 	}
 }
