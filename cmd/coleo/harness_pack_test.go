@@ -166,3 +166,26 @@ func TestAPackMustReadTheRecordingsAsLabelled(t *testing.T) {
 		t.Errorf("the first pack is gone: %s", out)
 	}
 }
+
+// An arm must not change the rules by which it is read.
+func TestAnArmCannotChangeThePacks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	file, dir := w.makePack("1", anyKeyRules), w.path("work-sh")
+	w.check(os.Mkdir(dir, 0o700))
+	w.must("arm", "spawn", "-n", "sh", "-w", dir, "--harness", "generic")
+	for _, args := range []string{"trust " + w.path("key.pub"), "add " + file, "remove fake", "update " + w.path(".")} {
+		w.write("work-sh/run", "COLEO_DIR="+w.dir+" "+w.path("bin/coleo")+" harness pack "+args+
+			" >said 2>&1\necho done >>said\n")
+		w.must("arm", "prompt", "sh", "sh ./run")
+		w.wait("sh", coleo.Idle)
+		until(t, "the command has ended", func() bool { return strings.HasSuffix(w.read("work-sh/said"), "done\n") })
+		if said := w.read("work-sh/said"); !strings.Contains(said, "belongs to arm") {
+			t.Errorf("%s says %s", args, said)
+		}
+		w.check(os.Remove(w.path("work-sh/said")))
+	}
+	if _, err := os.Stat(w.path("state/packs")); err == nil {
+		t.Error("the folder of packs was made")
+	}
+}
