@@ -3,6 +3,7 @@ package coleo
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -79,8 +80,21 @@ type Info struct {
 	Package string `json:"package,omitempty"`
 	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
 	// Trust is empty if the agent CLI has no such file.
-	Trust   string `json:"trust,omitempty"`
-	Catalog bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
+	Trust string `json:"trust,omitempty"`
+	// Pack is the pack that is in use for this harness; nil if there is none.
+	Pack    *PackInfo `json:"pack,omitempty"`
+	Catalog bool      `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
+}
+
+// PackInfo says which newer reading rules a harness uses beside its own. See docs/packs.md.
+type PackInfo struct {
+	Serial   int64    `json:"serial"`
+	Versions []string `json:"versions"` // the versions of the agent CLI on which the rules were judged
+}
+
+// Judged reports whether the harness or its pack was judged on a version of the agent CLI.
+func (i Info) Judged(version string) bool {
+	return slices.Contains(i.Checked, version) || i.Pack != nil && slices.Contains(i.Pack.Versions, version)
 }
 
 // Harness drives one agent CLI. A Harness has no state of its own. Its sessions have
@@ -139,6 +153,14 @@ type Reloader interface {
 	// started stay as they are. Reload returns EInvalid if h is another harness. Reload
 	// returns EBusy while the session is typing.
 	Reload(h Harness) error
+}
+
+// Versioned is a session that may know which version of its agent CLI runs.
+type Versioned interface {
+	// Unjudged returns the version that runs, if neither the description of the harness
+	// nor its pack was judged on it. It returns "" if the version is not known. It never
+	// waits.
+	Unjudged() string
 }
 
 // Recorder is a harness that records what the terminals of its sessions show. A

@@ -295,6 +295,8 @@ type Explanation struct {
 	// or the arm's holder does not answer.
 	Blocked      string   `json:"blocked,omitempty"`
 	Disagreement string   `json:"disagreement,omitempty"` // which witnesses contradict the screen, for users
+	Version      string   `json:"version,omitempty"`      // of the agent CLI, if it is known
+	Unjudged     string   `json:"unjudged,omitempty"`     // that nobody has judged the rules on this version, for users
 	Blind        string   `json:"blind,omitempty"`        // that the screen showed no sign of work in the last turn
 	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
 	Screen       Screen   `json:"screen"`

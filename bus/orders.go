@@ -154,6 +154,8 @@ type ArmPulse struct {
 	Blocked  string       `json:"blocked,omitempty"` // why the arm cannot continue, as last noted
 
 	NeedsPermit bool `json:"needs_permit,omitempty"` // typing needs a permit
+
+	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if nobody has judged the rules on it
 }
 
 // PulseEvery is the time between two pulse requests of serve to each host agent. A

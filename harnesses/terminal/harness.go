@@ -47,6 +47,7 @@ type Facts struct {
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
 	Account      string    `json:"account,omitempty"` // the file that .Account in a launch names
+	Version      string    `json:"version,omitempty"` // of the agent CLI; "" if it is not known
 }
 
 // Hooks give the answers that a Spec cannot give. Each field may be nil.
@@ -69,6 +70,12 @@ type Hooks struct {
 // hold --stdin`, with the path of the running program.
 func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
 	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
+}
+
+// WithPack returns the harness with a pack: newer reading rules, which are asked beside
+// those of the Spec. A nil pack takes the pack away.
+func (h *Harness) WithPack(p *rules.Pack) *Harness {
+	return New(h.spec.WithPack(p), h.hooks, h.holder, h.shared)
 }
 
 // Info describes the harness as its Spec does.
@@ -103,7 +110,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 		return nil, err
 	}
 	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
-		Account: launch.AccountPath(c.Dir)}
+		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c)}
 	status, err := holder.Start(ctx, h.holder, plan)
 	if err != nil {
 		return nil, err

@@ -63,8 +63,9 @@ submits nothing.
 questions, this answers the one that is shown. The next one is the next
 dialog, and the last one asks you to submit.
 
---key types one key into a dialog that no rule knows (its title is "unknown").
-It needs --dialog, so that the key goes only to the screen that you looked at.
+--key types one key into a dialog that no rule knows (its title is "unknown"),
+or that only a pack knows. It needs --dialog, so that the key goes only to the
+screen that you looked at.
 
 ` + decideHelp,
 		Args: cobra.RangeArgs(1, 2),

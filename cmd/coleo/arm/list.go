@@ -193,6 +193,10 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
 		show.OrDash(arm.Rule), asOf(arm, now)))
 	line("Harness", arm.Harness)
+	if r.Unjudged != "" {
+		line("", fmt.Sprintf("(nobody has judged its rules on version %s: 'coleo harness pack' brings newer ones)",
+			r.Unjudged))
+	}
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
 	line("Host", show.OrDash(arm.Host))

@@ -21,7 +21,7 @@ import (
 func Command() *cobra.Command {
 	c := verb.Group("harness", "List, install and test harnesses, and read recordings")
 	c.AddCommand(newListCommand(), newTestCommand(), newInstallCommand(), newReadCommand(),
-		newReplayCommand(), newExplainCommand(), newCalibrateCommand())
+		newReplayCommand(), newExplainCommand(), newCalibrateCommand(), newPackCommand())
 	return c
 }
 
@@ -64,12 +64,26 @@ the harness was checked with, and the command that installs the agent CLI.`,
 				return err
 			}
 			for _, i := range list {
+				noteVersions(c, s, i)
 				for _, what := range i.Missing {
 					fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", i.Name, what)
 				}
 			}
 			return nil
 		},
+	}
+}
+
+// noteVersions prints which pack a harness uses. It also tells if nobody has judged the
+// rules on the version that is installed.
+func noteVersions(c *cobra.Command, s setup.Setup, i coleo.Info) {
+	if i.Pack != nil {
+		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
+			strings.Join(i.Pack.Versions, ", "))
+	}
+	if version := s.InstalledVersion(i); version != "" && !i.Judged(version) {
+		fmt.Fprintf(c.OutOrStdout(), "%s: version %s is installed, and nobody has judged the rules on it\n", i.Name,
+			version)
 	}
 }
 

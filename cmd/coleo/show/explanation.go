@@ -62,6 +62,9 @@ func explanationText(x coleo.Explanation) string {
 		}
 	}
 	b.WriteString("\n" + witnessTable(x))
+	if x.Unjudged != "" {
+		b.WriteString("\n" + Yellow.Paint("Look twice: "+x.Unjudged+".") + "\n")
+	}
 	if x.Blind != "" {
 		b.WriteString("\nThe screen is blind: " + x.Blind + ".\n")
 	}

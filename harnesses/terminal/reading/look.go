@@ -62,6 +62,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
+	r.askPack()
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before the hook's input completes the subject. That
 		// input must not change the fingerprint.
@@ -98,7 +99,8 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	again := min(r.recognise(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
-	if r.verdict.State == "" && most == nil {
+	raised := r.raised()
+	if r.verdict.State == "" && most == nil && raised.State == "" {
 		r.strange.end()
 		return again
 	}
@@ -111,13 +113,16 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		most.claims() == next.State) {
 		next.State, next.Rule = most.claims(), most.rule()
 	}
+	if raised.State != "" && coleo.MoreCautious(next.State, raised.State) != next.State {
+		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
+	}
 	if next.State != coleo.Idle {
 		r.turn.unproven = ""
 	}
 	if next.Known = r.verdict.State != ""; next.Known || next.State != coleo.WaitingApproval {
 		r.strange.end()
 	} else {
-		next.Dialog, soon = r.strange.show(r.picture, r.dialogs.epoch, now)
+		next.Dialog, soon = r.strange.show(r.picture, raised.Dialog, r.dialogs.epoch, now)
 		again = min(again, soon)
 	}
 	return min(again, r.settle(now, next))
@@ -185,8 +190,7 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 		view := r.screen.View()
 		r.tell(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
-			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name,
-				coleo.Age(now.Sub(r.unknown.since))),
+			Note: fmt.Sprintf(r.unknownNote(), r.spec.Name, coleo.Age(now.Sub(r.unknown.since))),
 		})
 	}
 	return IdleLook
@@ -202,7 +206,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	mustHold := next.State == coleo.Idle || next.State == coleo.Failed
+	mustHold := next.State == coleo.Idle || next.State == coleo.Failed || r.lowers(next.State)
 	if !mustHold || next.State == r.reading.State {
 		r.settlingSince = time.Time{}
 		r.become(now, next, "", nil)

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,7 +34,8 @@ type Reader struct {
 	memo     rules.Memo     // outcomes from earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
-	strange  strange // a dialog that no rule knows
+	strange  strange // a dialog that no rule knows, or only a rule of a pack
+	packed   packed
 
 	protocols  []protocol
 	inband     map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
@@ -83,7 +85,7 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
 		protocols: protocols(), inband: newWitnesses(), hook: newHookReports(&spec.Hook),
-		recorded: newRecorded(), began: now,
+		recorded: newRecorded(), began: now, packed: packed{memo: rules.Memo{}},
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.measureAsDrawn()
@@ -98,7 +100,7 @@ func (r *Reader) FromStart() { r.prompt.none = true }
 // Use changes the rules and forgets what the former rules found on the screen. All
 // waiting times begin again. The evidence from the hook does not change.
 func (r *Reader) Use(spec *rules.Spec) {
-	r.spec, r.memo = spec, rules.Memo{}
+	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
 }
 
@@ -207,6 +209,9 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	}
 	if r.turn.blind {
 		x.Blind = blindNote
+	}
+	if x.Version = r.packed.running; r.Unjudged() != "" {
+		x.Unjudged = fmt.Sprintf("nobody has judged the rules of %s on version %s", r.spec.Name, r.Unjudged())
 	}
 	for _, v := range r.witnesses() {
 		if !v.used() {

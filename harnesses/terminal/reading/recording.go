@@ -16,6 +16,7 @@ type Recording struct {
 	Cast       *pty.Cast
 	Until      time.Duration // time since the recording's start; a negative value means the recording's end
 	ScreenOnly bool          // ignore what the program reports about itself beside its screen
+	Version    string        // the version of the agent CLI; "" if it is not known
 }
 
 // recordingStart returns the moment at which every recording begins. The choice does
@@ -95,7 +96,14 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 // first sees the picture. It also returns the evidence: the witness, and the rows that
 // matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
-	v := spec.Read(rules.NewPicture(s, &spec.Composer))
+	picture := rules.NewPicture(s, &spec.Composer)
+	v := spec.Read(picture)
+	if pack := spec.Pack(); pack != nil {
+		counts, raised := Combine(spec, "", v, pack.Read(pack.Picture(picture, s)))
+		if v = counts; raised.State != "" {
+			v = raised
+		}
+	}
 	now := recordingStart()
 	return coleo.Explanation{
 		Reading: coleo.Reading{State: v.State, Rule: v.Rule, Since: now, Known: v.State != "", Detail: v.Detail,
@@ -125,6 +133,7 @@ func (p *player) Look(now time.Time) time.Duration {
 func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
 	start := recordingStart()
 	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(IdleLook)}
+	p.Runs(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	return p
 }

@@ -100,6 +100,9 @@ type compiler struct {
 	file string
 	data []byte
 	err  error
+
+	counted   bool // the patterns may have only stepsLeft compiled steps more
+	stepsLeft int
 }
 
 func (c *compiler) fail(path, format string, args ...any) {
@@ -183,6 +186,8 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 	switch {
 	case pattern == "":
 		return nil
+	case c.counted && c.stepsLeft < 0:
+		return nil // the patterns before this one are too slow together
 	case len(pattern) > maxPattern:
 		c.fail(path, "%s: a pattern of %d bytes is longer than %d", path, len(pattern), maxPattern)
 		return nil
@@ -192,9 +197,13 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 		c.fail(path, "%s: %v", path, err)
 		return nil
 	}
-	if n := steps(pattern); n > maxProgram {
+	n := steps(pattern)
+	if n > maxProgram {
 		c.fail(path, "%s: the pattern is slow: it comes to %d steps, more than %d, because of what it repeats", path, n,
 			maxProgram)
+	}
+	if c.stepsLeft -= n; c.counted && c.stepsLeft < 0 {
+		c.fail(path, "%s: the patterns up to here are slow: they come to more than %d steps together", path, maxAllSteps)
 	}
 	return re
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"coleo.dev"
 )
@@ -171,6 +172,17 @@ var dialogKinds = []coleo.DialogKind{
 }
 
 func (c *compiler) dialog(path string, d *DialogRule) {
+	c.readsDialog(path, d)
+	at := path + "."
+	c.selects(at, d)
+	c.keys(at+"deny_keys", d.DenyKeys)
+	c.regexps(at, map[string]pattern{"submit": {d.Submit, &d.submit}})
+	c.ticks(at, d)
+}
+
+// readsDialog checks the keys that say how a dialog is recognized and read. It leaves out
+// the keys that say how the dialog is answered.
+func (c *compiler) readsDialog(path string, d *DialogRule) {
 	at := path + "."
 	c.plain(at+"name", d.Name)
 	if d.Kind == "" {
@@ -179,14 +191,12 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
 		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
 	}
-	c.selects(at, d)
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
 	}
 	if d.TypedSubject && d.Kind == string(coleo.DialogPermission) {
 		c.fail(at+"typed_subject", "dialog %q: the subject of a permission is always part of its identity", d.Name)
 	}
-	c.keys(at+"deny_keys", d.DenyKeys)
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top},
@@ -194,23 +204,29 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
-		"unnumbered": {d.Unnumbered, &d.unnumbered}, "submit": {d.Submit, &d.submit},
-		"tabs": {d.Tabs, &d.tabs}, "tab": {d.Tab, &d.tab},
+		"unnumbered": {d.Unnumbered, &d.unnumbered},
+		"tabs":       {d.Tabs, &d.tabs}, "tab": {d.Tab, &d.tab},
 	})
+	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
+		if len(list) > 0 {
+			c.conds(at+key, d.Name, list)
+		}
+	}
+	c.dialogParts(path, d)
+}
+
+// dialogParts checks that the patterns of a dialog have the groups that they need, and
+// that the dialog has a title.
+func (c *compiler) dialogParts(path string, d *DialogRule) {
+	at := path + "."
 	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
 		c.fail(at+"unnumbered", "dialog %q: unnumbered needs a group called label", d.Name)
 	}
-	c.ticks(at, d)
 	if (d.tabs == nil) != (d.tab == nil) || d.tabs != nil && (d.tabs.NumSubexp() == 0 || d.tab.NumSubexp() == 0) {
 		c.fail(at+"tabs", "dialog %q: tabs and tab need each other, and a group each", d.Name)
 	}
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
-	}
-	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
-		if len(list) > 0 {
-			c.conds(at+key, d.Name, list)
-		}
 	}
 	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
 		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
@@ -221,4 +237,57 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.title == nil && !d.Block && !d.Heading {
 		c.fail(path, "dialog %q needs a title", d.Name)
 	}
+}
+
+// SubjectIsPartOf reports whether the visible rows of the subject are a part of input.
+// The subject is cut off on the screen, and input is the input of a tool.
+func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
+
+// showsPartOf reports whether the rows in shown are a part of the tool input. If the
+// rows show changes, only the changed rows count. The removed rows must stand in the
+// input in order, and so must the added rows. The input does not hold the unchanged
+// rows.
+func (d *DialogRule) showsPartOf(shown []string, input string) bool {
+	input = squeeze(input)
+	var all strings.Builder
+	changes := map[string][]string{} // the changed rows, by sign
+	for _, row := range shown {
+		text := squeeze(strings.Trim(d.withoutGutter(row), boxDrawing+"…"))
+		all.WriteString(text)
+		if d.changed == nil {
+			continue
+		}
+		if m := d.changed.FindStringSubmatch(row); m != nil {
+			sign := m[len(m)-1]
+			changes[sign] = append(changes[sign], text)
+		}
+	}
+	if len(changes) == 0 {
+		return all.Len() > 0 && strings.Contains(input, all.String())
+	}
+	for _, rows := range changes {
+		if !inOrder(rows, input) {
+			return false
+		}
+	}
+	return true
+}
+
+// inOrder reports whether in holds all texts, one after the other.
+func inOrder(texts []string, in string) bool {
+	for _, text := range texts {
+		i := strings.Index(in, text)
+		if i < 0 {
+			return false
+		}
+		in = in[i+len(text):]
+	}
+	return true
+}
+
+func (d *DialogRule) withoutGutter(row string) string {
+	if d.gutter == nil {
+		return row
+	}
+	return d.gutter.ReplaceAllString(row, "")
 }

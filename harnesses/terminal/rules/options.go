@@ -74,8 +74,9 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	marked, column := -1, 0
 	for i := title + 1; i < len(w.rows); i++ {
-		if m := d.unnumbered.FindStringSubmatchIndex(w.rows[i]); m != nil {
-			marked, column = i, utf8.RuneCountInString(w.rows[i][:m[2*d.unnumbered.SubexpIndex("label")]])
+		m, label := d.unnumbered.FindStringSubmatchIndex(w.rows[i]), 2*d.unnumbered.SubexpIndex("label")
+		if m != nil && m[label] >= 0 {
+			marked, column = i, utf8.RuneCountInString(w.rows[i][:m[label]])
 		}
 	}
 	if marked < 0 {

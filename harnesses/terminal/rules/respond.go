@@ -65,6 +65,10 @@ func (c *compiler) selects(at string, d *DialogRule) {
 // the dialog does not offer the decision. The error is EInvalid if the option does not
 // exist. The picture must show a dialog.
 func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
+	if v.by.answers == nil {
+		return Steps{}, coleo.Errorf(coleo.EUnsupported,
+			"only a pack knows the dialog %q, and a pack holds no answers: name a key for it", v.Dialog.Title)
+	}
 	if d.Words != "" && d.Choice != coleo.Reply {
 		return Steps{}, noText(v.Dialog)
 	}

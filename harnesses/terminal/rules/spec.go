@@ -130,6 +130,7 @@ type Spec struct {
 	Transcript Transcript `toml:"transcript"`
 
 	background *regexp.Regexp
+	pack       *Pack // newer reading rules; nil if there are none
 }
 
 // OnlyBackground reports whether the agent CLI adds detail to the word "working" when only
@@ -216,8 +217,12 @@ func defaultTiming() Timing {
 
 // Info describes the harness of a Spec.
 func (s *Spec) Info() coleo.Info {
+	var pack *coleo.PackInfo
+	if s.pack != nil {
+		pack = &coleo.PackInfo{Serial: s.pack.Serial, Versions: s.pack.Versions}
+	}
 	return coleo.Info{
-		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport),
+		Pack: pack, Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport),
 		Catalog: s.Catalog,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Command: s.Command, Install: s.Install, Package: s.Package,

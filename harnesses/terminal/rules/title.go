@@ -165,12 +165,14 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	}
 	for y := len(p.rows) - 1; y >= 0; y-- {
 		m := d.tabs.FindStringSubmatchIndex(p.rows[y])
-		if m == nil {
+		if m == nil || m[2] < 0 {
 			continue
 		}
 		var columns []int
 		for _, name := range d.tab.FindAllStringSubmatchIndex(p.rows[y][m[2]:m[3]], -1) {
-			columns = append(columns, utf8.RuneCountInString(p.rows[y][:m[2]+name[2]]))
+			if name[2] >= 0 {
+				columns = append(columns, utf8.RuneCountInString(p.rows[y][:m[2]+name[2]]))
+			}
 		}
 		if p.cell == nil {
 			return 0, len(columns)
