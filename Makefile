@@ -25,7 +25,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: compatibility build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: compatibility settings build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -117,6 +117,18 @@ compatibility: build
 	  COLEO_DIR=$(CURDIR)/.coleo bin/coleo harness install $$v || exit 1; \
 	  echo "judging $$v"; COLEO_DIR=$(CURDIR)/.coleo bin/coleo --json harness test $$v > $(REPORTS)/$$v.new; \
 	  [ $$? -le 1 ] && mv $(REPORTS)/$$v.new $(REPORTS)/$$v.json; done
+	$(GO) test ./conformance -run 'Versions' -update
+
+# The settings of users, for each agent CLI, and their page. It takes an hour. A harness
+# that has a report is left out: remove its file to test it again.
+SETTINGS ?= claude-code@$(CLAUDE_CODE) codex@$(CODEX) gemini@$(GEMINI) opencode@$(OPENCODE) aider@$(AIDER) qwen@$(QWEN) copilot@$(COPILOT)
+SETTING_REPORTS := conformance/testdata/settings
+settings: build agents-more
+	@mkdir -p $(SETTING_REPORTS)
+	@for v in $(SETTINGS); do [ -s $(SETTING_REPORTS)/$$v.json ] && continue; \
+	  echo "testing $$v with its settings"; \
+	  COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo --json harness test $${v%@*} --settings all > $(SETTING_REPORTS)/$$v.new; \
+	  [ $$? -le 1 ] && mv $(SETTING_REPORTS)/$$v.new $(SETTING_REPORTS)/$$v.json; done
 	$(GO) test ./conformance -run 'Versions' -update
 
 # The dashboard alone, in a browser; SHOT=FILE.png takes its picture.

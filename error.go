@@ -33,6 +33,7 @@ const (
 	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
 	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
 	ETurnInterrupted Code = "turn_interrupted" // the turn was interrupted, or one of its dialogs was denied
+	ETurnUnproven    Code = "turn_unproven"    // the screen is idle, and nothing proves that the turn has ended
 )
 
 // Error is a failure with a code. Its message is one line that says what failed, where,

@@ -52,7 +52,10 @@ type Event struct {
 // session for. Such a reading does not prove that the arm's processes have ended.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm; Coleo leaves this process alone
-	RuleOrphaned = "orphaned" // Coleo could not end some processes of the arm
+	// RuleUnprovenIdle means that the screen is idle, and that nothing proves that the turn
+	// has ended. Reading.Detail says why.
+	RuleUnprovenIdle = "unproven idle"
+	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
 
 // Note is the payload of events that have only a text.
@@ -71,6 +74,7 @@ const (
 	OutcomeFailed      Outcome = "failed"      // the agent CLI shows an error
 	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, or one of its dialogs was denied
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
+	OutcomeUnproven    Outcome = "unproven"    // the screen is idle, and nothing proves that the turn has ended
 	OutcomeAsks        Outcome = "asks"        // the turn continues when somebody answers a dialog
 )
 
@@ -96,8 +100,10 @@ type RunEnd struct {
 	// Whole means that the turn has finished, and that the answer comes from the agent
 	// CLI's own report. An answer that Coleo has read from the screen may be
 	// incomplete.
-	Whole bool   `json:"whole"`
-	Usage *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
+	Whole bool `json:"whole"`
+	// Background is what still went on in the background when the turn ended.
+	Background string `json:"background,omitempty"`
+	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports it
 }
 
 // LastRun is an arm's most recently ended run.

@@ -3,6 +3,7 @@ package coleo
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -79,8 +80,21 @@ type Info struct {
 	Package string `json:"package,omitempty"`
 	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
 	// Trust is empty if the agent CLI has no such file.
-	Trust   string `json:"trust,omitempty"`
-	Catalog bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
+	Trust string `json:"trust,omitempty"`
+	// Pack is the pack that is in use for this harness; nil if there is none.
+	Pack    *PackInfo `json:"pack,omitempty"`
+	Catalog bool      `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
+}
+
+// PackInfo says which newer reading rules a harness uses beside its own. See docs/packs.md.
+type PackInfo struct {
+	Serial   int64    `json:"serial"`
+	Versions []string `json:"versions"` // the versions of the agent CLI on which the rules were judged
+}
+
+// Judged reports whether the harness or its pack was judged on a version of the agent CLI.
+func (i Info) Judged(version string) bool {
+	return slices.Contains(i.Checked, version) || i.Pack != nil && slices.Contains(i.Pack.Versions, version)
 }
 
 // Harness drives one agent CLI. A Harness has no state of its own. Its sessions have
@@ -111,6 +125,26 @@ type Cataloguer interface {
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
+// Setting is a setting that users of an agent CLI may have chosen. It changes what the
+// agent CLI shows, or which keys it takes.
+type Setting struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // one sentence that tells what the setting does
+	// Refused is the sentence with which Spawn refuses the setting. If it is empty, the
+	// harness works with the setting.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Settable is a harness that knows settings of users, with which it can be tested.
+type Settable interface {
+	// Settings returns the settings, in the order of the description.
+	Settings() []Setting
+	// WithSetting returns the same harness, whose agent CLI has the setting in the
+	// hermetic profile. WithSetting returns ENotFound if the harness knows no such
+	// setting.
+	WithSetting(name string) (Harness, error)
+}
+
 // Reloader is a session that can switch to a newer description of its harness while it
 // runs.
 type Reloader interface {
@@ -119,6 +153,14 @@ type Reloader interface {
 	// started stay as they are. Reload returns EInvalid if h is another harness. Reload
 	// returns EBusy while the session is typing.
 	Reload(h Harness) error
+}
+
+// Versioned is a session that may know which version of its agent CLI runs.
+type Versioned interface {
+	// Unjudged returns the version that runs, if neither the description of the harness
+	// nor its pack was judged on it. It returns "" if the version is not known. It never
+	// waits.
+	Unjudged() string
 }
 
 // Recorder is a harness that records what the terminals of its sessions show. A

@@ -55,6 +55,8 @@ type Watch struct {
 	// Blocked is why the arm cannot continue, for example because the disk has no room
 	// for the arm's output. Blocked is "" if the arm can continue.
 	Blocked string
+	// Unjudged is the version of the agent CLI, if nobody has judged the rules on it.
+	Unjudged string
 }
 
 // SignalFlags has the signals as booleans. Coleo shows them to users.
@@ -85,9 +87,10 @@ type Runtime struct {
 	SecondsSinceActivity  *int        `json:"secondsSinceActivity"`
 	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
-	AsOf                  time.Time   `json:"asOf,omitzero"`    // when a host agent last confirmed the arm's state
-	Stale                 bool        `json:"stale,omitempty"`  // no host agent watches the arm; State is from AsOf
-	Frozen                bool        `json:"frozen,omitempty"` // a signal has stopped the agent CLI
+	AsOf                  time.Time   `json:"asOf,omitzero"`      // when a host agent last confirmed the arm's state
+	Stale                 bool        `json:"stale,omitempty"`    // no host agent watches the arm; State is from AsOf
+	Frozen                bool        `json:"frozen,omitempty"`   // a signal has stopped the agent CLI
+	Unjudged              string      `json:"unjudged,omitempty"` // version of the agent CLI that nobody has judged the rules on
 	Display               Display     `json:"display"`
 	Signals               SignalFlags `json:"signals"`
 }
@@ -113,6 +116,7 @@ func Summarise(s Signals, now time.Time) Runtime {
 			Distributed: s.AgentID != "",
 		},
 	}
+	r.Unjudged = s.Watch.Unjudged
 	r.AsOf, r.Stale, r.Frozen = s.Watch.AsOf, s.Watch.Missing != "", s.Watch.Frozen != 0
 	r.CanRecover = s.Workdir != "" || r.HasRuntime
 	r.CanRestart = r.CanRecover

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -36,28 +37,55 @@ func (k DialogKind) OfWork() bool {
 // Dialog is a question that the agent CLI asks the user.
 //
 // Kind, Title, Subject and Options are the identity of the dialog. The fingerprint is
-// made of these four fields and of the number of the appearance. Default is not part of
-// the identity. When the mark moves to another option, Default changes, but the dialog
-// stays the same. Truncated says how much of the identity is on the screen.
+// made of these four fields and of the number of the appearance. Another Page is another
+// appearance. Default, Ticked and Typed are state: they may change while the dialog stays
+// the same. In a list that
+// scrolls, Options grows while the dialog stays the same. An option keeps its number.
+// Truncated says how much of the identity is on the screen.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`             // "Do you want to create hello.txt?"
 	Subject     string      `json:"subject,omitempty"` // the command or the file
 	Truncated   bool        `json:"truncated,omitempty"`
-	Options     []string    `json:"options,omitempty"` // as shown, without number and marker
+	Options     []string    `json:"options,omitempty"` // as shown, without number, marker and tick
 	Default     int         `json:"default"`           // index into Options; -1 if none is marked
 	Fingerprint Fingerprint `json:"fingerprint"`
+
+	Several    bool   `json:"several,omitempty"`     // several options may be ticked, and are then submitted
+	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options; the first option is 1
+	TextOption int    `json:"text_option,omitempty"` // the number of the option that takes a text; 0 if there is none
+	Typed      string `json:"typed,omitempty"`       // the text that the option with the number TextOption holds
+	Page       int    `json:"page,omitempty"`        // which one of several questions this is, from 1; 0 if unknown
+	Pages      int    `json:"pages,omitempty"`       // how many questions there are; 0 if the screen does not say
+}
+
+// Choices returns the options as people read them. A ticked option begins with [x]. The
+// option that takes a text ends with the text that was typed.
+func (d Dialog) Choices() []string {
+	out := slices.Clone(d.Options)
+	for _, n := range d.Ticked {
+		if n >= 1 && n <= len(out) {
+			out[n-1] = "[x] " + out[n-1]
+		}
+	}
+	if n := d.TextOption; d.Typed != "" && n >= 1 && n <= len(out) {
+		out[n-1] += ": " + d.Typed
+	}
+	return out
 }
 
 // Reading is what a session knows at one moment.
 type Reading struct {
-	State    State     `json:"state"`
-	Rule     string    `json:"rule"`             // the rule or witness that decided
-	Since    time.Time `json:"since"`            // the time when State began
-	Known    bool      `json:"known"`            // false: no rule matches the screen, so nothing may be typed
-	Detail   string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
-	Dialog   *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
-	ExitCode *int      `json:"exit_code,omitempty"`
+	State  State     `json:"state"`
+	Rule   string    `json:"rule"`             // the rule or witness that decided
+	Since  time.Time `json:"since"`            // the time when State began
+	Known  bool      `json:"known"`            // false: no rule matches the screen, so nothing may be typed
+	Detail string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
+	Dialog *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
+	// Background is what still goes on in the background while the state is idle, in the
+	// agent CLI's words: "1 shell still running".
+	Background string `json:"background,omitempty"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
 }
 
 // Cursor is a position in a session's list of changes. 0 is the beginning of the list.
@@ -72,6 +100,8 @@ const (
 	ChangeUnrecognised ChangeKind = "screen_unrecognised"
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
+	ChangeBlind        ChangeKind = "screen_blind" // the screen shows no sign of work in this set-up
+	ChangeTurn         ChangeKind = "turn"         // a turn has begun that Coleo has not begun; Note is its prompt
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 )
@@ -84,6 +114,7 @@ type Change struct {
 	From    State      `json:"from,omitempty"`
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`
+	Origin  Origin     `json:"origin,omitempty"` // set for turn
 	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
 }
@@ -92,7 +123,20 @@ type Change struct {
 type Prompt struct {
 	Text      string `json:"text"`
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn first
+	Unproven  bool   `json:"unproven,omitempty"`  // type although nothing proves that the last turn has ended
 }
+
+// Interruption tells what an interrupt did and saw.
+type Interruption struct {
+	Was     State    `json:"was"`               // the state before
+	Pressed []string `json:"pressed,omitempty"` // names of the keys, in order, or "abort" over HTTP; empty if nothing was sent
+	Denied  string   `json:"denied,omitempty"`  // title of the dialog that was denied
+	State   State    `json:"state"`             // the state after
+	Rule    string   `json:"rule"`              // the rule or witness of that state
+}
+
+// Stopped reports whether the interrupt has stopped or denied anything.
+func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
 
 // Proof is the evidence that a prompt was delivered.
 type Proof string
@@ -115,7 +159,18 @@ type Receipt struct {
 	Text   string    `json:"text"`
 
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
+
+	Origin Origin `json:"origin,omitempty"` // who has begun the turn; "" if Coleo submitted the prompt
 }
+
+// Origin tells who has begun a turn that Coleo has not begun.
+type Origin string
+
+// The origins.
+const (
+	OriginSelf Origin = "self" // the agent CLI itself, for example because a background task has ended
+	OriginHand Origin = "hand" // somebody who typed into the terminal
+)
 
 // Answer is an agent CLI's reply to a prompt.
 type Answer struct {
@@ -131,14 +186,20 @@ const (
 	Approve       Choice = "approve"
 	ApproveAlways Choice = "approve_always"
 	Deny          Choice = "deny"
-	Reply         Choice = "answer" // choose Option, or give Words
+	Reply         Choice = "answer" // choose Option or Options, or give Words, or both
 )
 
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
 	Option int    `json:"option,omitempty"` // starts at 1, with Reply; 0 means none
-	Words  string `json:"words,omitempty"`
+	// Options are the options to tick, with Reply, where a dialog takes several. Each
+	// starts at 1. All other options are unticked. Then the dialog is submitted.
+	Options []int  `json:"options,omitempty"`
+	Words   string `json:"words,omitempty"`
+	// Key is typed, with Reply, into a dialog that no rule knows. It is the name of one
+	// key, such as ESCAPE, or one character. All other fields are then empty.
+	Key string `json:"key,omitempty"`
 }
 
 // Session is one live agent CLI. Several goroutines may call the methods of a Session
@@ -165,8 +226,9 @@ type Session interface {
 	// dialog is gone. Respond returns EStale if the screen shows another dialog or no
 	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
-	// Interrupt stops the running turn. It waits until the turn has stopped.
-	Interrupt(ctx context.Context) error
+	// Interrupt stops the running turn. It waits until the turn has stopped. It also
+	// returns what it did if it returns an error.
+	Interrupt(ctx context.Context) (Interruption, error)
 	// Kill ends the whole process tree. It waits until no process of the tree is left.
 	Kill(ctx context.Context) error
 	// Close releases the session. The agent CLI continues to run.
@@ -233,6 +295,9 @@ type Explanation struct {
 	// or the arm's holder does not answer.
 	Blocked      string   `json:"blocked,omitempty"`
 	Disagreement string   `json:"disagreement,omitempty"` // which witnesses contradict the screen, for users
+	Version      string   `json:"version,omitempty"`      // of the agent CLI, if it is known
+	Unjudged     string   `json:"unjudged,omitempty"`     // that nobody has judged the rules on this version, for users
+	Blind        string   `json:"blind,omitempty"`        // that the screen showed no sign of work in the last turn
 	Rows         []string `json:"rows,omitempty"`         // the screen's rows that the rule matched
 	Screen       Screen   `json:"screen"`
 }

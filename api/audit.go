@@ -73,6 +73,7 @@ func auditOf(in any) (arm string, detail any) {
 		Begin     string `json:"begin"`
 		Bytes     int    `json:"bytes"`
 		Interrupt bool   `json:"interrupt,omitempty"`
+		Unproven  bool   `json:"unproven,omitempty"`
 	}
 	switch q := in.(type) {
 	case *armOnly:
@@ -87,7 +88,7 @@ func auditOf(in any) (arm string, detail any) {
 	case *armBody[*coleo.RecoverRequest]:
 		return q.ID, q.Body
 	case *armBody[promptBody]:
-		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt}
+		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven}
 	case *armBody[respondBody]:
 		b := q.Body
 		b.Lease, b.Words = "", short(b.Words)

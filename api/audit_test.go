@@ -79,7 +79,7 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 		!strings.Contains(err.Error(), "nothing was done") {
 		t.Errorf("an approval that cannot be written down: %v", err)
 	}
-	if err := client.Interrupt(t.Context(), "a1"); err != nil || done != 1 {
+	if _, err := client.Interrupt(t.Context(), "a1"); err != nil || done != 1 {
 		t.Errorf("an interrupt: %v, %d calls", err, done)
 	}
 }

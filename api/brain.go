@@ -38,8 +38,8 @@ type Brain interface {
 	// Respond answers a dialog. If the fingerprint is empty, Respond answers the open
 	// dialog.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
-	// Interrupt stops the running turn.
-	Interrupt(ctx context.Context, arm string) error
+	// Interrupt stops the running turn, and returns what was done.
+	Interrupt(ctx context.Context, arm string) (coleo.Interruption, error)
 
 	// LastRun returns the arm's most recently ended run. It returns ENotFound if no run
 	// of the arm has ended.

@@ -112,12 +112,13 @@ func (b *scriptedBrain) Remove(ctx context.Context, arm string) error {
 	return err
 }
 
-func (b *scriptedBrain) Interrupt(ctx context.Context, arm string) error {
+func (b *scriptedBrain) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
+	out := coleo.Interruption{Was: coleo.Processing, Pressed: []string{"ESCAPE"}, State: coleo.Idle, Rule: "composer"}
 	if b.interrupt != nil {
-		return b.interrupt(ctx)
+		return out, b.interrupt(ctx)
 	}
 	_, err := b.Arm(ctx, arm)
-	return err
+	return out, err
 }
 
 func (b *scriptedBrain) Prompt(ctx context.Context, _ string, p coleo.Prompt, lease string) (coleo.Receipt, error) {

@@ -80,7 +80,7 @@ func (c *Client) Remove(ctx context.Context, arm string) error {
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	err := c.callFor(ctx, promptTime(p.Text), post, armPath(arm, "/prompt"),
-		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Lease: lease}, &out)
+		promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease}, &out)
 	return out.Receipt, notDelivered(err)
 }
 
@@ -88,13 +88,17 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 // empty, Respond answers the open dialog. It returns EStale if the dialog is not open.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
-	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Words: d.Words, Lease: lease}
+	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
+		Key: d.Key, Lease: lease}
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
-// Interrupt stops the running turn. It waits until the turn has stopped.
-func (c *Client) Interrupt(ctx context.Context, arm string) error {
-	return c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, nil)
+// Interrupt stops the running turn. It waits until the turn has stopped, and returns what
+// was done.
+func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
+	var out interruptReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, &out)
+	return out.Interruption, err
 }
 
 // Lease takes, renews or releases the right to type by hand. It returns EBusy while

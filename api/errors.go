@@ -37,6 +37,7 @@ var statusOf = map[coleo.Code]int{
 	coleo.ETurnAsks:        http.StatusConflict,
 	coleo.ETurnFailed:      http.StatusConflict,
 	coleo.ETurnInterrupted: http.StatusConflict,
+	coleo.ETurnUnproven:    http.StatusConflict,
 }
 
 // failure is the body of every error answer.

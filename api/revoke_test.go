@@ -186,7 +186,7 @@ func TestWhoCalls(t *testing.T) {
 			r.Header.Set("X-API-Key", testToken)
 			overTCP(t)(r)
 		}, coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(testToken)}},
-		{"the command", func() { _ = client.Interrupt(t.Context(), "a1") },
+		{"the command", func() { _, _ = client.Interrupt(t.Context(), "a1") },
 			coleo.Caller{Kind: coleo.CallerSocket, UID: os.Getuid(), PID: os.Getpid(),
 				Program: filepath.Base(os.Args[0])}},
 		{"the page's WebSocket", func() { openSigned(t, base, p, "/ws/terminal/a1") },

@@ -56,10 +56,11 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		},
 		prompt: func(_ context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 			return coleo.Receipt{ID: "run-1", Proof: coleo.ProofStarted,
-				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt)}, nil
+				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt, p.Unproven)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
-			if dialog != "f1" || d != (coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"}) {
+			if want := (coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so", Key: "y"}); dialog != "f1" ||
+				!reflect.DeepEqual(d, want) {
 				return fmt.Errorf("respond got %q %+v", dialog, d)
 			}
 			return nil
@@ -103,15 +104,19 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			r, err := c.Recover(ctx, "a1", coleo.RecoverRequest{Model: "m"})
 			return string(r.RecoveryMode) + " " + r.Model, err
 		},
-		"nautilus":    func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
-		"removed":     func() (any, error) { return "removed", c.Remove(ctx, "a1") },
-		"interrupted": func() (any, error) { return "interrupted", c.Interrupt(ctx, "a1") },
-		"hello/l1true": func() (any, error) {
-			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true}, "l1")
+		"nautilus": func() (any, error) { a, err := c.Kill(ctx, "a2"); return a.Name, err },
+		"removed":  func() (any, error) { return "removed", c.Remove(ctx, "a1") },
+		"ESCAPE: processing, then idle by composer": func() (any, error) {
+			i, err := c.Interrupt(ctx, "a1")
+			return fmt.Sprintf("%s: %s, then %s by %s", i.Pressed[0], i.Was, i.State, i.Rule), err
+		},
+		"hello/l1true true": func() (any, error) {
+			r, err := c.Prompt(ctx, "a1", coleo.Prompt{Text: "hello", Interrupt: true, Unproven: true}, "l1")
 			return r.Text, err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"},
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
+				Key: "y"},
 				"")
 		},
 		"l1 me": func() (any, error) {

@@ -9,6 +9,7 @@ import (
 type promptBody struct {
 	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
+	Unproven  bool   `json:"unproven,omitempty" doc:"Type although nothing proves that the last turn has ended"`
 	Lease     string `json:"lease,omitempty" doc:"Of who types by hand just now"`
 }
 
@@ -17,12 +18,20 @@ type promptReply struct {
 	Receipt coleo.Receipt `json:"receipt"`
 }
 
+type interruptReply struct {
+	Success bool `json:"success"`
+	coleo.Interruption
+}
+
 type respondBody struct {
 	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open one if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
 	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
-	Words  string            `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
-	Lease  string            `json:"lease,omitempty"`
+	// Options are checked by the arm's session.
+	Options []int  `json:"options,omitempty" doc:"With answer, where several may be ticked: the options to tick, from 1"`
+	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
+	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`
+	Lease   string `json:"lease,omitempty"`
 }
 
 type inputBody struct {
@@ -58,19 +67,20 @@ func (s *Server) steerRoutes(d table) {
 }
 
 func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
-	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt}
+	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven}
 	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
 	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
 }
 
 func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[doneReply], error) {
 	b := in.Body
-	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Words: b.Words}
+	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Options: b.Options, Words: b.Words, Key: b.Key}
 	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
 }
 
-func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[doneReply], error) {
-	return done(s.brain.Interrupt(ctx, in.ID))
+func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[interruptReply], error) {
+	out, err := s.brain.Interrupt(ctx, in.ID)
+	return &reply[interruptReply]{interruptReply{err == nil, out}}, err
 }
 
 func (s *Server) lease(ctx context.Context, in *armBody[coleo.LeaseRequest]) (*reply[leaseReply], error) {

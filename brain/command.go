@@ -133,7 +133,7 @@ func refused(err error) error {
 	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
 		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven,
 		coleo.EUnsupported,
-		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted:
+		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted, coleo.ETurnUnproven:
 	}
 	marked := *e
 	marked.Delivered = new(bool)
@@ -152,12 +152,14 @@ func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Finge
 	}, nil)
 }
 
-// Interrupt stops an arm's running turn. It returns ENotFound if there is no such arm.
+// Interrupt stops an arm's running turn, and returns what was done. It returns ENotFound if there is no such arm.
 // It returns EUnproven if the arm gets no permit before ctx ends. It returns EExited if
 // the arm has never run. It returns EUnavailable if the host agent cannot be asked.
 // Other errors come from the host agent.
-func (b *Brain) Interrupt(ctx context.Context, idOrName string) error {
-	return b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, nil)
+func (b *Brain) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
+	var out coleo.Interruption
+	err := b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, &out)
+	return out, err
 }
 
 // Kill ends an arm's whole process tree. It waits until the tree is gone. Then it

@@ -245,7 +245,7 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	w.Missing = m.lost
 	if a, known := m.arms[arm.ID]; known && a.Attached && a.Generation == arm.Generation &&
 		a.Process != bus.ProcessStopped {
-		w.Blocked = a.Blocked
+		w.Blocked, w.Unjudged = a.Blocked, a.Unjudged
 	}
 	if a, known := m.arms[arm.ID]; known && a.Process == bus.ProcessStopped && a.Generation == arm.Generation {
 		w.Frozen = a.PID

@@ -21,7 +21,7 @@ const (
 	OpReport    Op = "report"    // ArmOrder -> ArmReport
 	OpPrompt    Op = "prompt"    // PromptOrder -> coleo.Receipt
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
-	OpInterrupt Op = "interrupt" // ArmOrder -> nothing
+	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
 	OpExplain   Op = "explain"   // ArmOrder -> coleo.Explanation
 	OpUsage     Op = "usage"     // ArmOrder -> coleo.Usage
 	OpScreen    Op = "screen"    // ScreenOrder -> coleo.Screen
@@ -154,6 +154,8 @@ type ArmPulse struct {
 	Blocked  string       `json:"blocked,omitempty"` // why the arm cannot continue, as last noted
 
 	NeedsPermit bool `json:"needs_permit,omitempty"` // typing needs a permit
+
+	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if nobody has judged the rules on it
 }
 
 // PulseEvery is the time between two pulse requests of serve to each host agent. A

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,7 +19,11 @@ import (
 //
 // If ReadOwn refuses the file, it returns EForbidden with the command that repairs the
 // file. If it cannot open the file, it returns the error of opening.
-func ReadOwn(path string) ([]byte, error) {
+func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxInt64-1) }
+
+// ReadOwnAtMost does the same as ReadOwn. If the file has more than most bytes, it returns
+// EInvalid.
+func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {
 		return nil, err
@@ -48,7 +53,11 @@ func ReadOwn(path string) ([]byte, error) {
 			return nil, fmt.Errorf("%s was not read: %w", path, err)
 		}
 	}
-	return io.ReadAll(f)
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes, so it was not read", path, most)
+	}
+	return data, err
 }
 
 // checkOwn returns EForbidden for a file or folder that another user could change.

@@ -73,6 +73,9 @@ func closeToOthers(dir string) error {
 // Harnesses returns the folder of the user's own harnesses.
 func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") }
 
+// Packs returns the folder of the installed packs. See docs/packs.md.
+func (p Paths) Packs() string { return filepath.Join(p.State, "packs") }
+
 // File returns the file of the user's configuration.
 func (p Paths) File() string { return filepath.Join(p.Config, "config.toml") }
 

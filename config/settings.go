@@ -37,6 +37,13 @@ type Settings struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
+	// Packs says where newer packs are. See docs/packs.md.
+	Packs struct {
+		// Folder is where 'coleo harness pack update' looks. Without it, nothing is
+		// looked for.
+		Folder string `toml:"folder"`
+	} `toml:"packs"`
+
 	// Notify is a shell command. Serve runs the command when an arm asks something, and
 	// when a turn has finished, failed or died. The command's environment describes the
 	// event: see docs/cli.md.

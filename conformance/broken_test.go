@@ -311,7 +311,9 @@ func (s echoing) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error
 // uninterrupted claims that it has stopped a turn that continues.
 type uninterrupted struct{ live }
 
-func (uninterrupted) Interrupt(context.Context) error { return nil }
+func (uninterrupted) Interrupt(context.Context) (coleo.Interruption, error) {
+	return coleo.Interruption{Was: coleo.Processing, Pressed: []string{"ESCAPE"}, State: coleo.Idle}, nil
+}
 
 // uncompacted claims that it has shortened a conversation.
 type uncompacted struct{ live }

@@ -122,8 +122,12 @@ func interrupt(ctx context.Context, t *Trial) error {
 		return err
 	}
 	start := time.Now()
-	if err := t.Session.Interrupt(ctx); err != nil {
+	did, err := t.Session.Interrupt(ctx)
+	if err != nil {
 		return err
+	}
+	if !did.Stopped() || did.State != coleo.Idle && did.State != coleo.Failed {
+		return fmt.Errorf("the interrupt of a running turn tells %+v", did)
 	}
 	took := time.Since(start)
 	if r := t.Session.State(); r.State != coleo.Idle && r.State != coleo.Failed {

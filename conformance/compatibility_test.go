@@ -40,7 +40,7 @@ func readReports(t *testing.T) map[string][]*Report {
 		trim(r)
 		out[r.Harness] = append(out[r.Harness], r)
 		if *update {
-			writeReport(t, path, r)
+			writeJSON(t, path, r)
 		}
 	}
 	for _, list := range out {
@@ -50,9 +50,11 @@ func readReports(t *testing.T) map[string][]*Report {
 }
 
 // trim keeps one line of the details of failed checks, and none of those that passed.
-func trim(r *Report) {
-	for i := range r.Results {
-		result := &r.Results[i]
+func trim(r *Report) { trimResults(r.Results) }
+
+func trimResults(list []Result) {
+	for i := range list {
+		result := &list[i]
 		result.Seconds = 0
 		if result.Details, _, _ = strings.Cut(result.Details, "\n"); result.Pass && !result.Skipped {
 			result.Details = ""
@@ -60,7 +62,7 @@ func trim(r *Report) {
 	}
 }
 
-func writeReport(t *testing.T, path string, r *Report) {
+func writeJSON(t *testing.T, path string, r any) {
 	t.Helper()
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -143,7 +145,7 @@ func markOf(r *Report, check string) (mark, note string) {
 }
 
 func TestVersionsAreOnTheirPage(t *testing.T) {
-	page := versionsPage(readReports(t))
+	page := versionsPage(readReports(t)) + settingsPart(readSettingReports(t))
 	if *update {
 		if err := os.WriteFile(compatibilityPage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)

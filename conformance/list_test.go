@@ -48,8 +48,29 @@ that is a failure. A shared session is replaced after a failure.
 The terminals are 120 columns wide and 40 rows high. What an agent CLI shows depends on
 that size. ` + "`--size 80x24`" + ` sets another one.
 `)
+	b.WriteString(settingsText)
+	for _, c := range SettingChecks() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Name, c.Doc)
+	}
 	return b.String()
 }
+
+// settingsText is the part of the page about the settings of users.
+const settingsText = `
+## With the settings that users have
+
+The built-in harnesses list settings that change what their agent CLI shows, or which keys
+it takes. ` + "`coleo harness test NAME --settings all`" + ` tests each one with the checks below.
+` + "`--settings vim,no-motion`" + ` picks some. A setting that Coleo refuses has one check: the start
+must be refused, with the reason. Nothing else is run in a session that never becomes idle.
+
+CI runs one setting of each kind that was once read wrongly (` + "`-settings`" + ` of
+TestHarnessesWorkWithUsersSettings). ` + "`make settings`" + ` runs all of them, and writes
+[compatibility.md](compatibility.md).
+
+| check | what is required |
+|---|---|
+`
 
 func TestTheChecksAreDocumented(t *testing.T) {
 	if *update {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -182,5 +183,52 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 		if !r.Pass || r.Skipped {
 			t.Errorf("%s: %s", r.Name, r.Details)
 		}
+	}
+}
+
+// settingsOfCI are one setting of each kind that was once read wrongly: a screen without
+// the row that Coleo looks for, a title without a sign of work, a scroll bar beside a
+// dialog, keys that Coleo sets itself, and starts that are refused.
+const settingsOfCI = "codex:title-other,status-line-flag,submit-key;gemini:alternate-buffer,vim,screen-reader-flag;" +
+	"aider:multiline,no-fancy-input-flag;opencode:transparent,submit-key;claude-code:submit-key"
+
+var settingsTested = flag.String("settings", settingsOfCI, "settings to test, as NAME:SETTINGS;NAME:all")
+
+// TestHarnessesWorkWithUsersSettings runs the checks with some settings of users.
+func TestHarnessesWorkWithUsersSettings(t *testing.T) {
+	reg, err := registry.New("", holdCommand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for picked := range strings.SplitSeq(*settingsTested, ";") {
+		name, names, _ := strings.Cut(picked, ":")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, err := reg.Get(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := PickSettings(h, names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := RunSettings(t.Context(), h, Config{
+				Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
+				Isolated: true, Log: func(line string) { t.Log(line) },
+			}, list)
+			if coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range report.Settings {
+				for _, r := range s.Results {
+					if !r.Pass || r.Skipped {
+						t.Errorf("%s: %s: %s", s.Name, r.Name, r.Details)
+					}
+				}
+			}
+		})
 	}
 }

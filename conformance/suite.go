@@ -26,6 +26,7 @@ type Check struct {
 	Needs    func(coleo.Capabilities) bool // whether the check applies; if nil, it applies to each harness
 	Skip     string                        // the reason to report if Needs returns false
 	NoModel  bool                          // the check also runs without a model
+	Stops    bool                          // if it fails, no later check is run
 	Run      func(ctx context.Context, t *Trial) error
 }
 
@@ -110,6 +111,9 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 			report.Passed++
 		} else if check.Required {
 			report.Compatible = false
+		}
+		if check.Stops && !result.Pass {
+			break
 		}
 	}
 	return report, nil

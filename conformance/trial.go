@@ -28,6 +28,7 @@ type Config struct {
 	Keep     bool     // keep the files in Dir
 	Size     Size     // size of each terminal
 	Record   string   // folder for recordings of the sessions; it must exist; "" records nothing
+	Prefix   string   // what the names of the recordings begin with
 	Log      func(line string)
 }
 
@@ -59,7 +60,7 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make trial folder: %w", err)
 	}
-	t := &Trial{Harness: h, config: c, dir: dir, name: name, Workdir: filepath.Join(dir, "work")}
+	t := &Trial{Harness: h, config: c, dir: dir, name: c.Prefix + name, Workdir: filepath.Join(dir, "work")}
 	for _, d := range []string{t.Workdir, t.home()} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return nil, fmt.Errorf("make trial folder: %w", err)
@@ -117,9 +118,12 @@ func (t *Trial) begin(check string) {
 // requests returns the requests that the model got during this check.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams returns when the model has begun to answer the prompt.
+// streams returns when the model has begun to answer the prompt. If the agent CLI wants
+// the whole answer at once, streams returns when the model has got the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
-	begun := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && !q.First.IsZero() }
+	begun := func(q modelserver.Request) bool {
+		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
+	}
 	if _, err := t.Model.Wait(ctx, begun); err != nil {
 		return fmt.Errorf("wait for the stream: %w", err)
 	}

@@ -106,11 +106,15 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeUnrecognised: coleo.EventUnrecognised,
 	coleo.ChangeDisagreement: coleo.EventWitness,
 	coleo.ChangeLapse:        coleo.EventWitness,
+	coleo.ChangeBlind:        coleo.EventWitness,
 	coleo.ChangePrompt:       coleo.EventPromptLost,
 	coleo.ChangeConversation: coleo.EventConversation,
 }
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	if c.Kind == coleo.ChangeTurn {
+		return a.openOther(ctx, c)
+	}
 	c.Output = outputOf(s)
 	var payload any = c
 	if c.Kind == coleo.ChangeConversation {

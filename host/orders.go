@@ -53,7 +53,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpRemove:    onArm(h, h.remove),
 		bus.OpRename:    decoded(h.rename),
 		bus.OpReport:    onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
-		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return nil, a.interrupt(ctx) }),
+		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) { return a.interrupt(ctx) }),
 		bus.OpExplain:   onArm(h, explain),
 		bus.OpUsage:     onArm(h, usage),
 		bus.OpScreen:    decoded(h.screen),

@@ -69,12 +69,16 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
 	blocked := a.blocked
+	session := a.session
 	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy,
 		Process: bus.ProcessDead}
 	p.NeedsPermit = p.Attached && a.record.Spec.OnPartition == coleo.PartitionFreeze
 	a.mu.Unlock()
 	if p.Attached {
 		p.Blocked = blocked
+		if v, can := session.(coleo.Versioned); can {
+			p.Unjudged = v.Unjudged()
+		}
 	}
 	if handle != nil {
 		p.PID, p.Process = handle.Process.PID, bus.ProcessState(a.lookAt(handle.Process, p.Attached, old))

@@ -81,6 +81,19 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
+// openOther begins the run of a turn that Coleo has not begun. If a run is open, or a prompt
+// is being sent, the turn belongs to that run.
+func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
+	a.mu.Lock()
+	taken := a.record.Run != nil || len(a.record.Intended) > 0
+	a.mu.Unlock()
+	if taken {
+		return nil
+	}
+	return a.open(ctx, coleo.Receipt{ID: rand.Text(), Time: c.Time, Text: c.Note, Origin: c.Origin, Cursor: c.Cursor,
+		Proof: coleo.ProofReported})
+}
+
 // without returns the list without the receipt that has the given id. It returns nil if
 // no receipt is left.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
@@ -105,7 +118,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 	a.run = nil // a prompt that arrives now opens another run
 	a.mu.Unlock()
-	end := coleo.RunEnd{Status: reading.State}
+	end := endBy(reading)
 	if reading.State != coleo.Dead {
 		if answer, err := s.Answer(ctx, *run); err == nil {
 			end.Answer, end.Source = answer.Text, answer.Source
@@ -124,12 +137,22 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
+// endBy returns the end of a run after which the arm has a reading.
+func endBy(reading coleo.Reading) coleo.RunEnd {
+	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
+	if reading.Rule == coleo.RuleUnprovenIdle {
+		end.Outcome = coleo.OutcomeUnproven
+	}
+	return end
+}
+
 // onScreen is the source of an answer that was read from the screen. Such an answer
 // lacks the lines that have scrolled away, and its long lines are cut.
 const onScreen = "screen"
 
 // closing removes the given run and all earlier runs from a record. It returns the
-// events that end these runs. Only the given run gets the answer. If the given run is
+// events that end these runs. Only the given run gets the answer. An empty outcome is
+// replaced by the outcome that follows from the status. If the given run is
 // not open, closing returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
@@ -150,7 +173,9 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted)}
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
-	end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
+	if end.Outcome == "" || open[last].Interrupted {
+		end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
+	}
 	end.Whole = end.Outcome == coleo.OutcomeFinished && end.Source != "" && end.Source != onScreen
 	return append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
 }

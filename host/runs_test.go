@@ -2,8 +2,10 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/store"
@@ -126,5 +128,63 @@ func TestARunEndsWithAnArmThatDiedWhileNoHostAgentRan(t *testing.T) {
 		if end.Status != coleo.Dead {
 			t.Errorf("run %s ended with %+v, want dead", run, end)
 		}
+	}
+}
+
+// An idle state that nothing proves does not say that the turn has finished. But an
+// interrupt by Coleo does.
+func TestAnUnprovenEndIsNoFinish(t *testing.T) {
+	t.Parallel()
+	for interrupted, want := range map[bool]coleo.Outcome{false: coleo.OutcomeUnproven,
+		true: coleo.OutcomeInterrupted} {
+		r := store.ArmRecord{ID: "a", Run: &coleo.Receipt{ID: "r", Interrupted: interrupted}}
+		reading := coleo.Reading{State: coleo.Idle, Rule: coleo.RuleUnprovenIdle}
+		end := endBy(reading)
+		end.Answer, end.Source = "so far", "hook"
+		events := closing(&r, "r", end)
+		end, err := coleo.DecodeRunEnd(events[0])
+		if err != nil || end.Outcome != want || end.Whole {
+			t.Errorf("interrupted %v: the run ended %+v, %v, want %s", interrupted, end, err, want)
+		}
+	}
+}
+
+// A turn that Coleo has not begun is a run of its own, unless a run is open or a prompt is on
+// its way.
+func TestATurnThatBeginsByItselfIsARun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	a, err := s.host.arm(id)
+	s.check(err)
+	session, err := a.live()
+	s.check(err)
+	cursor := coleo.Cursor(100)
+	change := func(c coleo.Change) {
+		cursor++
+		c.Cursor, c.Time = cursor, time.Now()
+		s.check(a.note(t.Context(), session, c))
+	}
+	state := func(state coleo.State) {
+		change(coleo.Change{Kind: coleo.ChangeState, Reading: coleo.Reading{State: state, Rule: "test", Known: true}})
+	}
+	turn := coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginSelf, Note: "a task has ended",
+		Reading: coleo.Reading{State: coleo.Idle}}
+	change(turn)
+	state(coleo.Processing)
+	turn.Note = "within the run"
+	change(turn)
+	state(coleo.Idle)
+	starts := s.events(id, coleo.EventRunStart)
+	if len(starts) != 1 {
+		t.Fatalf("%d runs began, want 1", len(starts))
+	}
+	var run coleo.Receipt
+	s.check(json.Unmarshal(starts[0].Payload, &run))
+	if run.Origin != coleo.OriginSelf || run.Text != "a task has ended" {
+		t.Errorf("the run is %+v", run)
+	}
+	if end := s.ends(id)[run.ID]; end.Outcome != coleo.OutcomeFinished {
+		t.Errorf("the run ended %+v", end)
 	}
 }

@@ -105,18 +105,18 @@ func usage(ctx context.Context, a *arm) (any, error) {
 	return m.Usage(ctx)
 }
 
-func (a *arm) interrupt(ctx context.Context) error {
+func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	s, err := a.live()
 	if err != nil {
-		return err
+		return coleo.Interruption{}, err
 	}
 	if err := a.mayType(""); err != nil {
-		return err
+		return coleo.Interruption{}, err
 	}
 	undo := a.interrupting(ctx, s)
-	err = s.Interrupt(ctx)
+	out, err := s.Interrupt(ctx)
 	undo(err)
-	return err
+	return out, err
 }
 
 // lease grants, renews or releases the right to type by hand.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/config"
@@ -29,6 +30,7 @@ import (
 	"coleo.dev/harnesses/qwen"
 	"coleo.dev/harnesses/roo"
 	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/pack"
 	"coleo.dev/harnesses/terminal/rules"
 )
 
@@ -48,12 +50,12 @@ func builtins() []builtin {
 		{"cline", cline.Spec, terminal.Hooks{}},
 		{"codex", codex.Spec, codex.Hooks()},
 		{"continue", continuecli.Spec, terminal.Hooks{}},
-		{"copilot", copilot.Spec, terminal.Hooks{}},
+		{"copilot", copilot.Spec, copilot.Hooks()},
 		{"gemini", gemini.Spec, gemini.Hooks()},
 		{"generic", generic.Spec, terminal.Hooks{}},
 		{"kilo", kilo.Spec, opencode.Hooks("kilo")},
 		{"opencode", opencode.Spec, opencode.Hooks("opencode")},
-		{"qwen", qwen.Spec, terminal.Hooks{}},
+		{"qwen", qwen.Spec, qwen.Hooks()},
 		{"roo", roo.Spec, terminal.Hooks{}},
 	}
 }
@@ -61,15 +63,17 @@ func builtins() []builtin {
 // Registry is a set of harnesses by name. It is safe for concurrent use.
 type Registry struct {
 	dir     string
+	packs   packs
 	hold    []string
 	shared  *terminal.Shared
 	builtin map[string]coleo.Harness
 
 	mu    sync.Mutex
 	all   map[string]coleo.Harness
-	files map[string]file // the user's files, by path
-	wrong error           // all errors of the user's files
-	count int             // how often the files have changed
+	plain map[string]coleo.Harness // all without packs
+	files map[string]file          // the user's files, by path
+	wrong error                    // all errors of the user's files
+	count int                      // how often the files have changed
 }
 
 // file is one of the user's files, as it was last read.
@@ -88,8 +92,12 @@ type file struct {
 // other harnesses, and an error that names each bad file and line. If a file changes
 // later, the registry reads the file again. New sessions use the new description. If
 // the new description is bad, the old description stays in use.
-func New(dir string, hold []string) (*Registry, error) {
-	r := &Registry{dir: dir, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
+func New(dir string, hold []string) (*Registry, error) { return NewWithPacks(dir, nil, hold) }
+
+// NewWithPacks does the same as New. Each pack of store that is valid is used beside the
+// description of its harness. Problems tells why a pack is not used.
+func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, error) {
+	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: hold, shared: terminal.NewShared(), builtin: map[string]coleo.Harness{}}
 	for _, b := range builtins() {
 		spec, err := rules.ParseSpecOn(b.name+"/harness.toml", b.spec, specOf)
 		if err != nil {
@@ -110,33 +118,41 @@ func New(dir string, hold []string) (*Registry, error) {
 // harness stays the same object. The caller must hold mu, unless no other goroutine can
 // use r.
 func (r *Registry) refresh() {
+	if again := r.readFiles(); r.packs.changed() || again {
+		r.all = r.packs.join(r.plain)
+		r.count++
+	}
+}
+
+// readFiles reads the user's files that have changed. It reports whether any has.
+func (r *Registry) readFiles() bool {
 	stamps, err := r.stamps()
 	if err != nil {
 		r.wrong = err // the descriptions that were read before stay in use
 		stamps = nil
-		if r.all != nil {
-			return
+		if r.plain != nil {
+			return false
 		}
 	}
-	if r.all != nil && r.unchanged(stamps) {
-		return
+	if r.plain != nil && r.unchanged(stamps) {
+		return false
 	}
 	files := map[string]file{}
-	r.all, r.wrong = maps.Clone(r.builtin), err
+	r.plain, r.wrong = maps.Clone(r.builtin), err
 	for _, path := range slices.Sorted(maps.Keys(stamps)) {
 		f := r.files[path].again(path, stamps[path], r.hold, r.shared)
 		if files[path] = f; f.wrong != nil {
 			r.wrong = errors.Join(r.wrong, f.wrong)
 		}
 		if f.harness != nil {
-			r.all[f.harness.Info().Name] = f.harness
+			r.plain[f.harness.Info().Name] = f.harness
 		}
 	}
 	r.files = files
-	r.count++
+	return true
 }
 
-// Revision returns a number that grows when one of the user's files has changed.
+// Revision returns a number that grows when one of the user's files or packs has changed.
 func (r *Registry) Revision() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -252,6 +268,29 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	}
 	return nil, err
 }
+
+// Description returns the harness.toml of a harness, and the path of its file. A built-in
+// harness has no file, so its path is only a name. The error is ENotFound if no file
+// describes the harness.
+func (r *Registry) Description(name string) (path string, text []byte, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		if h := r.files[path].harness; h != nil && h.Info().Name == name {
+			text, err := config.ReadOwn(path)
+			return path, text, err
+		}
+	}
+	if text := specOf(name); text != nil {
+		return name + "/harness.toml", text, nil
+	}
+	return "", nil, coleo.Errorf(coleo.ENotFound, "no file describes a harness %q", name)
+}
+
+// Base returns the harness.toml of a built-in harness, on which another may build. It
+// returns nil if there is none with that name.
+func (r *Registry) Base(name string) []byte { return specOf(name) }
 
 // Preferred returns the name of the default harness. A new arm gets this harness if the
 // user names no harness and the agent CLI of this harness is installed.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -38,6 +37,7 @@ func checks() []check {
 	return []check{
 		{"config.toml", checkSettings},
 		{"harness files", checkHarnesses},
+		{"packs", checkPacks},
 		{"state folder", checkState},
 		{"disk", checkDisk},
 		{"serve and host agent", checkProcesses},
@@ -53,8 +53,8 @@ func newDoctorCommand() *cobra.Command {
 		Short: "Find problems and print the command that fixes each one",
 		Long: `Find problems and print the command that fixes each one. This changes nothing.
 
-It checks config.toml, the harness files, the state folder, free disk space,
-serve, the host agent, the arms, the agent CLIs and the kernel settings. The
+It checks config.toml, the harness files, the packs, the state folder, free disk
+space, serve, the host agent, the arms, the agent CLIs and the kernel settings. The
 exit code is 1 if Coleo does not work, or is not safe, until a problem is
 fixed.`,
 		Args: verb.Exactly(0, "no arguments"),
@@ -124,6 +124,33 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	for line := range strings.Lines(err.Error()) {
 		out = append(out, finding{Wrong: strings.TrimSpace(line),
 			Mend: "edit that file; the built-in description is used meanwhile"})
+	}
+	return out
+}
+
+// checkPacks reports the packs that are not used, and the installed agent CLIs on whose
+// version nobody has judged the rules.
+func checkPacks(_ context.Context, s setup.Setup) []finding {
+	reg, _ := s.ReadRegistry()
+	if reg == nil {
+		return nil
+	}
+	var out []finding
+	if err := reg.PackProblems(); err != nil {
+		for line := range strings.Lines(err.Error()) {
+			out = append(out, finding{Wrong: strings.TrimSpace(line),
+				Mend: "coleo harness pack add a newer pack, or remove this one; the other rules are used meanwhile"})
+		}
+	}
+	for _, name := range reg.List() {
+		h, err := reg.Get(name)
+		if err != nil {
+			continue
+		}
+		if version := s.InstalledVersion(h.Info()); version != "" && !h.Info().Judged(version) {
+			out = append(out, finding{Wrong: fmt.Sprintf("%s %s is installed, and nobody has judged the rules on it",
+				h.Info().Title, version), Mend: "coleo harness test " + name + " judges it; docs/packs.md"})
+		}
 	}
 	return out
 }
@@ -236,25 +263,13 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 	}
 	for _, name := range reg.List() {
 		h, err := reg.Get(name)
-		if err == nil && name != "generic" && isInstalled(s, h.Info().Command) {
+		if err == nil && name != "generic" && s.FindProgram(h.Info().Command) != "" {
 			return nil
 		}
 	}
 	return []finding{{Wrong: "no agent CLI is installed where Coleo looks",
 		Mend: "coleo harness list names the commands that install one; " +
 			"'path' below [agents] in config.toml names other folders"}}
-}
-
-// isInstalled reports whether a program is in a folder in which arms look for programs.
-func isInstalled(s setup.Setup, command string) bool {
-	for _, dir := range s.AgentPath() {
-		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && info.Mode().IsRegular() &&
-			info.Mode()&0o111 != 0 {
-			return true
-		}
-	}
-	_, err := exec.LookPath(command)
-	return err == nil
 }
 
 // checkKernel reports kernel settings that affect arms.

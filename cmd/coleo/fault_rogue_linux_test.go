@@ -58,6 +58,7 @@ func ways() []way {
 		{"a link to the dashboard", func(r rogue) error { return r.coleo("web") }},
 		{"typing by hand", func(r rogue) error { return r.coleo("arm", "attach", r.arm) }},
 		{"a second serve", func(r rogue) error { return r.coleo("serve") }},
+		{"its own reading rules, by a pack", func(r rogue) error { return r.coleo("harness", "pack", "remove", "fake") }},
 		{"the bus socket", rogue.bus},
 		{"the holder's socket, without its nonce", func(r rogue) error { return r.hold("") }},
 		{"the holder's socket, with its nonce", func(r rogue) error { return r.hold(r.nonce()) }},

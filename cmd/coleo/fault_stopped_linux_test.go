@@ -55,7 +55,7 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	}
 	bounded, leave := context.WithTimeout(t.Context(), time.Second)
 	defer leave()
-	if err := client.Interrupt(bounded, f.name); coleo.ErrorCode(err) != coleo.ETimeout ||
+	if _, err := client.Interrupt(bounded, f.name); coleo.ErrorCode(err) != coleo.ETimeout ||
 		!strings.Contains(err.Error(), "not known") {
 		t.Errorf("an interrupt that serve does not answer: %v", err)
 	}

@@ -1,4 +1,4 @@
-// Package copilot drives Copilot CLI. harness.toml describes it completely.
+// Package copilot drives Copilot CLI. harness.toml describes its screen. The code reads its record.
 package copilot
 
 import _ "embed"

@@ -74,7 +74,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
 	}
 	if p.Interrupt {
-		if err := s.Interrupt(ctx); err != nil {
+		if _, err := s.Interrupt(ctx); err != nil {
 			return coleo.Receipt{}, err
 		}
 	}
@@ -204,24 +204,31 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 
 // Interrupt aborts the running turn. It returns when the server is idle. If no turn is
 // running, it does nothing. The error is ETimeout if the server did not stop in time.
-func (s *session) Interrupt(ctx context.Context) error {
+func (s *session) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
+	out.Was = s.State().State
+	defer func() {
+		now := s.State()
+		out.State, out.Rule = now.State, now.Rule
+	}()
 	srv, err := s.ready()
 	if err != nil {
-		return err
+		return out, err
 	}
-	if now := s.State().State; !now.Working() && now != coleo.WaitingApproval {
-		return nil
+	if !out.Was.Working() && out.Was != coleo.WaitingApproval {
+		return out, nil
 	}
 	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
-		return err
+		return out, err
 	}
+	out.Pressed = []string{"abort"}
 	if !s.await(ctx, abortTimeout, func(f facts) bool { return f.status == "idle" }) {
-		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title, abortTimeout)
+		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
+			abortTimeout)
 	}
 	s.resync(srv) // dialogs that were pending have ended with the turn
-	return nil
+	return out, nil
 }
 
 // Compact shortens the conversation, which keeps its id. It returns when the server is

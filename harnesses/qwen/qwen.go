@@ -1,4 +1,4 @@
-// Package qwen drives Qwen Code. harness.toml describes it completely.
+// Package qwen drives Qwen Code. harness.toml describes its screen. The code reads its record.
 package qwen
 
 import _ "embed"

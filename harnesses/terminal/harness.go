@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -36,6 +37,7 @@ func NewShared() *Shared { return &Shared{floods: NewFloods(), records: record.N
 var (
 	_ coleo.Harness  = (*Harness)(nil)
 	_ coleo.Recorder = (*Harness)(nil)
+	_ coleo.Settable = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -45,6 +47,7 @@ type Facts struct {
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
 	Account      string    `json:"account,omitempty"` // the file that .Account in a launch names
+	Version      string    `json:"version,omitempty"` // of the agent CLI; "" if it is not known
 }
 
 // Hooks give the answers that a Spec cannot give. Each field may be nil.
@@ -69,8 +72,35 @@ func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness 
 	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
 }
 
+// WithPack returns the harness with a pack: newer reading rules, which are asked beside
+// those of the Spec. A nil pack takes the pack away.
+func (h *Harness) WithPack(p *rules.Pack) *Harness {
+	return New(h.spec.WithPack(p), h.hooks, h.holder, h.shared)
+}
+
 // Info describes the harness as its Spec does.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
+
+// Settings returns the settings of users that the Spec describes.
+func (h *Harness) Settings() []coleo.Setting {
+	var out []coleo.Setting
+	for _, s := range h.spec.Settings {
+		out = append(out, coleo.Setting{Name: s.Name, Doc: s.Doc, Refused: s.Refused})
+	}
+	return out
+}
+
+// WithSetting returns a harness that starts the agent CLI with one of the settings.
+func (h *Harness) WithSetting(name string) (coleo.Harness, error) {
+	for _, s := range h.spec.Settings {
+		if s.Name == name {
+			spec := *h.spec
+			spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), s.Part())
+			return New(&spec, h.hooks, h.holder, h.shared), nil
+		}
+	}
+	return nil, coleo.Errorf(coleo.ENotFound, "%s has no setting %q", h.spec.Name, name)
+}
 
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the
 // errors of the launch plan and of holder.Start.
@@ -80,7 +110,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 		return nil, err
 	}
 	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
-		Account: launch.AccountPath(c.Dir)}
+		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c)}
 	status, err := holder.Start(ctx, h.holder, plan)
 	if err != nil {
 		return nil, err

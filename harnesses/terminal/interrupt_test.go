@@ -16,7 +16,7 @@ func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	st.say(s, []byte(casttest.Busy))
 	st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
 	ended := make(chan error, 1)
-	go func() { ended <- s.Interrupt(t.Context()) }()
+	go func() { _, err := s.Interrupt(t.Context()); ended <- err }()
 	st.await("it is pressed", func() bool { return st.typedSoFar() != "" || len(ended) > 0 })
 	if err := s.Kill(t.Context()); err != nil {
 		t.Fatal(err)

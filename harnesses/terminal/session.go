@@ -53,6 +53,7 @@ var (
 	_ coleo.Compactor = (*session)(nil)
 	_ coleo.Reloader  = (*session)(nil)
 	_ coleo.Prover    = (*session)(nil)
+	_ coleo.Versioned = (*session)(nil)
 
 	_ coleo.UsageMeter = (*session)(nil)
 )
@@ -192,6 +193,14 @@ func (s *session) Close() error {
 	err := s.client.Close()
 	<-s.done
 	return err
+}
+
+// Unjudged returns the version that runs, if nobody has judged the rules on it.
+func (s *session) Unjudged() string {
+	if s.rules().Judged(s.facts.Version) {
+		return ""
+	}
+	return s.facts.Version
 }
 
 // Reload makes the session use another Spec of the same harness for reading and typing.

@@ -21,7 +21,9 @@ func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 }
 
 // Interrupt stops the running turn. See typing.Typist.Interrupt for the errors.
-func (s *session) Interrupt(ctx context.Context) error { return s.typist.Interrupt(ctx) }
+func (s *session) Interrupt(ctx context.Context) (coleo.Interruption, error) {
+	return s.typist.Interrupt(ctx)
+}
 
 // Prove looks for a prompt that somebody was about to type at the time r.Time. See
 // typing.Typist.Prove.

@@ -107,7 +107,7 @@ func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 		w.TypeWithin(left)
 	}
 	r, unlock := v.live.lock()
-	first := r.NoteKeys(k.Data)
+	first := !k.Inside && r.NoteKeys(k.Data)
 	unlock()
 	wrote, err := v.client.Write(w)
 	typed := wrote.Applied || wrote.Duplicate

@@ -13,6 +13,9 @@ const kinds = {
   other: "Asks something",
 };
 
+/** Whether Coleo knows only that something is asked. */
+const isUnknown = (d) => d.kind === "other" && d.title === "unknown" && !d.options?.length;
+
 export class DialogPanel {
   /** respond(path, body) sends an answer; lease() is who types by hand. */
   constructor(respond, lease) {
@@ -31,13 +34,50 @@ export class DialogPanel {
   parts(d) {
     const asks = d.kind === "question" || d.kind === "login" || d.kind === "update" || d.kind === "other";
     return [
-      el("p", { class: "kind", text: kinds[d.kind] ?? kinds.other }),
+      el("p", { class: "kind", text: this.kind(d) }),
       el("h2", { text: d.title }),
       d.subject ? el("pre", { class: "subject", tabIndex: 0, "aria-label": "What it is about", text: d.subject }) : null,
       d.truncated ? el("p", { class: "warn", text: "The screen cuts this off: look at the terminal before you approve." }) : null,
-      this.options(d, asks),
-      asks ? this.words(d) : this.choices(d),
+      ...this.answers(d, asks),
     ].filter(Boolean);
+  }
+
+  kind(d) {
+    if (isUnknown(d)) return "Asks something that Coleo does not know";
+    const kind = kinds[d.kind] ?? kinds.other;
+    return d.pages > 1 && d.page > 0 ? `${kind} (${d.page} of ${d.pages})` : kind;
+  }
+
+  answers(d, asks) {
+    if (isUnknown(d)) return [this.key(d)];
+    if (d.several) return this.several(d);
+    return [this.options(d, asks), asks ? this.words(d) : this.choices(d)];
+  }
+
+  /** Options to tick, one of which may take a text, and a button that submits them. */
+  several(d) {
+    const boxes = d.options.map((text, i) => {
+      const box = el("input", { type: "checkbox", checked: Boolean(d.ticked?.includes(i + 1)) });
+      const typed = i + 1 === d.text_option ? el("input", { type: "text", "aria-label": text, value: d.typed ?? "", autocomplete: "off" }) : null;
+      typed?.addEventListener("input", () => (box.checked = typed.value !== ""));
+      return { box, typed, row: el("li", {}, el("label", {}, box, el("span", { text })), typed) };
+    });
+    const submit = button("Submit", () => {
+      const words = boxes.find((b) => b.typed)?.typed.value || undefined;
+      const options = boxes.flatMap((b, i) => (b.box.checked && !b.typed ? [i + 1] : []));
+      return this.send(d, { choice: "answer", options, words });
+    }, { class: "primary" });
+    return [
+      el("ol", { class: "options several" }, ...boxes.map((b) => b.row)),
+      el("div", { class: "answers" }, submit, this.dismiss(d)),
+    ];
+  }
+
+  /** Into a dialog that no rule knows, one key is typed that somebody names. */
+  key(d) {
+    const field = el("input", { type: "text", "aria-label": "One key", placeholder: "One key: ESCAPE, ENTER, y", autocomplete: "off" });
+    const press = button("Press the key", () => field.value && this.send(d, { choice: "answer", key: field.value }));
+    return el("div", { class: "answers" }, field, press);
   }
 
   choices(d) {
@@ -64,8 +104,11 @@ export class DialogPanel {
     const field = el("input", { type: "text", "aria-label": "Answer in words", placeholder: "Answer in words", autocomplete: "off" });
     const send = button("Answer", () => field.value && this.send(d, { choice: "answer", words: field.value }));
     field.addEventListener("keydown", (e) => e.key === "Enter" && !e.isComposing && send.click());
-    return el("div", { class: "answers" }, field, send,
-      button("Dismiss", () => this.send(d, { choice: "deny" }), { class: "deny", title: "Answer no, or close the dialog" }));
+    return el("div", { class: "answers" }, field, send, this.dismiss(d));
+  }
+
+  dismiss(d) {
+    return button("Dismiss", () => this.send(d, { choice: "deny" }), { class: "deny", title: "Answer no, or close the dialog" });
   }
 
   async send(d, answer) {
@@ -73,7 +116,7 @@ export class DialogPanel {
     setText(this.node.firstElementChild, "Answering…");
     const done = await this.respond("/respond", { dialog: d.fingerprint, ...answer, lease: this.lease() || undefined });
     if (this.shown !== d.fingerprint) return;
-    setText(this.node.firstElementChild, done ? "Answered" : (kinds[d.kind] ?? kinds.other));
+    setText(this.node.firstElementChild, done ? "Answered" : this.kind(d));
     if (!done) this.lock(false);
   }
 

@@ -54,10 +54,18 @@ export async function checkDialog(page, report, base, arm) {
   await page.waitForSelector(".dialog:not([hidden])");
   report.same(`title of ${arm.name}'s dialog`, await page.textContent(".dialog h2"), arm.dialog.title);
   if (arm.dialog.subject) report.same(`its subject`, await page.textContent(".dialog .subject"), arm.dialog.subject);
+  if (arm.dialog.several) return checkSeveral(page, report, arm.dialog);
   report.same("its options", await page.$$eval(".dialog .option", (all) => all.map((b) => b.textContent)), arm.dialog.options ?? []);
   const answers = await page.$$eval(".dialog > .answers button", (all) => all.map((b) => b.textContent));
   const asks = ["question", "login", "update", "other"].includes(arm.dialog.kind);
   report.same("its answers", answers, asks ? ["Answer", "Dismiss"] : ["Approve", "Approve always", "Deny"]);
+}
+
+async function checkSeveral(page, report, dialog) {
+  report.same("its options to tick", await page.$$eval(".dialog .several span", (all) => all.map((s) => s.textContent)), dialog.options);
+  const ticked = await page.$$eval(".dialog .several [type=checkbox]", (all) => all.flatMap((b, i) => (b.checked ? [i + 1] : [])));
+  report.same("its ticks", ticked, dialog.ticked ?? []);
+  report.same("its answers", await page.$$eval(".dialog > .answers button", (all) => all.map((b) => b.textContent)), ["Submit", "Dismiss"]);
 }
 
 /** A connection that breaks goes on at the offset where it broke. */

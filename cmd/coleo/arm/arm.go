@@ -3,6 +3,8 @@ package arm
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,9 +69,32 @@ func running(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 func newInterruptCommand() *cobra.Command {
 	return bulkCommand(bulk{"interrupt", "Stop the running turn", interruptHelp, running,
 		func(ctx context.Context, client *api.Client, name string) (string, any, error) {
-			err := client.Interrupt(ctx, name)
-			return "Interrupted " + name, map[string]string{"interrupted": name}, err
+			done, err := client.Interrupt(ctx, name)
+			return interruptLine(name, done), interrupted{name, done}, err
 		}})
+}
+
+// interrupted is the JSON output of arm interrupt.
+type interrupted struct {
+	Name string `json:"interrupted"`
+	coleo.Interruption
+}
+
+// interruptLine says what an interrupt did and saw.
+func interruptLine(name string, done coleo.Interruption) string {
+	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
+	switch {
+	case done.State == "": // an older host agent does not say
+		return "Interrupted " + name
+	case !done.Stopped():
+		return fmt.Sprintf("%s runs no turn, so nothing was pressed: it is %s (%s)", name, done.State, done.Rule)
+	case len(done.Pressed) == 0:
+		return fmt.Sprintf("Interrupted %s: denied %q; %s", name, done.Denied, now)
+	case done.Denied != "":
+		return fmt.Sprintf("Interrupted %s: denied %q and pressed %s; %s", name, done.Denied,
+			strings.Join(done.Pressed, " "), now)
+	}
+	return fmt.Sprintf("Interrupted %s: pressed %s; %s", name, strings.Join(done.Pressed, " "), now)
 }
 
 func newKillCommand() *cobra.Command {

@@ -1,7 +1,9 @@
 package arm
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,21 +49,46 @@ func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 }
 
 func newAnswerCommand() *cobra.Command {
-	var dialog string
+	var dialog, text, key string
 	c := &cobra.Command{
-		Use:   "answer NAME OPTION",
-		Short: "Choose an option of the arm's open dialog, by its number",
+		Use:   "answer NAME [OPTION[,OPTION...]]",
+		Short: "Choose options of the arm's open dialog, by their numbers",
 		Long: `Choose an option of the arm's open dialog, by its number. The first is 1.
+Where several options may be ticked, name all of them: 1,3. All others are
+unticked, and the dialog is submitted. Coleo sees each tick before it presses
+the next key. If anything else is seen, it stops, says what is ticked, and
+submits nothing.
+
+--text types a text into the option that takes one. If there are several
+questions, this answers the one that is shown. The next one is the next
+dialog, and the last one asks you to submit.
+
+--key types one key into a dialog that no rule knows (its title is "unknown"),
+or that only a pack knows. It needs --dialog, so that the key goes only to the
+screen that you looked at.
 
 ` + decideHelp,
-		Args: verb.Exactly(2, "the name of an arm and the number of an option"),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			n, err := strconv.Atoi(args[1])
-			if err != nil || n < 1 {
-				return coleo.Errorf(coleo.EInvalid,
-					"%q is not an option: give its number; the first option is 1", args[1])
+			d := coleo.Decision{Choice: coleo.Reply, Words: text, Key: key}
+			switch {
+			case key != "" && (len(args) == 2 || text != ""):
+				return coleo.Errorf(coleo.EInvalid, "--key goes without an option and without --text")
+			case key != "" && dialog == "":
+				return coleo.Errorf(coleo.EInvalid, "--key needs --dialog with the fingerprint of the dialog that you looked at")
+			case len(args) < 2 && text == "" && key == "":
+				return coleo.Errorf(coleo.EInvalid, "name an option by its number, or give --text")
 			}
-			line, result, err := decide(c, client, args[0], dialog, coleo.Decision{Choice: coleo.Reply, Option: n})
+			if len(args) == 2 {
+				options, err := optionNumbers(args[1])
+				if err != nil {
+					return err
+				}
+				if d.Options = options; len(options) == 1 {
+					d.Option, d.Options = options[0], nil
+				}
+			}
+			line, result, err := decide(c, client, args[0], dialog, d)
 			if err != nil {
 				return err
 			}
@@ -69,7 +96,25 @@ func newAnswerCommand() *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&dialog, "dialog", "", dialogUsage)
+	c.Flags().StringVar(&key, "key", "", "`KEY` for a dialog that no rule knows, such as ESCAPE or y")
+	c.Flags().StringVar(&text, "text", "", "`TEXT` for the option that takes a text")
 	return c
+}
+
+// optionNumbers reads a list of numbers of options, such as 1,3.
+func optionNumbers(list string) ([]int, error) {
+	var out []int
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 {
+			return nil, coleo.Errorf(coleo.EInvalid, "%q is not an option: give its number; the first option is 1", word)
+		}
+		if slices.Contains(out, n) {
+			return nil, coleo.Errorf(coleo.EInvalid, "option %d is named twice", n)
+		}
+		out = append(out, n)
+	}
+	return out, nil
 }
 
 // decide answers a dialog. If the fingerprint is empty, decide answers the dialog that

@@ -193,6 +193,10 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
 		show.OrDash(arm.Rule), asOf(arm, now)))
 	line("Harness", arm.Harness)
+	if r.Unjudged != "" {
+		line("", fmt.Sprintf("(nobody has judged its rules on version %s: 'coleo harness pack' brings newer ones)",
+			r.Unjudged))
+	}
 	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
 	line("Workdir", arm.Workdir)
 	line("Host", show.OrDash(arm.Host))
@@ -208,7 +212,14 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		if arm.Dialog.Truncated {
 			line("", show.CutOff)
 		}
-		line("Options", numbered(arm.Dialog.Options))
+		line("Dialog", arm.Dialog.Fingerprint)
+		line("Options", numbered(arm.Dialog.Choices()))
+		if arm.Dialog.Several {
+			line("", "(several may be ticked: coleo arm answer "+arm.Name+" 1,2)")
+		}
+		if arm.Dialog.Pages > 1 && arm.Dialog.Page > 0 {
+			line("Question", fmt.Sprintf("%d of %d", arm.Dialog.Page, arm.Dialog.Pages))
+		}
 	}
 	b.WriteString("Runtime summary:\n")
 	line("  State", r.State)

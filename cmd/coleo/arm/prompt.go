@@ -18,8 +18,8 @@ import (
 
 // promptFlags are the flags of arm prompt.
 type promptFlags struct {
-	interrupt, wait bool
-	timeout         time.Duration
+	interrupt, wait, unproven bool
+	timeout                   time.Duration
 }
 
 func newPromptCommand() *cobra.Command {
@@ -37,6 +37,7 @@ the exit code is 6.
 With --wait, this returns when the turn has ended, and prints the answer. The
 exit code is 0 if the turn finished, 16 if the arm asks something, 17 if the
 turn failed, 18 if it was interrupted or denied, and 13 if the agent CLI ended.
+It is 19 if the screen is idle and nothing proves that the turn has ended.
 With --timeout it stops waiting after that time and exits with 9. The turn
 continues.`,
 		Example: `  coleo arm prompt fix "add a test for the parser"
@@ -53,6 +54,8 @@ continues.`,
 		}),
 	}
 	c.Flags().BoolVarP(&f.interrupt, "interrupt", "i", false, "stop the running turn first")
+	c.Flags().BoolVar(&f.unproven, "unproven", false,
+		"type although nothing proves that the last turn has ended")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the turn, and print the answer")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0,
 		"with --wait: maximum wait (default: no limit)")
@@ -75,7 +78,8 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		}
 		text = string(raw)
 	}
-	receipt, err := client.Prompt(c.Context(), name, coleo.Prompt{Text: text, Interrupt: f.interrupt}, "")
+	receipt, err := client.Prompt(c.Context(), name, coleo.Prompt{Text: text, Interrupt: f.interrupt,
+		Unproven: f.unproven}, "")
 	if err != nil {
 		return err
 	}

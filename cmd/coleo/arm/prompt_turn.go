@@ -78,6 +78,10 @@ func (t Turn) failure(name string) error {
 		return coleo.Errorf(coleo.EExited,
 			"the prompt was delivered, and the agent CLI ended during its turn: 'coleo arm recover %s' starts it again",
 			name)
+	case coleo.OutcomeUnproven:
+		return coleo.Errorf(coleo.ETurnUnproven,
+			"the prompt was delivered, and whether its turn has ended is not proven: 'coleo arm screen %s' shows what "+
+				"the agent CLI does", name)
 	case coleo.OutcomeFinished:
 	}
 	return nil

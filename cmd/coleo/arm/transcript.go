@@ -107,7 +107,10 @@ func decisionText(d coleo.Decided) string {
 	if d.Dialog.Subject != "" {
 		text += "\n" + d.Dialog.Subject
 	}
-	if n := d.Decision.Option; n > 0 && n <= len(d.Dialog.Options) {
+	for _, n := range append([]int{d.Decision.Option}, d.Decision.Options...) {
+		if n < 1 || n > len(d.Dialog.Options) {
+			continue
+		}
 		text += "\nwith: " + d.Dialog.Options[n-1]
 	}
 	if d.Decision.Words != "" {

@@ -3,9 +3,7 @@
 package harness
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -23,7 +21,7 @@ import (
 func Command() *cobra.Command {
 	c := verb.Group("harness", "List, install and test harnesses, and read recordings")
 	c.AddCommand(newListCommand(), newTestCommand(), newInstallCommand(), newReadCommand(),
-		newReplayCommand(), newExplainCommand())
+		newReplayCommand(), newExplainCommand(), newCalibrateCommand(), newPackCommand())
 	return c
 }
 
@@ -66,12 +64,26 @@ the harness was checked with, and the command that installs the agent CLI.`,
 				return err
 			}
 			for _, i := range list {
+				noteVersions(c, s, i)
 				for _, what := range i.Missing {
 					fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", i.Name, what)
 				}
 			}
 			return nil
 		},
+	}
+}
+
+// noteVersions prints which pack a harness uses. It also tells if nobody has judged the
+// rules on the version that is installed.
+func noteVersions(c *cobra.Command, s setup.Setup, i coleo.Info) {
+	if i.Pack != nil {
+		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
+			strings.Join(i.Pack.Versions, ", "))
+	}
+	if version := s.InstalledVersion(i); version != "" && !i.Judged(version) {
+		fmt.Fprintf(c.OutOrStdout(), "%s: version %s is installed, and nobody has judged the rules on it\n", i.Name,
+			version)
 	}
 }
 
@@ -86,6 +98,7 @@ type testFlags struct {
 	binary   string
 	size     string
 	isolated bool
+	settings string
 }
 
 func newTestCommand() *cobra.Command {
@@ -99,10 +112,14 @@ The agent CLI talks to a scripted model, in a network namespace and with a HOME
 of its own. Your arms, your logins and your settings are not touched.
 docs/conformance.md lists the checks.
 
+With --settings, a few checks run once for each setting that users of the agent
+CLI may have. docs/compatibility.md lists these settings.
+
 The exit code is 0 if the harness is compatible, 1 if it is not, 2 for wrong
 usage, and 3 if the agent CLI is not installed.`,
 		Example: `  coleo harness test HARNESS --quick
   coleo harness test HARNESS --check simple_prompt,interrupt
+  coleo harness test HARNESS --settings all
   coleo harness test HARNESS@1.2.3 --junit report.xml`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error { return testHarness(c, args[0], f) },
@@ -116,6 +133,8 @@ usage, and 3 if the agent CLI is not installed.`,
 	c.Flags().StringVar(&f.dir, "dir", "", "`FOLDER` for the checks' files (default: temporary)")
 	c.Flags().StringVar(&f.binary, "binary", "", "`PATH` of another program for the agent CLI")
 	c.Flags().StringVar(&f.size, "size", "", "size of the terminals, as `COLSxROWS` (default 120x40)")
+	c.Flags().StringVar(&f.settings, "settings", "",
+		"test with these settings of users instead: `NAMES`, separated by commas, or all")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c
@@ -146,7 +165,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		}
 		f.binary = i.program()
 	}
-	checks, err := pickChecks(f)
+	run, err := f.pick(h)
 	if err != nil {
 		return err
 	}
@@ -161,53 +180,12 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 			return err
 		}
 	}
-	report, err := runChecks(c, s, h, f, checks)
+	config, end, err := newConfig(c, s, f)
 	if err != nil {
 		return err
 	}
-	report.AgentCLI = version
-	if f.junit != "" {
-		if err := conformance.WriteJUnit(f.junit, report); err != nil {
-			return err
-		}
-	}
-	return printReport(c, report)
-}
-
-// runChecks runs the checks. This process is already in a namespace without a network.
-func runChecks(c *cobra.Command, s setup.Setup, h coleo.Harness, f testFlags,
-	checks []conformance.Check) (conformance.Report, error) {
-	program, err := executable.Path()
-	if err != nil {
-		return conformance.Report{}, err
-	}
-	dir, err := os.MkdirTemp(f.dir, "coleo-test-")
-	if err != nil {
-		return conformance.Report{}, fmt.Errorf("make a folder for the checks: %w", err)
-	}
-	if !f.keep {
-		defer os.RemoveAll(dir)
-	} else {
-		fmt.Fprintln(c.ErrOrStderr(), "what the checks make is kept in", dir)
-	}
-	if f.record != "" {
-		if err := os.MkdirAll(f.record, 0o700); err != nil {
-			return conformance.Report{}, fmt.Errorf("make a folder for recordings: %w", err)
-		}
-	}
-	size, err := f.terminal()
-	if err != nil {
-		return conformance.Report{}, err
-	}
-	report, err := conformance.Run(c.Context(), h, conformance.Config{
-		Dir: dir, Path: s.AgentPath(), Binary: f.binary, Environ: os.Environ(), Probe: []string{program, "mcp-probe"},
-		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size,
-		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
-	}, checks)
-	if err == nil && f.record != "" {
-		err = writeLabels(h, f.record)
-	}
-	return report, err
+	defer end()
+	return run(c, config, version)
 }
 
 // terminal returns the size from the flag --size. It returns the zero value if the flag
@@ -217,57 +195,4 @@ func (f testFlags) terminal() (conformance.Size, error) {
 		return conformance.Size{}, nil
 	}
 	return conformance.ParseSize(f.size)
-}
-
-func pickChecks(f testFlags) ([]conformance.Check, error) {
-	all := conformance.Checks()
-	switch {
-	case f.quick && f.checks != "":
-		return nil, coleo.Errorf(coleo.EInvalid, "--quick and --check: give one of them")
-	case f.quick:
-		return conformance.Quick(), nil
-	case f.checks == "":
-		return all, nil
-	}
-	var out []conformance.Check
-	for name := range strings.SplitSeq(f.checks, ",") {
-		found := false
-		for _, check := range all {
-			if check.Name == strings.TrimSpace(name) {
-				out, found = append(out, check), true
-			}
-		}
-		if !found {
-			return nil, coleo.Errorf(coleo.EInvalid, "Unknown check: %s", name)
-		}
-	}
-	return out, nil
-}
-
-func printReport(c *cobra.Command, r conformance.Report) error {
-	var result error
-	if !r.Compatible {
-		result = verb.Exit(1)
-	}
-	if verb.WantsJSON(c) {
-		return errors.Join(verb.PrintJSON(c, r), result)
-	}
-	out := c.OutOrStdout()
-	for _, x := range r.Results {
-		mark := "ok  "
-		switch {
-		case x.Skipped:
-			mark = "skip"
-		case !x.Pass:
-			mark = "FAIL"
-		}
-		fmt.Fprintf(out, "%s  %-22s %5.1f s  %s\n", mark, x.Name, x.Seconds,
-			strings.ReplaceAll(x.Details, "\n", "\n      "))
-	}
-	word := "compatible"
-	if !r.Compatible {
-		word = "NOT compatible"
-	}
-	fmt.Fprintf(out, "%s: %s, %d of %d\n", r.Harness, word, r.Passed, r.Total)
-	return result
 }

@@ -219,7 +219,7 @@ func (m moment) String() string {
 		if d.Truncated {
 			b.WriteString("\n          | " + show.CutOff)
 		}
-		for i, option := range d.Options {
+		for i, option := range d.Choices() {
 			fmt.Fprintf(&b, "\n          %d. %s", i+1, option)
 		}
 	}

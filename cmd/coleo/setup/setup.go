@@ -5,11 +5,15 @@ package setup
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/config"
+	"coleo.dev/harnesses/terminal/launch"
+	"coleo.dev/harnesses/terminal/pack"
 	"coleo.dev/holder/process"
 	"coleo.dev/registry"
 )
@@ -56,6 +60,32 @@ func (s Setup) AgentPath() []string {
 	return out
 }
 
+// FindProgram returns the path of a program in the folders in which arms look for programs.
+// It returns "" if the program is in none of them.
+func (s Setup) FindProgram(command string) string {
+	for _, dir := range s.AgentPath() {
+		path := filepath.Join(dir, command)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// InstalledVersion returns the version of the agent CLI that a new arm of a harness would
+// run. It returns "" if the agent CLI is not installed, or its files do not tell.
+func (s Setup) InstalledVersion(info coleo.Info) string {
+	path := s.FindProgram(info.Command)
+	if path == "" {
+		return ""
+	}
+	return launch.InstalledVersion(path, info.Package)
+}
+
 // Registry returns the built-in harnesses and the user's own harnesses. If a file of
 // the user is bad, Registry leaves it out and reports the error on standard error.
 func (s Setup) Registry() (*registry.Registry, error) {
@@ -69,11 +99,15 @@ func (s Setup) Registry() (*registry.Registry, error) {
 	return reg, nil
 }
 
+// PackStore returns the installed packs.
+func (s Setup) PackStore() pack.Store { return pack.NewStore(s.Paths.Packs()) }
+
 // ReadRegistry returns the harnesses and the errors of the user's files.
 func (s Setup) ReadRegistry() (*registry.Registry, error) {
 	holderCommand, err := executable.HolderCommand()
 	if err != nil {
 		return nil, err
 	}
-	return registry.New(s.Harnesses(), holderCommand)
+	store := s.PackStore()
+	return registry.NewWithPacks(s.Harnesses(), &store, holderCommand)
 }

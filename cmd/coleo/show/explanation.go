@@ -44,6 +44,9 @@ func explanationText(x coleo.Explanation) string {
 	if r.Detail != "" {
 		fmt.Fprintf(&b, " (%s)", r.Detail)
 	}
+	if r.Background != "" {
+		fmt.Fprintf(&b, ", with work in the background: %s", r.Background)
+	}
 	b.WriteString("\n")
 	if !r.Known {
 		b.WriteString(Yellow.Paint("No rule knows the present screen: nothing can be typed.") + "\n")
@@ -59,6 +62,12 @@ func explanationText(x coleo.Explanation) string {
 		}
 	}
 	b.WriteString("\n" + witnessTable(x))
+	if x.Unjudged != "" {
+		b.WriteString("\n" + Yellow.Paint("Look twice: "+x.Unjudged+".") + "\n")
+	}
+	if x.Blind != "" {
+		b.WriteString("\nThe screen is blind: " + x.Blind + ".\n")
+	}
 	if x.Disagreement != "" {
 		b.WriteString("\n" + Yellow.Paint("They disagree: "+x.Disagreement+".") + "\n")
 	}

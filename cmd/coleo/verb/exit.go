@@ -35,6 +35,7 @@ var exitCodes = map[coleo.Code]int{
 	coleo.ETurnAsks:        16,
 	coleo.ETurnFailed:      17,
 	coleo.ETurnInterrupted: 18,
+	coleo.ETurnUnproven:    19,
 }
 
 // Exit is an error with an exit code and no message. It is for a verb that has already

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -60,16 +61,16 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 		return holder.Launch{}, err
 	}
 	facts.Hook = hookFor(s, c, hook)
-	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
-		return holder.Launch{}, err
-	}
 	env := environment(c, s.Launch.CredentialsEnv)
-	own := map[string]string{}
+	own, files := map[string]string{}, map[string]string{}
 	argv := append(slices.Clone(c.Wrap), binary)
 	for _, p := range s.Launch.Parts {
-		if err := apply(p, facts, &argv, own); err != nil {
+		if err := apply(p, facts, &argv, own, files); err != nil {
 			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
 		}
+	}
+	if err := seedHome(facts, files); err != nil {
+		return holder.Launch{}, err
 	}
 	maps.Copy(env, own)
 	argv = append(argv, c.Args...)
@@ -79,6 +80,12 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 		}
 	}
 	if err := addVariables(s, env, own, c.Env); err != nil {
+		return holder.Launch{}, err
+	}
+	if err := refuseSettings(s, c, argv, env); err != nil {
+		return holder.Launch{}, err
+	}
+	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
 		return holder.Launch{}, err
 	}
 	return holder.Launch{
@@ -188,7 +195,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]string) error {
+// apply adds what a part says to the command line, the environment and the files of HOME.
+func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[string]string) error {
 	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
 		return err
 	}
@@ -206,14 +214,46 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env map[string]strin
 		}
 		env[name] = text
 	}
-	if !facts.Hermetic {
-		return nil // outside a hermetic HOME, no file is written
-	}
 	for path, content := range p.Files {
 		text, err := rules.Render(content, facts)
 		if err != nil {
 			return err
 		}
+		if old, ok := files[path]; ok {
+			if text, err = mergedFile(path, old, text); err != nil {
+				return err
+			}
+		}
+		files[path] = text
+	}
+	return nil
+}
+
+// mergedFile returns the text of a file that two parts write. JSON objects are merged, and
+// the later value stays. Any other later text comes first: in TOML the keys before the
+// first table belong to the whole file.
+func mergedFile(path, old, text string) (string, error) {
+	if filepath.Ext(path) != ".json" {
+		return text + "\n" + old, nil
+	}
+	whole, err := jsonTable(old, "")
+	if err != nil {
+		return "", fmt.Errorf("merge %s: %w", path, err)
+	}
+	more, err := jsonTable(text, "")
+	if err != nil {
+		return "", fmt.Errorf("merge %s: %w", path, err)
+	}
+	out, err := json.Marshal(join(whole, more))
+	return string(out), err
+}
+
+// seedHome writes the files into a hermetic HOME. Outside a hermetic HOME, it writes none.
+func seedHome(facts launchFacts, files map[string]string) error {
+	if !facts.Hermetic {
+		return nil
+	}
+	for path, text := range files {
 		if err := seed(filepath.Join(facts.Home, path), text); err != nil {
 			return err
 		}

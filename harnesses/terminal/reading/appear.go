@@ -47,7 +47,8 @@ const (
 type appearances struct {
 	epoch     string
 	n         int
-	text      string    // text of the dialog on the screen; "" if there is no dialog
+	text      string    // hash of the dialog on the screen when it appeared; "" if there is no dialog
+	latest    string    // the same hash, but of the last picture
 	title     string    // title of the last dialog
 	since     time.Time // start of this appearance
 	keysTyped bool      // keys that may have answered the dialog were typed
@@ -55,6 +56,12 @@ type appearances struct {
 	// keys.
 	hiddenSinceKeys bool
 	doubtful        bool // it has the text of the dialog before it, which was hidden after keys
+
+	list   optionList // the options of this appearance
+	words  string     // the identity of this appearance without blanks; "" if it is not known
+	page   int        // which one of several questions it is; 0 if unknown
+	size   [2]int     // columns and rows of the last picture with a dialog
+	before *earlier   // the appearance before the terminal got another size; nil if there is none
 
 	settleTime time.Duration        // how long the text must stay the same before it is told
 	lastShown  map[string]time.Time // texts of dialogs, and when each text was last seen
@@ -66,11 +73,22 @@ func newAppearances() appearances {
 	return appearances{epoch: hex.EncodeToString(b[:]), lastShown: map[string]time.Time{}}
 }
 
-// showDialog records the dialog on a picture and returns its fingerprint.
-func (a *appearances) showDialog(v *rules.Verdict, now time.Time) coleo.Fingerprint {
-	if text := contentHash(v.Dialog); text != a.text || a.hiddenSinceKeys {
+// showDialog records the dialog on a picture and returns its fingerprint. If the picture
+// shows one page of a list, showDialog puts the whole list into the dialog.
+func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Time) coleo.Fingerprint {
+	a.noteSize(s, now)
+	text := hashOf(v, v.Dialog.Options)
+	otherPage := v.Dialog.Page > 0 && a.page > 0 && v.Dialog.Page != a.page
+	same := !otherPage && !a.hiddenSinceKeys && (a.text != "" && text == a.latest || a.list.takePage(v))
+	if !same && (otherPage || !a.reflowed(v, now)) {
 		a.begin(text, v, now)
 	}
+	a.latest = text
+	if a.page == 0 {
+		a.page = v.Dialog.Page
+	}
+	a.list.takePage(v)
+	a.list.show(v)
 	a.lastShown[a.text] = now
 	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", a.text, a.epoch, a.n))
 }
@@ -78,7 +96,7 @@ func (a *appearances) showDialog(v *rules.Verdict, now time.Time) coleo.Fingerpr
 func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	maps.DeleteFunc(a.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > returnWithin })
 	_, shownBefore := a.lastShown[text]
-	a.doubtful = a.hiddenSinceKeys && text == a.text
+	a.doubtful = a.hiddenSinceKeys && (text == a.text || text == a.latest)
 	switch {
 	case v.Draft:
 		a.settleTime = draftSettle
@@ -91,6 +109,7 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	}
 	a.text, a.title, a.since = text, v.Dialog.Title, now
 	a.keysTyped, a.hiddenSinceKeys = false, false
+	a.list, a.words, a.page = listOf(v), wordsOf(v), v.Dialog.Page
 	a.n++
 }
 
@@ -100,6 +119,7 @@ func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys |
 // end records a picture that a rule recognizes and that shows no dialog.
 func (a *appearances) end() {
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
+	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
 // settling returns how much longer the dialog's text must stay the same before the Reader
@@ -130,6 +150,9 @@ func (r *Reader) RenewDialog() { r.dialogs.end() }
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
+	if r.dialogs.keysTyped {
+		r.dialogs.before = nil
+	}
 	return !before
 }
 

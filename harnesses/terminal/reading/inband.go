@@ -42,7 +42,7 @@ func protocols() []protocol {
 func newWitnesses() map[pty.NoticeKind]*witness {
 	out := map[pty.NoticeKind]*witness{}
 	for _, b := range protocols() {
-		out[b.kind] = &witness{name: b.name, weak: b.weak, lapseAfter: lapseAfter}
+		out[b.kind] = &witness{name: b.name, weak: b.weak}
 	}
 	return out
 }
@@ -59,8 +59,17 @@ func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 		if !ok {
 			return false
 		}
-		v := r.inband[n.Kind]
-		v.record(word, detail, b.claims[word], now)
+		v, claim := r.inband[n.Kind], b.claims[word]
+		if !v.weak {
+			r.background = ""
+		}
+		if claim.Working() && r.spec.OnlyBackground(detail) {
+			r.background, claim = oneLine(detail), ""
+		}
+		if v.claim.Working() && claim == "" && !v.weak && !v.since.Before(r.turn.submitted.Time) {
+			r.closeTurn(now)
+		}
+		v.record(word, detail, claim, now)
 		return v.claims() != "" && !v.weak
 	}
 	return false

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -61,10 +62,11 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
+	r.askPack()
 	if r.verdict.Dialog != nil {
 		// The fingerprint is taken before the hook's input completes the subject. That
 		// input must not change the fingerprint.
-		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, now)
+		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
 		r.complete(&r.verdict)
 	} else if r.verdict.State == "" {
 		r.dialogs.unknownPicture()
@@ -90,10 +92,16 @@ func (r *Reader) visible() coleo.Screen {
 
 // Judge combines the witnesses. It returns how long to wait until the next call.
 func (r *Reader) Judge(now time.Time) time.Duration {
+	r.noteWitnessedWork(now)
+	if r.noteStill(now) {
+		r.settlingSince = time.Time{} // the answer grows
+	}
 	again := min(r.recognise(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	again = min(again, soon)
-	if r.verdict.State == "" && most == nil {
+	raised := r.raised()
+	if r.verdict.State == "" && most == nil && raised.State == "" {
+		r.strange.end()
 		return again
 	}
 	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail,
@@ -105,7 +113,18 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		most.claims() == next.State) {
 		next.State, next.Rule = most.claims(), most.rule()
 	}
-	next.Known = r.verdict.State != ""
+	if raised.State != "" && coleo.MoreCautious(next.State, raised.State) != next.State {
+		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
+	}
+	if next.State != coleo.Idle {
+		r.turn.unproven = ""
+	}
+	if next.Known = r.verdict.State != ""; next.Known || next.State != coleo.WaitingApproval {
+		r.strange.end()
+	} else {
+		next.Dialog, soon = r.strange.show(r.picture, raised.Dialog, r.dialogs.epoch, now)
+		again = min(again, soon)
+	}
 	return min(again, r.settle(now, next))
 }
 
@@ -115,7 +134,11 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
-		kind, note, again := w.check(r.verdict.State, now)
+		bound := r.lapseBound(w)
+		kind, note, again := w.check(r.verdict.State, bound, now)
+		if kind == coleo.ChangeLapse && bound == quietAfter {
+			r.turn.unproven = note
+		}
 		if kind != "" {
 			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
 		}
@@ -167,8 +190,7 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 		view := r.screen.View()
 		r.tell(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
-			Note: fmt.Sprintf("no rule of %s knows this screen since %s", r.spec.Name,
-				coleo.Age(now.Sub(r.unknown.since))),
+			Note: fmt.Sprintf(r.unknownNote(), r.spec.Name, coleo.Age(now.Sub(r.unknown.since))),
 		})
 	}
 	return IdleLook
@@ -176,13 +198,15 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 
 // settle passes on work and questions at once. It passes on idle and error only when
 // two things are true. The state has held for the settling time, and no prompt is on
-// its way.
+// its way. Idle also needs a sign that the turn has ended, if the agent CLI gives such
+// signs, and the text above the composer must stand still. Some screens show no sign of
+// work but the answer that grows there.
 func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	mustHold := next.State == coleo.Idle || next.State == coleo.Failed
+	mustHold := next.State == coleo.Idle || next.State == coleo.Failed || r.lowers(next.State)
 	if !mustHold || next.State == r.reading.State {
 		r.settlingSince = time.Time{}
 		r.become(now, next, "", nil)
@@ -198,6 +222,12 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return begin
 	}
+	if next.State == coleo.Idle {
+		if left := r.awaitEnd(now); left > 0 {
+			r.settlingSince = time.Time{}
+			return left
+		}
+	}
 	if r.settlingSince.IsZero() {
 		r.settlingSince = now
 	}
@@ -212,22 +242,31 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 // become stores a new reading. It tells the reading if it differs from the last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
+	if next.State == coleo.Idle && r.turn.unproven != "" {
+		next.Rule, next.Detail = coleo.RuleUnprovenIdle, r.turn.unproven
+	}
+	if next.State == coleo.Idle {
+		next.Background = r.background
+	}
 	next.Since = last.Since
 	if next.State != last.State {
 		next.Since = now
 	}
 	r.reading = next
-	if next.State == last.State && next.Detail == last.Detail && sameDialog(next.Dialog, last.Dialog) {
+	if next.State == last.State && next.Detail == last.Detail && next.Background == last.Background && sameDialog(next.Dialog, last.Dialog) {
 		return
 	}
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
-// sameDialog reports whether a and b are the same appearance of a dialog and the same
-// part of the subject is known.
+// sameDialog reports whether a and b are the same appearance of a dialog in the same
+// state. Two things must be equal: what is known of the subject and the options, and
+// what is ticked and typed. Which option is marked does not count.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated
+	return a.Fingerprint == b.Fingerprint && a.Subject == b.Subject && a.Truncated == b.Truncated &&
+		len(a.Options) == len(b.Options) && slices.Equal(a.Ticked, b.Ticked) && a.Typed == b.Typed &&
+		a.Page == b.Page && a.Pages == b.Pages
 }

@@ -31,11 +31,12 @@ func (r *Reader) Settling() bool {
 	return !r.painting.begun.IsZero() || r.verdict.State != "" && r.picture.Composer != nil
 }
 
-// Submitted tells the Reader that a prompt was submitted. The reading is then
-// processing until PromptDecided is called, or until the screen shows work.
-func (r *Reader) Submitted(now time.Time) {
+// Submitted tells the Reader what was submitted. The reading is then processing until PromptDecided is called, or until the screen shows
+// work.
+func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.prompt.undecided, r.prompt.none = true, false
 	r.settlingSince, r.prompt.sentAt = time.Time{}, now
+	r.openTurn(s, now)
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
 		r.become(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}
@@ -55,11 +56,14 @@ func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
 // TellPromptLost tells a change: it cannot be proven that a prompt arrived.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
+	r.turn.open = false // it may never have begun
 	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 
-// LapseClaims discards what the agent CLI reported about itself before it was stopped.
+// LapseClaims discards what the agent CLI reported about itself before it was stopped. Its
+// turn then needs no other sign of an end.
 func (r *Reader) LapseClaims() {
+	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {
 		w.lapse()
 	}

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -21,6 +22,8 @@ type Reader struct {
 	spec *rules.Spec
 	tell func(coleo.Change) // called with each change
 
+	began time.Time // when the Reader was made
+
 	screen       *pty.Core
 	output       output
 	painting     painting
@@ -31,17 +34,21 @@ type Reader struct {
 	memo     rules.Memo     // outcomes from earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
+	strange  strange // a dialog that no rule knows, or only a rule of a pack
+	packed   packed
 
-	protocols []protocol
-	inband    map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
-	hook      hookReports                 // what the program's hook claims
-	recorded  recorded                    // what the program's own record of the conversation claims
-	notices   []Notice                    // the newest notice of each kind
+	protocols  []protocol
+	inband     map[pty.NoticeKind]*witness // what the program itself claims, in escape sequences
+	hook       hookReports                 // what the program's hook claims
+	recorded   recorded                    // what the program's own record of the conversation claims
+	background string                      // what goes on in the background after the turn, as the program says in an escape sequence
+	notices    []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
 	settlingSince time.Time // since when idle or error has held; zero: no verdict has to settle
 	unknown       unknown
 	prompt        prompt
+	turn          newestTurn
 	mode          mode
 }
 
@@ -78,8 +85,8 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change
 	r := &Reader{
 		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
 		protocols: protocols(), inband: newWitnesses(), hook: newHookReports(&spec.Hook),
-		recorded: newRecorded(),
-		reading:  coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
+		recorded: newRecorded(), began: now, packed: packed{memo: rules.Memo{}},
+		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.measureAsDrawn()
 	r.picture = rules.NewPicture(r.screen.View(), &spec.Composer)
@@ -93,7 +100,7 @@ func (r *Reader) FromStart() { r.prompt.none = true }
 // Use changes the rules and forgets what the former rules found on the screen. All
 // waiting times begin again. The evidence from the hook does not change.
 func (r *Reader) Use(spec *rules.Spec) {
-	r.spec, r.memo = spec, rules.Memo{}
+	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
 }
 
@@ -134,7 +141,6 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	n = r.screen.Feed(p)
 	r.output.end += int64(n)
 	r.output.last = now
-	r.recorded.witness.contradictedSince = time.Time{} // the agent CLI is still drawing
 	if r.painting.begun.IsZero() {
 		r.painting.begun = now
 	}
@@ -200,6 +206,12 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 		Reading: r.reading, Now: now, Rows: r.verdict.Rows, Screen: r.screen.View(),
 		Witnesses: []coleo.Witness{{Name: "screen", State: r.verdict.State, Rule: r.verdict.Rule,
 			Detail: r.verdict.Detail, Time: r.lookedAt}},
+	}
+	if r.turn.blind {
+		x.Blind = blindNote
+	}
+	if x.Version = r.packed.running; r.Unjudged() != "" {
+		x.Unjudged = fmt.Sprintf("nobody has judged the rules of %s on version %s", r.spec.Name, r.Unjudged())
 	}
 	for _, v := range r.witnesses() {
 		if !v.used() {

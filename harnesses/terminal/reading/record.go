@@ -7,18 +7,12 @@ import (
 	"coleo.dev/record"
 )
 
-// lapseOfRecord is how long the record may claim that a turn is running while the
-// screen is idle and nothing is printed. After that time the claim lapses. Agent CLIs
-// write the end of a turn within a second. A turn that a person broke off may never get
-// an end in the record. While a model thinks, some screens show no work for half a
-// minute.
-const lapseOfRecord = 60 * time.Second
-
 // recorded is what the agent CLI has written in its own record of the conversation: a
 // witness, and the prompts that the agent CLI took.
 type recorded struct {
-	witness witness
-	prompts []recordedPrompt // the newest prompts
+	witness   witness
+	prompts   []recordedPrompt // the newest prompts
+	tellsEnds bool             // the record has told the end of a turn whose prompt it has told
 }
 
 // recordedPrompt is a prompt that the agent CLI took, or that it has queued until its
@@ -29,7 +23,7 @@ type recordedPrompt struct {
 }
 
 func newRecorded() recorded {
-	return recorded{witness: witness{name: "record", lapseAfter: lapseOfRecord}}
+	return recorded{witness: witness{name: "record"}}
 }
 
 // AddEntry adds an entry of the agent CLI's own record to the evidence. A turn that has
@@ -57,8 +51,17 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case e.MayEnd:
 		claim = ""
 	}
+	if claim == "" {
+		r.recorded.tellsEnds = len(r.recorded.prompts) > 0
+		r.closeTurn(at)
+	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at
+	if e.Kind == record.Prompt {
+		r.noteTaken(r.hook.spec.Bare(e.Text), at)
+		r.tellTurn(e, at, now)
+		r.Judge(now) // the turn may end with the next entry
+	}
 }
 
 // took reports whether the record has the prompt bare with a time not before sent. The

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -39,14 +40,15 @@ func TestTheEndOfATurnInTheRecordDoesNotMakeIdle(t *testing.T) {
 	b.after(time.Minute).wants(coleo.Processing, "busy")
 }
 
-// An agent CLI that still draws has not been silent, whatever its screen looks like.
+// An agent CLI whose answer grows has not been silent, whatever its screen looks like.
 func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "")
-	for range 10 {
-		b.after(lapseOfRecord/2).shows("\x1b[m").wants(coleo.Processing, "record prompt")
+	for n := range 10 {
+		b.after(quietAfter / 2).shows(fmt.Sprintf("\x1b[H\x1b[2Kword %d\r\n\x1b[2K> \r\n─────────\x1b[2;3H", n))
+		b.wants(coleo.Processing, "record prompt")
 	}
-	b.after(lapseOfRecord+time.Second).wants(coleo.Idle, "composer")
+	b.after(quietAfter+time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
 	if notes := b.told(coleo.ChangeLapse); len(notes) != 1 {
 		t.Errorf("lapses: %q, want one", notes)
 	}

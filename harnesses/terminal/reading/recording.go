@@ -16,6 +16,7 @@ type Recording struct {
 	Cast       *pty.Cast
 	Until      time.Duration // time since the recording's start; a negative value means the recording's end
 	ScreenOnly bool          // ignore what the program reports about itself beside its screen
+	Version    string        // the version of the agent CLI; "" if it is not known
 }
 
 // recordingStart returns the moment at which every recording begins. The choice does
@@ -30,8 +31,11 @@ func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart())
 // between the recording's start and that end. The last event of any kind ends a
 // recording. A reading that has to hold for some time must have held by then.
 func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
+	return replay(rec, newPlayer(spec, rec, tell))
+}
+
+func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 	start := recordingStart()
-	p := newPlayer(spec, rec, tell)
 	last := time.Duration(0)
 	for _, e := range rec.Cast.Events {
 		if rec.Until >= 0 && e.At > rec.Until {
@@ -49,11 +53,26 @@ func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Exp
 
 // Label returns a recording's states over time in one line. It has the form of the
 // labels of recordings: seconds, state, and the title of a dialog.
-func Label(spec *rules.Spec, rec Recording) string {
+func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
+
+// Pictures returns the label of a recording. It also calls see with each new picture, at
+// the time when a session would have looked at it, and with what the rules found on it.
+// The picture stays valid, but has no colours.
+func Pictures(spec *rules.Spec, rec Recording, see func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
+	var last *rules.Picture
+	return label(spec, rec, func(p *player, now time.Time) {
+		if p.picture != last {
+			last = p.picture
+			see(Since(now), rules.NewPicture(p.picture.Screen, &spec.Composer), p.verdict)
+		}
+	})
+}
+
+func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time)) string {
 	var out []string
 	var last coleo.State
 	title := ""
-	Replay(spec, rec, func(c coleo.Change) {
+	p := newPlayer(spec, rec, func(c coleo.Change) {
 		r, shown := c.Reading, ""
 		if r.Dialog != nil {
 			shown = r.Dialog.Title
@@ -68,6 +87,8 @@ func Label(spec *rules.Spec, rec Recording) string {
 		}
 		out = append(out, line)
 	})
+	p.looked = looked
+	replay(rec, p)
 	return strings.Join(out, ", ")
 }
 
@@ -75,7 +96,14 @@ func Label(spec *rules.Spec, rec Recording) string {
 // first sees the picture. It also returns the evidence: the witness, and the rows that
 // matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
-	v := spec.Read(rules.NewPicture(s, &spec.Composer))
+	picture := rules.NewPicture(s, &spec.Composer)
+	v := spec.Read(picture)
+	if pack := spec.Pack(); pack != nil {
+		counts, raised := Combine(spec, "", v, pack.Read(pack.Picture(picture, s)))
+		if v = counts; raised.State != "" {
+			v = raised
+		}
+	}
 	now := recordingStart()
 	return coleo.Explanation{
 		Reading: coleo.Reading{State: v.State, Rule: v.Rule, Since: now, Known: v.State != "", Detail: v.Detail,
@@ -89,12 +117,23 @@ func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 // player feeds a Reader by the clock of a recording.
 type player struct {
 	*Reader
-	due time.Time // when the Reader wants the next look
+	due    time.Time                      // when the Reader wants the next look
+	looked func(p *player, now time.Time) // called after each look; may be nil
+}
+
+// Look looks as the Reader does, and tells looked.
+func (p *player) Look(now time.Time) time.Duration {
+	next := p.Reader.Look(now)
+	if p.looked != nil {
+		p.looked(p, now)
+	}
+	return next
 }
 
 func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
 	start := recordingStart()
 	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(IdleLook)}
+	p.Runs(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	return p
 }

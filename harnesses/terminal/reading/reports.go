@@ -44,7 +44,7 @@ type tool struct {
 }
 
 func newHookReports(spec *rules.Hook) hookReports {
-	return hookReports{witness: witness{name: "hook", lapseAfter: lapseAfter}, spec: spec}
+	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
 // AddReport adds one line of the hook's file to the evidence. It ignores a line for
@@ -63,7 +63,12 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	}
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
 	r.hook.witness.at = l.Time
-	r.hook.take(l, rep)
+	if rep.Prompt != "" {
+		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
+	}
+	if t := r.hook.take(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") {
+		r.closeTurn(l.Time)
+	}
 	if r.verdict.Dialog != nil {
 		r.complete(&r.verdict)
 	}
@@ -94,8 +99,9 @@ func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	return ""
 }
 
-// take remembers the prompt, the answer and the tool of a report.
-func (h *hookReports) take(l hook.Line, rep *rules.Report) {
+// take remembers the prompt, the answer and the tool of a report. It returns the turn whose
+// end is reported, or nil.
+func (h *hookReports) take(l hook.Line, rep *rules.Report) (ended *turn) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
 	if rep.Prompts != "" && json.Unmarshal(l.Payload[rep.Prompts], &texts) == nil && len(texts) > 0 {
@@ -107,13 +113,14 @@ func (h *hookReports) take(l hook.Line, rep *rules.Report) {
 	}
 	if rep.Answer != "" {
 		h.tools = nil
-		if t := h.endedTurn(id, prompt != ""); t != nil {
-			t.answer, t.over = l.Text(rep.Answer), true
+		if ended = h.endedTurn(id, prompt != ""); ended != nil {
+			ended.answer, ended.over = l.Text(rep.Answer), true
 		}
 	}
 	if input := l.Payload[rep.Input]; rep.Input != "" && len(input) > 0 {
 		h.tools = appendBounded(h.tools, tool{l.Time, l.Text(rep.Tool), input})
 	}
+	return ended
 }
 
 // beginTurn records a prompt that the agent CLI took. A queued prompt has the id of the

@@ -27,7 +27,7 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 				"servers).",
 			coleo.DialogTrust, trust, true},
 		{"claude-code-sizes/2.1.330-60x20-trust-settings", "2 new MCP servers found in this project", coleo.DialogTrust,
-			nil, false},
+			[]string{"probe", "other"}, false},
 		{"claude-code-sizes/2.1.330-60x20-mcp-server", "New MCP server found in this project: probe", coleo.DialogTrust,
 			[]string{"Use this MCP server", "Use this and all future MCP servers in this project",
 				"Continue without using this MCP server"}, false},

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a witness's claim before the
-	// claim lapses and no longer counts. It is longer than any redraw, and shorter than
-	// people wait. There is a second use: while an agent CLI starts, a claim of work
-	// must hold this long before it counts.
+	// lapseAfter is how long the screen must contradict a claim before the claim lapses
+	// and no longer counts, if the turn is known to have ended. It is longer than any
+	// redraw, and shorter than people wait. There is a second use: while an agent CLI
+	// starts, a claim of work must hold this long before it counts.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the
 	// disagreement is told.
@@ -40,11 +40,10 @@ type witness struct {
 	at                time.Time   // when the word came
 	since             time.Time   // since when the claim holds
 	lapsed            bool
-	refuted           time.Time     // when the screen made the claim lapse
-	contradictedSince time.Time     // since when the screen has contradicted the claims
-	silentSince       time.Time     // since when the witness has claimed nothing; zero: it has a claim
-	disagreementTold  bool          // the disagreement was told
-	lapseAfter        time.Duration // how long the screen must contradict a claim until it lapses
+	refuted           time.Time // when the screen made the claim lapse
+	contradictedSince time.Time // since when the screen has contradicted the claims
+	silentSince       time.Time // since when the witness has claimed nothing; zero: it has a claim
+	disagreementTold  bool      // the disagreement was told
 }
 
 // record records a word of the witness. While the screen contradicts a claim, a witness
@@ -130,10 +129,15 @@ func (w *witness) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
-// check makes the claim lapse if the screen has contradicted it for lapseAfter. It
+// forgive forgets that the screen has contradicted the witness: another turn begins.
+func (w *witness) forgive() {
+	w.contradictedSince, w.refuted, w.silentSince, w.disagreementTold = time.Time{}, time.Time{}, time.Time{}, false
+}
+
+// check makes the claim lapse if the screen has contradicted it for the given time. It
 // returns the kind of the change to tell, or "". It also returns how long to wait until
 // the next check.
-func (w *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
+func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string, next time.Duration) {
 	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
 	}
@@ -150,16 +154,16 @@ func (w *witness) check(screen coleo.State, now time.Time) (kind coleo.ChangeKin
 	note = fmt.Sprintf("%s said %s while the screen read %s", w.name, w.word, screen)
 	held := now.Sub(w.contradictedSince)
 	switch {
-	case held >= w.lapseAfter:
+	case held >= bound:
 		w.lapsed, w.refuted = true, now
 		return coleo.ChangeLapse, note, IdleLook
 	case held >= disagreeAfter && !w.disagreementTold:
 		w.disagreementTold = true
-		return coleo.ChangeDisagreement, note, w.lapseAfter - held
+		return coleo.ChangeDisagreement, note, bound - held
 	case !w.disagreementTold:
 		return "", "", disagreeAfter - held
 	}
-	return "", "", w.lapseAfter - held
+	return "", "", bound - held
 }
 
 // tooEarlyFor returns how much longer a claim of work does not count while the agent

@@ -78,7 +78,26 @@ func (p *Picture) markedOption(options []string) int {
 		found, others = p.otherBackgrounds(y, columns, grounds)
 	}
 	if others > 0 {
-		return -1
+		return p.optionOfFrame(y, columns)
+	}
+	return found
+}
+
+// optionOfFrame returns the index of the option whose background is the colour of the
+// frame, which is the first character of row y. It returns -1 if no option or more than
+// one option has that background. In a theme without a background, every button of
+// OpenCode 1.18.33 has a background of its own.
+func (p *Picture) optionOfFrame(y int, columns []int) int {
+	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
+	found := -1
+	for i, x := range columns {
+		switch {
+		case p.cell(x, y).Bg != frame:
+		case found >= 0:
+			return -1
+		default:
+			found = i
+		}
 	}
 	return found
 }

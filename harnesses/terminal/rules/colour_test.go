@@ -40,3 +40,29 @@ func TestTextAloneHasNoColour(t *testing.T) {
 		t.Error("it is not so that text alone is not red")
 	}
 }
+
+// The rows are what OpenCode 1.18.33 draws: the frame and the marked option are 202, the
+// other options 233, and the box 236 or nothing.
+func TestTheMarkedOptionHasABackgroundOfItsOwn(t *testing.T) {
+	t.Parallel()
+	const frame, option, marked = "\x1b[38;5;202m┃\x1b[0m  ", "\x1b[48;5;233m", "\x1b[48;5;202m"
+	for name, c := range map[string]struct {
+		row  string
+		want int
+	}{
+		"the options are on the box":      {frame + "Yes " + marked + "Maybe\x1b[0m No", 1},
+		"no option is marked":             {frame + "Yes Maybe No", -1},
+		"each option has a background":    {frame + option + "Yes Maybe " + marked + "No", 2},
+		"the first of such options":       {frame + marked + "Yes " + option + "Maybe No", 0},
+		"the mark is half drawn":          {frame + marked + "Yes Maybe " + option + "No", -1},
+		"no background is like the frame": {frame + "\x1b[48;5;9mYes " + option + "Maybe No", -1},
+	} {
+		core := pty.New(40, 1)
+		core.Feed([]byte(c.row))
+		p := NewPicture(core.View(), &Composer{Bottom: cursorEdge})
+		p.Use(core.Cell, Memo{})
+		if got := p.markedOption([]string{"Yes", "Maybe", "No"}); got != c.want {
+			t.Errorf("%s: option %d is marked, want %d", name, got, c.want)
+		}
+	}
+}

@@ -18,6 +18,7 @@ import (
 const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
+	maxSettings = 60        // number of settings of users
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step may run at each character
@@ -55,6 +56,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c := compiler{file: file, data: data}
 	c.head(s)
 	c.launch(s.Launch)
+	c.settings(s.Settings)
 	c.support(s)
 	if s.Transport != string(coleo.TransportHTTP) {
 		c.screen(s)
@@ -84,6 +86,7 @@ func (c *compiler) screen(s *Spec) {
 	if len(s.InterruptWhen) > 0 {
 		c.conds("interrupt_when", "interrupt_when", s.InterruptWhen)
 	}
+	s.background = c.regexp("background", s.Background)
 	c.hook(&s.Hook)
 	c.composer(&s.Composer)
 	c.regexps("answer.", map[string]pattern{"begin": {s.Answer.Begin, &s.Answer.begin},
@@ -97,6 +100,9 @@ type compiler struct {
 	file string
 	data []byte
 	err  error
+
+	counted   bool // the patterns may have only stepsLeft compiled steps more
+	stepsLeft int
 }
 
 func (c *compiler) fail(path, format string, args ...any) {
@@ -180,6 +186,8 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 	switch {
 	case pattern == "":
 		return nil
+	case c.counted && c.stepsLeft < 0:
+		return nil // the patterns before this one are too slow together
 	case len(pattern) > maxPattern:
 		c.fail(path, "%s: a pattern of %d bytes is longer than %d", path, len(pattern), maxPattern)
 		return nil
@@ -189,9 +197,13 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 		c.fail(path, "%s: %v", path, err)
 		return nil
 	}
-	if n := steps(pattern); n > maxProgram {
+	n := steps(pattern)
+	if n > maxProgram {
 		c.fail(path, "%s: the pattern is slow: it comes to %d steps, more than %d, because of what it repeats", path, n,
 			maxProgram)
+	}
+	if c.stepsLeft -= n; c.counted && c.stepsLeft < 0 {
+		c.fail(path, "%s: the patterns up to here are slow: they come to more than %d steps together", path, maxAllSteps)
 	}
 	return re
 }

@@ -105,6 +105,10 @@ type Composer struct {
 	// the composer's picture stays on the screen under an overlay. With `inside` the
 	// cursor must also be visible.
 	Cursor string `toml:"cursor"`
+	// Whether the lower edge may be missing, such as in a theme without a background. If
+	// no row matches `bottom`, the composer is the rows around the cursor that match
+	// `row`. The key needs `row` and `cursor = "inside"`.
+	Open bool `toml:"open"`
 	// Prompts that the agent CLI would take as commands: `^[/!]`.
 	Refuse patternText `toml:"refuse"`
 	// Prompts that are always refused, because the agent CLI would not take them as
@@ -136,6 +140,9 @@ func (c *compiler) composer(b *Composer) {
 	})
 	if b.Cursor != "" && b.Cursor != cursorInside && b.Cursor != cursorNotOutside {
 		c.fail("composer.cursor", "composer.cursor must be %q or %q, not %q", cursorInside, cursorNotOutside, b.Cursor)
+	}
+	if b.Open && (b.Row == "" || b.Cursor != cursorInside) {
+		c.fail("composer.open", "composer.open needs row, and cursor = %q", cursorInside)
 	}
 	if b.Bottom == "" {
 		c.fail("composer.bottom", "composer.bottom is missing: without it nothing can be typed safely")
@@ -194,7 +201,24 @@ func (c *Composer) findBottom(p *Picture) int {
 			return i
 		}
 	}
+	if c.Open {
+		return c.openBottom(p)
+	}
 	return -1
+}
+
+// openBottom returns the index of the row after the run of composer rows that holds the
+// cursor, or -1 if the cursor is not in such a run. It is for a composer without a lower
+// edge.
+func (c *Composer) openBottom(p *Picture) int {
+	y := p.Screen.Cursor[1]
+	if y < 0 || y >= len(p.rows) || !p.Screen.CursorVisible || !c.row.MatchString(p.rows[y]) {
+		return -1
+	}
+	for y < len(p.rows) && c.row.MatchString(p.rows[y]) {
+		y++
+	}
+	return y
 }
 
 // nearestBottom returns the first row below top that matches the lower edge, if that

@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"coleo.dev"
 )
@@ -57,8 +58,14 @@ type DialogRule struct {
 	// part of the dialog's identity. So a tick that comes and goes must stay outside
 	// the group `label`. The group `mark` is state: it matches a sign at the marked
 	// option, and blanks at the other options. The group `number` is the digit that is
-	// typed.
+	// typed. The group `tick` is state, too. It matches a blank, or a sign if the option
+	// is ticked: `\[(?P<tick>[ ✔])\]`. Several options may be ticked if one has it.
 	Option patternText `toml:"option"`
+	// The pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
+	// (?P<label>\S.*)$`. Coleo uses it if no row matches `option`. The options are this
+	// row and the rows next to it whose text begins in the same column. The group
+	// `label` is required. Coleo then moves the mark, whatever `select` says.
+	Unnumbered patternText `toml:"unnumbered"`
 	// The labels of the options, if they are always the same: `["Yes", "No"]`. They replace
 	// `option`, and are part of the dialog's identity.
 	Options []string `toml:"options"`
@@ -69,8 +76,27 @@ type DialogRule struct {
 	// The pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
 
-	// State: which option is marked. The fingerprint ignores it.
+	// State: what may change while the dialog is open. The fingerprint ignores it.
 
+	// What in the rows of the subject is state, such as ticks: `[☐☒] `. Coleo removes
+	// each match from the subject.
+	State patternText `toml:"state"`
+	// Whether the subject shows text that the user types into the dialog. The subject
+	// is then no part of the identity. A dialog of kind `permission` must not have
+	// this key.
+	TypedSubject bool `toml:"typed_subject"`
+	// The pattern of the label of the option that takes a text, while the option is
+	// empty: `^Type something\.?$`. When the option later shows a typed text instead,
+	// the text is state.
+	Text patternText `toml:"text"`
+
+	// The pattern of the row with the names of several questions, one per page:
+	// `^ *← (.*) Submit →$`. The first group holds the names. Coleo applies it before
+	// `strip`. The name of the page in sight has a background of its own, or is bold.
+	Tabs patternText `toml:"tabs"`
+	// The pattern of one name in that row: `[☐☒] (\S+)`. The first group is the name.
+	// `tabs` and `tab` need each other.
+	Tab patternText `toml:"tab"`
 	// The text that names the marked option, if the options come from `choice`:
 	// `\[(Yes|No)\]: ?$`. Its group is the label.
 	Chosen patternText `toml:"chosen"`
@@ -116,6 +142,16 @@ type DialogRule struct {
 	Always string `toml:"always"`
 	// The same as `approve`, for a denial.
 	Deny string `toml:"deny"`
+	// How an option is ticked, if several may be. `digit` types its number. Any other
+	// value is the key that ticks the marked option, such as `ENTER` or `SPACE`. Coleo
+	// then moves the mark with `UP` and `DOWN`. Without this key Coleo ticks nothing.
+	Tick keysText `toml:"tick"`
+	// The pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
+	// Coleo moves the mark to it and presses `ENTER`. The group `mark` is required.
+	Submit patternText `toml:"submit"`
+	// The keys that submit the ticked options, if no row does: `TAB`. With `tick`,
+	// either `submit` or `submit_keys` is required.
+	SubmitKeys keysText `toml:"submit_keys"`
 	// Keys that deny the dialog, whatever options it has: `ESCAPE`. They replace
 	// `deny`.
 	DenyKeys keysText `toml:"deny_keys"`
@@ -123,6 +159,8 @@ type DialogRule struct {
 	strip, title, top, option, end *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
+	state, text, unnumbered        *regexp.Regexp
+	submit, tabs, tab              *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
 }
@@ -134,6 +172,17 @@ var dialogKinds = []coleo.DialogKind{
 }
 
 func (c *compiler) dialog(path string, d *DialogRule) {
+	c.readsDialog(path, d)
+	at := path + "."
+	c.selects(at, d)
+	c.keys(at+"deny_keys", d.DenyKeys)
+	c.regexps(at, map[string]pattern{"submit": {d.Submit, &d.submit}})
+	c.ticks(at, d)
+}
+
+// readsDialog checks the keys that say how a dialog is recognized and read. It leaves out
+// the keys that say how the dialog is answered.
+func (c *compiler) readsDialog(path string, d *DialogRule) {
 	at := path + "."
 	c.plain(at+"name", d.Name)
 	if d.Kind == "" {
@@ -142,25 +191,42 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
 		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
 	}
-	c.selects(at, d)
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)
 	}
-	c.keys(at+"deny_keys", d.DenyKeys)
+	if d.TypedSubject && d.Kind == string(coleo.DialogPermission) {
+		c.fail(at+"typed_subject", "dialog %q: the subject of a permission is always part of its identity", d.Name)
+	}
 	c.conds(at+"when", d.Name, d.When)
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top},
 		"option": {d.Option, &d.option},
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
+		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
+		"unnumbered": {d.Unnumbered, &d.unnumbered},
+		"tabs":       {d.Tabs, &d.tabs}, "tab": {d.Tab, &d.tab},
 	})
-	if d.option != nil && d.option.SubexpIndex("label") < 0 {
-		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
-	}
 	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
 		if len(list) > 0 {
 			c.conds(at+key, d.Name, list)
 		}
+	}
+	c.dialogParts(path, d)
+}
+
+// dialogParts checks that the patterns of a dialog have the groups that they need, and
+// that the dialog has a title.
+func (c *compiler) dialogParts(path string, d *DialogRule) {
+	at := path + "."
+	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
+		c.fail(at+"unnumbered", "dialog %q: unnumbered needs a group called label", d.Name)
+	}
+	if (d.tabs == nil) != (d.tab == nil) || d.tabs != nil && (d.tabs.NumSubexp() == 0 || d.tab.NumSubexp() == 0) {
+		c.fail(at+"tabs", "dialog %q: tabs and tab need each other, and a group each", d.Name)
+	}
+	if d.option != nil && d.option.SubexpIndex("label") < 0 {
+		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
 	}
 	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
 		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)
@@ -171,4 +237,57 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	if d.title == nil && !d.Block && !d.Heading {
 		c.fail(path, "dialog %q needs a title", d.Name)
 	}
+}
+
+// SubjectIsPartOf reports whether the visible rows of the subject are a part of input.
+// The subject is cut off on the screen, and input is the input of a tool.
+func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
+
+// showsPartOf reports whether the rows in shown are a part of the tool input. If the
+// rows show changes, only the changed rows count. The removed rows must stand in the
+// input in order, and so must the added rows. The input does not hold the unchanged
+// rows.
+func (d *DialogRule) showsPartOf(shown []string, input string) bool {
+	input = squeeze(input)
+	var all strings.Builder
+	changes := map[string][]string{} // the changed rows, by sign
+	for _, row := range shown {
+		text := squeeze(strings.Trim(d.withoutGutter(row), boxDrawing+"…"))
+		all.WriteString(text)
+		if d.changed == nil {
+			continue
+		}
+		if m := d.changed.FindStringSubmatch(row); m != nil {
+			sign := m[len(m)-1]
+			changes[sign] = append(changes[sign], text)
+		}
+	}
+	if len(changes) == 0 {
+		return all.Len() > 0 && strings.Contains(input, all.String())
+	}
+	for _, rows := range changes {
+		if !inOrder(rows, input) {
+			return false
+		}
+	}
+	return true
+}
+
+// inOrder reports whether in holds all texts, one after the other.
+func inOrder(texts []string, in string) bool {
+	for _, text := range texts {
+		i := strings.Index(in, text)
+		if i < 0 {
+			return false
+		}
+		in = in[i+len(text):]
+	}
+	return true
+}
+
+func (d *DialogRule) withoutGutter(row string) string {
+	if d.gutter == nil {
+		return row
+	}
+	return d.gutter.ReplaceAllString(row, "")
 }

@@ -12,9 +12,10 @@
 // The files, by subject:
 //
 //   - the description: spec, launch, hook, transcript, compile, base
+//   - reading rules alone, as a pack holds them: readings
 //   - conditions: region, match, colour
 //   - pictures and the composer: picture, composer, shows, echo, text
-//   - dialogs: dialog, verdict, title, subject
-//   - how a dialog is answered: respond, and a file for each style: bydigit, bymark, bykeys
+//   - dialogs: dialog, verdict, title, options
+//   - how a dialog is answered: respond, styles; with several options: several
 //   - what is typed, and what was answered: prompt, answer
 package rules

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -71,6 +72,61 @@ type Trust struct {
 	Path []templateText `toml:"path"`
 }
 
+// Setting is a setting that users of the agent CLI may have chosen.
+type Setting struct {
+	// The name, as `coleo harness test --settings` takes it. It consists of small
+	// letters, digits, dots, dashes and underscores. The key is required.
+	Name string `toml:"name"`
+	// One sentence that tells people what the setting does. The key is required.
+	Doc string `toml:"doc"`
+	// The arguments that make the setting: `["--vim"]`.
+	Args []templateText `toml:"args"`
+	// The environment variables that make the setting.
+	Env map[string]templateText `toml:"env"`
+	// The files that make the setting. Each key is a path below HOME, and its value is
+	// the text of the file. If a part of the launch writes the same file, Coleo writes
+	// both texts: it merges JSON objects, and puts this text before any other text.
+	Files map[string]templateText `toml:"files"`
+	// The sentence with which Coleo refuses to start an arm that has the setting. Use it
+	// if Coleo cannot read the screen or cannot type with the setting. Without it, the
+	// setting must work. It needs `seen`.
+	Refused string `toml:"refused"`
+	// How Coleo sees, at the start of an arm, that the user has chosen the setting. One
+	// sign is enough. Each sign has one of `arg`, `env` and `file`.
+	Seen []Sign `toml:"seen"`
+}
+
+// Sign tells that a user has chosen a setting.
+type Sign struct {
+	// The pattern finds the setting in the command line. The command line has one
+	// argument in each row.
+	Arg patternText `toml:"arg"`
+	// The environment variable that makes the setting.
+	Env string `toml:"env"`
+	// The file that makes the setting. Coleo looks for it below HOME, and also in the work
+	// folder.
+	File string `toml:"file"`
+	// The folder of the file, below HOME and in the work folder.
+	Folder string `toml:"folder"`
+	// The environment variable that names another folder in place of the one below HOME.
+	FolderEnv string `toml:"folder_env"`
+	// The pattern finds the setting in the value of the variable, or in the file.
+	Pattern patternText `toml:"pattern"`
+
+	arg, pattern *regexp.Regexp
+}
+
+// InArgs reports whether a command line shows the sign.
+func (s Sign) InArgs(argv []string) bool {
+	return s.arg != nil && s.arg.MatchString(strings.Join(argv, "\n"))
+}
+
+// In reports whether the value of the variable, or the text of the file, shows the sign.
+func (s Sign) In(text string) bool { return s.pattern != nil && s.pattern.MatchString(text) }
+
+// Part returns the part of a launch that makes the setting.
+func (s Setting) Part() Part { return Part{Args: s.Args, Env: s.Env, Files: s.Files} }
+
 var templateFuncs = template.FuncMap{
 	// json writes a value as JSON. A nil list becomes [], and a nil table becomes {}.
 	"json": func(v any) (string, error) {
@@ -97,13 +153,64 @@ func (c *compiler) launch(l Launch) {
 		}
 	}
 	for i, p := range l.Parts {
-		texts := p.templates()
-		for _, path := range slices.Sorted(maps.Keys(texts)) {
-			if _, err := template.New("").Funcs(templateFuncs).Parse(texts[path]); err != nil {
-				c.fail(fmt.Sprintf("launch.part[%d].%s", i, path), "%v", err)
-			}
+		c.part(fmt.Sprintf("launch.part[%d]", i), p)
+	}
+}
+
+// part checks the templates of a part.
+func (c *compiler) part(path string, p Part) {
+	texts := p.templates()
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if _, err := template.New("").Funcs(templateFuncs).Parse(texts[key]); err != nil {
+			c.fail(path+"."+key, "%v", err)
 		}
 	}
+}
+
+// settings checks the settings of users.
+func (c *compiler) settings(list []Setting) {
+	c.atMost("setting", len(list), maxSettings)
+	taken := map[string]bool{}
+	for i := range list {
+		at, s := fmt.Sprintf("setting[%d]", i), &list[i]
+		switch {
+		case !names.MatchString(s.Name):
+			c.fail(at, "a setting needs a name of small letters, digits, dots and dashes, not %q", s.Name)
+		case taken[s.Name]:
+			c.fail(at+".name", "there are two settings %q", s.Name)
+		case s.Doc == "":
+			c.fail(at, "setting %q needs a doc, one sentence for people", s.Name)
+		case len(s.Args)+len(s.Env)+len(s.Files) == 0:
+			c.fail(at, "setting %q needs args, env or files", s.Name)
+		case s.Refused != "" && len(s.Seen) == 0:
+			c.fail(at, "setting %q is refused, so it needs seen", s.Name)
+		}
+		taken[s.Name] = true
+		c.plain(at+".doc", s.Doc)
+		c.plain(at+".refused", s.Refused)
+		c.part(at, s.Part())
+		for j := range s.Seen {
+			c.sign(fmt.Sprintf("%s.seen[%d]", at, j), s.Name, &s.Seen[j])
+		}
+	}
+}
+
+func (c *compiler) sign(at, setting string, s *Sign) {
+	count := 0
+	for _, text := range []string{s.Arg, s.Env, s.File} {
+		if text != "" {
+			count++
+		}
+	}
+	switch {
+	case count != 1:
+		c.fail(at, "setting %q: a sign needs one of arg, env and file", setting)
+	case (s.Arg == "") != (s.Pattern != ""):
+		c.fail(at, "setting %q: a sign with env or file needs a pattern, and one with arg has none", setting)
+	case s.File != "" && !filepath.IsLocal(filepath.Join(s.Folder, s.File)):
+		c.fail(at+".file", "setting %q: the file %q is not below HOME", setting, filepath.Join(s.Folder, s.File))
+	}
+	s.arg, s.pattern = c.regexp(at+".arg", s.Arg), c.regexp(at+".pattern", s.Pattern)
 }
 
 func (c *compiler) trust(t *Trust) {

@@ -64,7 +64,8 @@ func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 		return outcome{ok: true}
 	}
 	a := outcome{ok: true, from: strings.Count(text[:m[0]], "\n")}
-	a.end = a.from + strings.Count(text[m[0]:m[1]], "\n") + 1
+	a.from = min(a.from, len(rows)) // a region without rows has an empty text
+	a.end = min(a.from+strings.Count(text[m[0]:m[1]], "\n")+1, len(rows))
 	if i := c.pattern.SubexpIndex("detail"); i >= 0 && m[2*i] >= 0 {
 		a.detail = text[m[2*i]:m[2*i+1]]
 	}

@@ -81,6 +81,16 @@ func (p *Picture) region(r region) ([]string, bool) {
 	}
 }
 
+// Part returns the rows of a part of the screen, named as in Cond.Where. It also returns
+// whether the screen shows that part.
+func (p *Picture) Part(where string) (rows []string, shown bool) {
+	r, err := parseRegion(where)
+	if err != nil {
+		return nil, false
+	}
+	return p.region(r)
+}
+
 func (p *Picture) cursorRow() string {
 	if y := p.cursorY(); y < len(p.rows) {
 		return p.rows[y]

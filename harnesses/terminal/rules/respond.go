@@ -13,6 +13,9 @@ type Steps struct {
 	Keys     string // for KeySequence; "" if the mark must be moved
 	Option   int    // index of the option; the first option has index 0
 	Back, On string // the keys that move the mark to a lower and to a higher index
+	Text     string // what is typed at the option before ENTER; "" for nothing
+	// Ticking is set if several options are ticked. All other fields are then empty.
+	Ticking *Ticking
 }
 
 // answerer is one way to answer a dialog, called a style. The key `select` of a dialog
@@ -62,12 +65,35 @@ func (c *compiler) selects(at string, d *DialogRule) {
 // the dialog does not offer the decision. The error is EInvalid if the option does not
 // exist. The picture must show a dialog.
 func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
-	if d.Words != "" {
+	if v.by.answers == nil {
 		return Steps{}, coleo.Errorf(coleo.EUnsupported,
-			"the dialogs of an agent CLI in a terminal take no words: pick an option, or deny and send a prompt")
+			"only a pack knows the dialog %q, and a pack holds no answers: name a key for it", v.Dialog.Title)
+	}
+	if d.Words != "" && d.Choice != coleo.Reply {
+		return Steps{}, noText(v.Dialog)
 	}
 	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
 		return Steps{Keys: v.by.DenyKeys}, nil
+	}
+	if err := checkText(d.Words); err != nil {
+		return Steps{}, err
+	}
+	switch {
+	case d.Choice != coleo.Reply:
+	case v.Dialog.Several && !v.takesOne(d):
+		return v.ticking(d)
+	case len(d.Options) > 1:
+		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one option, not %d", v.Dialog.Title,
+			len(d.Options))
+	case len(d.Options) == 1 && d.Option == 0:
+		d.Option, d.Options = d.Options[0], nil
+	}
+	if d.Words != "" {
+		return v.fillText(d)
+	}
+	if d.Choice == coleo.Reply && d.Option > 0 && d.Option == v.Dialog.TextOption {
+		return Steps{}, coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q takes a text: give the text instead",
+			d.Option, v.Dialog.Title)
 	}
 	return v.by.answers.steps(v, d)
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"time"
 
 	"coleo.dev"
@@ -69,11 +70,20 @@ type Spec struct {
 	// sends the next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
 
+	// What an agent CLI that says "working" by an escape sequence adds to that word when
+	// its turn has ended and only work in the background goes on. It is a regular
+	// expression. The arm is then idle, and Coleo shows the text.
+	Background patternText `toml:"background"`
+
 	// What the agent CLI can do through this harness. `coleo harness test` tests each
 	// claimed capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
 	// How the agent CLI is started.
 	Launch Launch `toml:"launch"`
+	// A setting that users of the agent CLI may have chosen, and that changes its picture
+	// or its keys. `coleo harness test NAME --settings all` tests each one. The table also
+	// says which settings Coleo refuses at the start of an arm. At most 60 are allowed.
+	Settings []Setting `toml:"setting"`
 	// What the agent CLI reports to a hook, a program that it starts at certain
 	// moments. Leave the table out for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`
@@ -118,6 +128,15 @@ type Spec struct {
 	// to it with dots: `message.content.text`. If a value on the way is a list, Coleo
 	// searches each of its elements.
 	Transcript Transcript `toml:"transcript"`
+
+	background *regexp.Regexp
+	pack       *Pack // newer reading rules; nil if there are none
+}
+
+// OnlyBackground reports whether the agent CLI adds detail to the word "working" when only
+// work in the background goes on.
+func (s *Spec) OnlyBackground(detail string) bool {
+	return s.background != nil && s.background.MatchString(detail)
 }
 
 // Keys are sequences of key names (pty.Key). Blanks separate the names.
@@ -198,8 +217,12 @@ func defaultTiming() Timing {
 
 // Info describes the harness of a Spec.
 func (s *Spec) Info() coleo.Info {
+	var pack *coleo.PackInfo
+	if s.pack != nil {
+		pack = &coleo.PackInfo{Serial: s.pack.Serial, Versions: s.pack.Versions}
+	}
 	return coleo.Info{
-		Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport),
+		Pack: pack, Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked, Transport: coleo.Transport(s.Transport),
 		Catalog: s.Catalog,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Command: s.Command, Install: s.Install, Package: s.Package,

@@ -51,6 +51,21 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"a dialog without select": {"[[rule]]",
 			"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n[[rule]]",
 			`dialog "d": select must be `},
+		"a setting without a doc": {"[[rule]]", "[[setting]]\nname = \"s\"\nargs = [\"--s\"]\n[[rule]]",
+			`x.toml:8: setting "s" needs a doc`},
+		"a setting that changes nothing": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\n[[rule]]",
+			`setting "s" needs args, env or files`},
+		"a setting that is refused unseen": {"[[rule]]",
+			"[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\nrefused = \"No.\"\n[[rule]]",
+			`setting "s" is refused, so it needs seen`},
+		"a sign of two kinds": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
+			"[[setting.seen]]\narg = \"^--s$\"\nenv = \"S\"\npattern = \"1\"\n[[rule]]",
+			`setting "s": a sign needs one of arg, env and file`},
+		"a sign without a pattern": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
+			"[[setting.seen]]\nenv = \"S\"\n[[rule]]",
+			`setting "s": a sign with env or file needs a pattern`},
+		"a sign outside HOME": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
+			"[[setting.seen]]\nfile = \"../x\"\npattern = \"1\"\n[[rule]]", `the file "../x" is not below HOME`},
 	} {
 		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) ||
@@ -122,6 +137,42 @@ func TestTheComposerIsFoundWhereItIs(t *testing.T) {
 		} else if f.Composer != nil && (f.Composer.Text != c.text || f.Composer.Empty != c.empty) {
 			t.Errorf("%s: composer %+v, want %q, empty %v", name, f.Composer, c.text, c.empty)
 		}
+	}
+}
+
+// In a theme without a background, OpenCode 1.18.33 draws no lower edge.
+func TestAComposerWithoutALowerEdgeIsAroundTheCursor(t *testing.T) {
+	t.Parallel()
+	open, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first = \"^> ?\"",
+		"open = true\nrow = \"^┃\"\nstrip = \"^┃ *\"\ncursor = \"inside\"\ndrop = 1", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := "┃ an earlier prompt\n\n┃\n┃ hello\n┃ model\n\ncommands"
+	for name, c := range map[string]struct {
+		rows   string
+		cursor int // row of the cursor; -1 if it is hidden
+		text   string
+		none   bool
+	}{
+		"around the cursor":              {box, 3, "hello", false},
+		"an edge counts for more":        {box + "\n┃ low\n┃ model\n---", 7, "low", false},
+		"the cursor is elsewhere":        {box, 5, "", true},
+		"the cursor is hidden":           {box, -1, "", true},
+		"nothing is below the last row":  {"┃ hello\n┃ model", 0, "hello", false},
+		"there is no row of a composer":  {"hello", 0, "", true},
+		"a box without the cursor is no": {"┃ old\n┃ model\n\n> x", 3, "", true},
+	} {
+		rows := strings.Split(c.rows, "\n")
+		f := NewPicture(coleo.Screen{Cols: 80, Rows: len(rows), Lines: rows, Cursor: [2]int{0, c.cursor},
+			CursorVisible: c.cursor >= 0}, &open.Composer)
+		if (f.Composer == nil) != c.none || f.Composer != nil && f.Composer.Text != c.text {
+			t.Errorf("%s: composer %+v, want %q, none: %v", name, f.Composer, c.text, c.none)
+		}
+	}
+	_, err = ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "open = true\nfirst =", 1)))
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "composer.open needs row") {
+		t.Errorf("open without a row: %v", err)
 	}
 }
 

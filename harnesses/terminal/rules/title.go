@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"coleo.dev"
 	"coleo.dev/pty"
@@ -102,47 +103,6 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 	}
 }
 
-// parseOptions reads the options below the title. It returns the row at which the
-// options end, or the dialog ends. It also returns the numbers of the options.
-func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, numbers []string) {
-	rows := w.rows
-	first := len(rows)
-	for i := title + 1; i < len(rows); i++ {
-		if d.end != nil && d.end.MatchString(rows[i]) {
-			return min(first, i), numbers
-		}
-		if d.option == nil {
-			continue
-		}
-		m := d.option.FindStringSubmatch(rows[i])
-		if m == nil {
-			continue
-		}
-		first = min(first, i)
-		if g := d.option.SubexpIndex("mark"); g >= 0 && strings.TrimSpace(m[g]) != "" {
-			out.Default = len(out.Options)
-		}
-		if g := d.option.SubexpIndex("number"); g >= 0 {
-			numbers = append(numbers, m[g])
-		}
-		out.Options = append(out.Options, d.label(w, i, strings.TrimSpace(m[d.option.SubexpIndex("label")])))
-	}
-	return first, numbers
-}
-
-// label returns the text of an option, joined with its continuation rows. Continuation
-// rows are indented more than the option.
-func (d *DialogRule) label(w wrappedRows, at int, text string) string {
-	for i := at; i-at < wrapRows && w.continues(i); i++ {
-		next := w.rows[i+1]
-		if indent(next) <= indent(w.rows[at]) || d.option.MatchString(next) || d.end != nil && d.end.MatchString(next) {
-			break
-		}
-		text = w.join(text, i)
-	}
-	return text
-}
-
 const (
 	// wrapMargin is the largest distance in columns from the right edge at which a text
 	// may be wrapped. Indents, frames and scroll bars take some columns.
@@ -196,3 +156,51 @@ func (w wrappedRows) join(text string, i int) string {
 
 // indent returns the number of blanks at the beginning of a row.
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
+
+// pageOf returns which one of several questions a picture shows, and how many there are.
+// The page is 0 if no name or more than one stands out.
+func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
+	if d.tabs == nil {
+		return 0, 0
+	}
+	for y := len(p.rows) - 1; y >= 0; y-- {
+		m := d.tabs.FindStringSubmatchIndex(p.rows[y])
+		if m == nil || m[2] < 0 {
+			continue
+		}
+		var columns []int
+		for _, name := range d.tab.FindAllStringSubmatchIndex(p.rows[y][m[2]:m[3]], -1) {
+			if name[2] >= 0 {
+				columns = append(columns, utf8.RuneCountInString(p.rows[y][:m[2]+name[2]]))
+			}
+		}
+		if p.cell == nil {
+			return 0, len(columns)
+		}
+		ground := p.backgroundOf(y)
+		page := onlyOne(columns, func(x int) bool { return p.cell(x, y).Bg != ground })
+		if page == 0 {
+			page = onlyOne(columns, func(x int) bool { return isBold(p.cell(x, y)) })
+		}
+		return page, len(columns)
+	}
+	return 0, 0
+}
+
+func isBold(c pty.Cell) bool { return c.Bold }
+
+// onlyOne returns the number of the only column that holds, from 1. It returns 0 if none
+// or several do.
+func onlyOne(columns []int, holds func(x int) bool) int {
+	found := 0
+	for i, x := range columns {
+		switch {
+		case !holds(x):
+		case found > 0:
+			return 0
+		default:
+			found = i + 1
+		}
+	}
+	return found
+}

@@ -17,7 +17,7 @@ type Verdict struct {
 	by      *DialogRule // the rule that recognised the dialog
 	Late    bool        // the rule does not count while the agent CLI is still starting
 	shown   []string    // the visible rows of the subject, if the subject is cut off
-	numbers []string    // the numbers of the options as the screen shows them; empty if there are none
+	options optionRows  // what the screen shows of the options beside their labels
 
 	Draft   bool // the dialog's subject is not drawn yet
 	Partial bool // the screen shows no title or no options, though the rule has them
@@ -29,7 +29,7 @@ func (s *Spec) Read(p *Picture) Verdict {
 		d := &s.Dialogs[i]
 		if ok, _, rows := p.matchAll(d.When); ok {
 			v := Verdict{State: coleo.WaitingApproval, Rule: d.Name, Rows: rows, by: d}
-			v.Dialog, v.shown, v.numbers = d.parse(p)
+			v.Dialog, v.shown, v.options = d.parse(p)
 			if v.Draft = d.isDraft(p); v.Draft {
 				v.Dialog.Truncated = true
 			}
@@ -47,9 +47,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 
 // parse reads the parts of the dialog on a picture. A part that it cannot find stays
 // empty. The dialog counts nevertheless. If the screen cuts the subject off, the result
-// shown holds the visible rows of the subject. The result numbers holds the numbers of
-// the options.
-func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []string) {
+// shown holds the visible rows of the subject. The result options holds what the screen
+// shows of the options beside their labels.
+func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	rows := make([]string, len(p.rows))
 	for i, row := range p.rows {
 		if d.strip != nil {
@@ -65,23 +65,42 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown, numbers []stri
 	at, last := d.findTitle(w, out)
 	if at < 0 {
 		out.Truncated = d.Subject != "" // the subject is out of sight
-		return out, nil, nil
+		return out, nil, options
 	}
-	behind, numbers := d.parseOptions(w, last, out)
+	behind, options := d.parseOptions(w, last, out)
+	out.Page, out.Pages = d.pageOf(p)
+	for i, tick := range options.ticks {
+		out.Several = out.Several || tick != NoTick
+		if tick == Ticked {
+			out.Ticked = append(out.Ticked, i+1)
+		}
+	}
 	clipped := false
 	switch d.Subject {
 	case "above":
 		var top int
 		top, clipped = d.findTop(rows, at)
-		shown = rows[top:at]
+		shown = d.withoutState(rows[top:at])
 	case "below":
-		shown = rows[last+1 : behind]
+		shown = d.withoutState(rows[last+1 : behind])
 	}
 	out.Subject = joinRows(shown)
 	if out.Truncated = clipped || d.cutsOff(p, shown); out.Truncated {
-		return out, shown, numbers
+		return out, shown, options
 	}
-	return out, nil, numbers
+	return out, nil, options
+}
+
+// withoutState removes from rows what is state.
+func (d *DialogRule) withoutState(rows []string) []string {
+	if d.state == nil {
+		return rows
+	}
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = d.state.ReplaceAllString(row, "")
+	}
+	return out
 }
 
 // findTop returns the first row of the subject above a title, and whether the dialog

@@ -38,7 +38,7 @@ func TestWhatANarrowTerminalWrapsIsOneText(t *testing.T) {
 				"with the tree\n  2. Neither\n     stay here\n" + rule +
 				"\n  3. Chat about this\n\nEnter to select · ↑/↓ to navigate · Esc to cancel\n",
 			"Which of the many sides that there are should be taken by us now that both have been looked at",
-			"☐ Question",
+			"Question",
 			[]string{"The left side because it is much nicer than the others and takes less time", "Neither",
 				"Chat about this"}},
 		"a command that is broken at a hyphen": {"codex",

@@ -2,7 +2,7 @@ package typing
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -28,25 +28,31 @@ const (
 //
 // The error is EUnsupported if the agent CLI cannot be interrupted. It is EUnrecognised
 // if no rule recognizes the screen. It is EExited if the agent CLI has ended. It is
-// ETimeout if the turn did not stop in time.
-func (t *Typist) Interrupt(ctx context.Context) error {
+// ETimeout if the turn did not stop in time. Interrupt also returns what it did if it
+// returns an error.
+func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
 	_, done := t.turn.take()
 	defer done()
+	out.Was = t.state().State
+	defer func() {
+		now := t.state()
+		out.State, out.Rule = now.State, now.Rule
+	}()
 	if !t.Spec().Capabilities.Interrupt {
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
+		return out, coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
 	}
 	if _, err := t.view.Still(ctx, t.mayInterrupt); err != nil {
-		return err
+		return out, err
 	}
-	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval {
-		return nil
+	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval && t.provenIdle() == nil {
+		return out, nil
 	}
-	if err := t.pressInterrupt(ctx); err != nil {
-		return err
+	if err := t.pressInterrupt(ctx, &out); err != nil {
+		return out, err
 	}
 	t.lapseClaims()
 	t.view.Update(func(r *reading.Reader) bool { r.ExpectNoWork(); return false })
-	return t.awaitStopped(ctx)
+	return out, t.awaitStopped(ctx)
 }
 
 // mayInterrupt checks that a rule recognizes the screen. The screen may be unknown if
@@ -87,12 +93,16 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 // pressInterrupt presses the keys of an interrupt. The harness may specify what the
 // screen shows between the first key and the last key. Then the last key is pressed
 // only while the screen shows that. Before that, the first key is pressed again.
-// pressInterrupt presses no more keys when no turn is running.
-func (t *Typist) pressInterrupt(ctx context.Context) error {
+// pressInterrupt presses no more keys when no turn is running. It adds to out what it did.
+func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
-	if err != nil || len(t.Spec().InterruptWhen) == 0 {
-		return errors.Join(err, t.press(ctx, names))
+	if err != nil {
+		return err
+	}
+	if len(t.Spec().InterruptWhen) == 0 {
+		out.Pressed = strings.Fields(names)
+		return t.press(ctx, names)
 	}
 	limit, cancel := context.WithTimeout(ctx, t.Spec().Timing.Interrupted.Duration())
 	defer cancel()
@@ -104,7 +114,7 @@ func (t *Typist) pressInterrupt(ctx context.Context) error {
 		case err != nil || now.phase == phaseHalted || t.state().State == coleo.Dead:
 			return ctx.Err()
 		}
-		most, err := t.pressNext(limit, now, keys)
+		most, err := t.pressNext(limit, now, keys, out)
 		code := coleo.ErrorCode(err)
 		switch {
 		case err == nil:
@@ -117,19 +127,28 @@ func (t *Typist) pressInterrupt(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// pressNext presses the next key of an interrupt. It returns how long the agent CLI may
-// take to show an effect.
-func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte) (most time.Duration, err error) {
+// pressNext presses the next key of an interrupt, and adds it to out. It returns how long
+// the agent CLI may take to show an effect.
+func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out *coleo.Interruption) (
+	most time.Duration, err error) {
+	key := 0
 	switch now.phase {
 	case phaseAsking:
-		err = t.deny(ctx, now.verdict, keys[0])
-	case phaseRunning:
-		err = t.typeIf(ctx, t.during(now.phase), keys[0])
+		if err = t.deny(ctx, now.verdict, keys[0]); err == nil {
+			out.Denied = now.verdict.Dialog.Title
+		}
+		return armedTimeout, err
 	case phaseArmed:
-		return haltTimeout, t.typeIf(ctx, t.during(now.phase), keys[len(keys)-1])
+		key, most = len(keys)-1, haltTimeout
+	case phaseRunning:
+		most = armedTimeout
 	case phaseUnbegun, phaseHalted: // no key would have an effect
+		return armedTimeout, nil
 	}
-	return armedTimeout, err
+	if err = t.typeIf(ctx, t.during(now.phase), keys[key]); err == nil {
+		out.Pressed = append(out.Pressed, strings.Fields(t.Spec().Keys.Interrupt)[key])
+	}
+	return most, err
 }
 
 // deny denies the dialog of a turn that is interrupted. If the harness has no way to

@@ -2,6 +2,7 @@ package typing
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,7 +47,7 @@ func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 					st.say(tt.then)
 				}
 				ended := make(chan error, 1)
-				go func() { ended <- st.Interrupt(t.Context()) }()
+				go func() { _, err := st.Interrupt(t.Context()); ended <- err }()
 				if tt.typed != "" {
 					st.await("it types "+tt.typed, func() bool { return st.typed() != "" || len(ended) > 0 })
 					st.say(tt.then)
@@ -71,7 +72,7 @@ func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 		st.say(casttest.Busy)
 		st.await("work is seen", func() bool { return st.State().State == coleo.Processing })
 		ended := make(chan error, 1)
-		go func() { ended <- st.Interrupt(t.Context()) }()
+		go func() { _, err := st.Interrupt(t.Context()); ended <- err }()
 		st.await("it is pressed", func() bool { return st.typed() != "" || len(ended) > 0 })
 		st.show.end()
 		if err := <-ended; coleo.ErrorCode(err) != coleo.EExited {
@@ -109,7 +110,12 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 					steps = steps[1:]
 				}
 				ended := make(chan error, 1)
-				go func() { ended <- st.Interrupt(t.Context()) }()
+				var did coleo.Interruption
+				go func() {
+					var err error
+					did, err = st.Interrupt(t.Context())
+					ended <- err
+				}()
 				typed := st.typed
 				for _, next := range steps {
 					st.await("it types "+next.typed, func() bool {
@@ -121,7 +127,26 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 				if err := <-ended; err != nil || typed() != want {
 					t.Errorf("the interrupt: %v; typed was %q, want %q", err, typed(), want)
 				}
+				if told := strings.Join(did.Pressed, ""); told != strings.Replace(want, "2", "", 1) || (did.Denied != "") != strings.Contains(want, "2") ||
+					did.State != coleo.Idle || !did.Stopped() {
+					t.Errorf("it tells %+v, and typed was %q", did, want)
+				}
 			})
 		})
 	}
+}
+
+// Where no turn runs, the interrupt presses nothing and says so.
+func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, interruptSpec("a", ""), 60, 12)
+		st.say(casttest.Idle)
+		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+		did, err := st.Interrupt(t.Context())
+		want := coleo.Interruption{Was: coleo.Idle, State: coleo.Idle, Rule: "composer"}
+		if err != nil || st.typed() != "" || !reflect.DeepEqual(did, want) {
+			t.Errorf("it tells %+v, %v, and typed was %q", did, err, st.typed())
+		}
+	})
 }

@@ -19,11 +19,16 @@ const typeWindow = 3 * time.Second
 // on which the bytes were typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
+	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, look)
+}
+
+// keysWhile is like typeWhile, for keys of any kind.
+func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
+	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	order := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, typeWindow,
 		coleo.Errorf(coleo.EBusy, "the screen never held still for %s: nothing was typed", typeWindow))
 	defer cancel()
-	keys := Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}
 	for {
 		if found, at, err = find(ctx, t.view, look); err != nil {
 			return found, at, err
@@ -62,6 +67,13 @@ func nothing(ok Check) func(*reading.Reader) (struct{}, error) {
 // typeIf types data only if the check ok passes on the newest picture.
 func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := typeWhile(ctx, t, data, nothing(ok))
+	return err
+}
+
+// typeInside types data that changes a dialog without answering it, only if the check ok
+// passes on the newest picture.
+func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
+	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, nothing(ok))
 	return err
 }
 

@@ -48,7 +48,12 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	if p.Interrupt {
-		if err := t.Interrupt(ctx); err != nil {
+		if _, err := t.Interrupt(ctx); err != nil {
+			return coleo.Receipt{}, err
+		}
+	}
+	if !p.Unproven {
+		if err := t.provenIdle(); err != nil {
 			return coleo.Receipt{}, err
 		}
 	}
@@ -68,6 +73,9 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it",
 			spec.Title)
 	}
+	if err := t.provenIdle(); err != nil {
+		return coleo.Receipt{}, err
+	}
 	return t.send(ctx, spec.Keys.Compact, func(r *reading.Reader) error {
 		if r.Picture().Shows(t.Spec().CompactWhen) {
 			return nil
@@ -76,6 +84,18 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 			"the menu of %s does not show %s as the command to be carried out: it was not submitted", spec.Title,
 			spec.Keys.Compact)
 	})
+}
+
+// provenIdle returns an error if the screen is idle and something speaks against the last
+// turn having ended. A prompt that is typed now could answer a dialog that is not drawn
+// yet.
+func (t *Typist) provenIdle() error {
+	why := peek(t.view, (*reading.Reader).Unproven)
+	if why == "" {
+		return nil
+	}
+	return coleo.Errorf(coleo.EBusy, "whether the last turn of %s has ended is not proven (%s): nothing was typed; "+
+		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
 // send types text into the composer and submits it. If also is not nil, send submits
@@ -186,6 +206,10 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 		return coleo.Errorf(coleo.EBusy,
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
 				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
+	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
+		// The screen and the other signs of the turn's end may come some moments apart.
+		return Passing{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
+			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	case picture.Trapped():
 		return coleo.Errorf(coleo.EBusy, "%s is in a mode that takes no prompt: nothing was typed", spec.Title)
 	}

@@ -24,6 +24,9 @@ const (
 func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	_, done := t.turn.take()
 	defer done()
+	if d.Key != "" || t.isStrange(dialog) {
+		return t.pressAt(ctx, dialog, d)
+	}
 	same := showing(dialog)
 	asked, _, err := find(ctx, t.view, func(r *reading.Reader) (question, error) {
 		return question{verdict: r.Verdict(), age: time.Since(r.DialogSince())}, same(r)
@@ -96,6 +99,8 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	switch {
 	case err != nil:
 		return err
+	case steps.Ticking != nil:
+		return t.tickAll(ctx, same, v, *steps.Ticking)
 	case steps.Keys != "":
 		return t.pressSlowlyIf(ctx, steps.Keys, same)
 	}
@@ -111,6 +116,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 		switch {
 		case err != nil:
 			return err
+		case marked == steps.Option && steps.Text != "":
+			return t.enterText(ctx, same, steps)
 		case marked == steps.Option && moved:
 			if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
 				return err
@@ -143,6 +150,36 @@ func markedOption(r *reading.Reader) int {
 		return d.Default
 	}
 	return -1
+}
+
+// enterText types a text into the marked option, and presses ENTER when the dialog shows
+// the text there.
+func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) error {
+	holds := func(text string) Check {
+		return func(r *reading.Reader) error {
+			if err := same(r); err != nil {
+				return err
+			}
+			if d := r.Verdict().Dialog; d.Default != steps.Option || !rules.SameText(d.Typed, text) {
+				return coleo.Errorf(coleo.EStale, "option %d holds %q and option %d is marked: nothing was chosen",
+					steps.Option+1, d.Typed, d.Default+1)
+			}
+			return nil
+		}
+	}
+	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
+		return err
+	}
+	if err := t.typeInside(ctx, holds(""), []byte(steps.Text)); err != nil {
+		return err
+	}
+	if err := t.awaitText(ctx, same, steps.Text); err != nil {
+		return err
+	}
+	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
+		return err
+	}
+	return t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text))
 }
 
 // enter presses ENTER while the mark of a list is at the option with index option.

@@ -222,7 +222,9 @@ func (s *show) Write(ctx context.Context, k Keys) (bool, error) {
 	if k.IfSeen && k.Seen != s.reader.End() {
 		return false, nil
 	}
-	s.reader.NoteKeys(k.Data)
+	if !k.Inside {
+		s.reader.NoteKeys(k.Data)
+	}
 	s.typed += string(k.Data)
 	return true, nil
 }

@@ -42,7 +42,8 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 		return coleo.Receipt{}, err
 	}
 	receipt.Offset, receipt.Cursor = at.Offset, at.Cursor
-	t.view.Update(func(r *reading.Reader) bool { r.Submitted(time.Now()); return false })
+	submitted := reading.Submission{Text: text, Command: also != nil, Time: sent.time}
+	t.view.Update(func(r *reading.Reader) bool { r.Submitted(submitted, time.Now()); return false })
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
 	switch {

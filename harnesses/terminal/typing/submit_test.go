@@ -103,3 +103,80 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 		})
 	}
 }
+
+// Nothing tells that the turn has ended, and the screen has been idle for long. A prompt goes
+// there only by an order that says so, or after an interrupt.
+func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
+	t.Parallel()
+	interruptible := strings.Replace(strings.Replace(submitSpec, "queue = true\n", "queue = true\ninterrupt = true\n", 1),
+		"[keys]\n", "[keys]\ninterrupt = \"ESCAPE\"\n", 1)
+	for name, order := range map[string]coleo.Prompt{
+		"neither":         {Text: "do it"},
+		"as it is":        {Text: "do it", Unproven: true},
+		"and interrupted": {Text: "do it", Interrupt: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, interruptible, 40, 8)
+				st.say(composing("type"))
+				st.awaitState(coleo.Idle)
+				st.show.Update(func(r *reading.Reader) bool {
+					r.Submitted(reading.Submission{Text: "before", Time: time.Now()}, time.Now())
+					r.PromptDecided()
+					r.ExpectNoWork()
+					return false
+				})
+				st.say("\x1b]7501;state=working\x07")
+				st.awaitState(coleo.Processing)
+				time.Sleep(patience)
+				st.awaitState(coleo.Idle)
+				if rule := st.State().Rule; rule != coleo.RuleUnprovenIdle {
+					t.Fatalf("it is idle by %q", rule)
+				}
+				sent := make(chan error, 1)
+				go func() {
+					_, err := st.SendPrompt(t.Context(), order)
+					sent <- err
+				}()
+				if name == "neither" {
+					if err := <-sent; coleo.ErrorCode(err) != coleo.EBusy || st.typed() != "" {
+						t.Errorf("it was told %v, and %q was typed", err, st.typed())
+					}
+					return
+				}
+				st.await("it is typed", func() bool { return strings.HasSuffix(st.typed(), "do it") || len(sent) > 0 })
+				if pressed := strings.HasPrefix(st.typed(), "\x1b"); pressed != order.Interrupt {
+					t.Errorf("typed: %q", st.typed())
+				}
+				st.show.end()
+				<-sent
+			})
+		})
+	}
+}
+
+// An agent CLI without a queue takes no prompt while its record or its hook says that a turn
+// runs, even if the screen looks idle.
+func TestNothingIsTypedIntoATurnThatTheScreenDoesNotShow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, strings.Replace(submitSpec, "queue = true\n", "", 1), 40, 8)
+		st.say(composing("type"))
+		st.awaitState(coleo.Idle)
+		st.hears("PreToolUse")
+		_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
+		if coleo.ErrorCode(err) != coleo.EBusy || st.typed() != "" {
+			t.Errorf("it was told %v, and %q was typed", err, st.typed())
+		}
+		st.hears("PostToolUse")
+		sent := make(chan error, 1)
+		go func() {
+			_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
+			sent <- err
+		}()
+		st.await("it is typed", func() bool { return st.typed() == "do it" || len(sent) > 0 })
+		st.show.end()
+		<-sent
+	})
+}

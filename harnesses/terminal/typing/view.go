@@ -39,6 +39,9 @@ type Keys struct {
 	Data   []byte
 	IfSeen bool  // type nothing if there is output after the offset Seen
 	Seen   int64 // end of the output that the caller had seen, in bytes
+	// Inside means that the keys change a dialog and do not answer it, such as a tick. The
+	// caller waits for that change. A picture without the dialog is then a redraw.
+	Inside bool
 }
 
 // At describes a session at the moment when a check was called.

@@ -1,0 +1,179 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+// SettingReport is the outcome of the checks with one setting of users.
+type SettingReport struct {
+	coleo.Setting
+	Compatible bool     `json:"compatible"` // no check failed
+	Results    []Result `json:"results"`
+}
+
+// SettingsReport is the outcome of the checks with several settings, one after another.
+type SettingsReport struct {
+	Harness    string          `json:"harness"`
+	AgentCLI   string          `json:"agent_cli,omitempty"` // as in Report
+	Compatible bool            `json:"compatible"`          // no check failed
+	Isolated   bool            `json:"isolated"`
+	Settings   []SettingReport `json:"settings"`
+}
+
+// settingChecks names the checks of the suite that are run with each setting. They are
+// those that show whether Coleo can read the screen and type with the setting.
+var settingChecks = []string{"spawn_and_idle", "simple_prompt", "file_creation", "approval_deny", "interrupt"}
+
+// settingTimeout bounds one check with a setting. The longest one takes 20 s, and several
+// times that on a loaded machine.
+const settingTimeout = 90 * time.Second
+
+// SettingChecks returns the checks that are run with each setting that works. They share
+// one session.
+func SettingChecks() []Check {
+	var out []Check
+	for _, name := range settingChecks {
+		i := slices.IndexFunc(Checks(), func(c Check) bool { return c.Name == name })
+		check := Checks()[i]
+		check.Shared, check.Required, check.Timeout = true, true, settingTimeout
+		check.Stops = name == settingChecks[0] // nothing works in a session that never became idle
+		out = append(out, check)
+	}
+	return slices.Insert(out, 2, Check{Name: "idle_after_the_answer",
+		Doc:      "not idle before the model has sent its last byte, whatever pauses it makes",
+		Required: true, Shared: true, Timeout: settingTimeout, Run: idleAfterTheAnswer})
+}
+
+// refusalOf returns the only check of a setting that the harness refuses.
+func refusalOf(s coleo.Setting) Check {
+	return Check{Name: "spawn_refused", Doc: "the start is refused, and the error says why", Required: true,
+		Timeout: time.Minute, NoModel: true, Run: func(ctx context.Context, t *Trial) error {
+			err := t.spawn(ctx, nil)
+			if coleo.ErrorCode(err) == coleo.ENotInstalled {
+				return err
+			}
+			if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), s.Refused) {
+				return fmt.Errorf("the start got %v, want %s with %q", err, coleo.EUnsupported, s.Refused)
+			}
+			t.details = "refused: " + s.Refused
+			return nil
+		}}
+}
+
+// pausingPrompts make the model pause before its answer, and in the middle of it.
+var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
+
+// idleAfterTheAnswer follows the state during answers with pauses. In a pause the screen
+// may stand still.
+func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
+	if err := t.spawnIdle(ctx, nil); err != nil {
+		return err
+	}
+	for _, prompt := range pausingPrompts {
+		prompt += " then say " + Nonce()
+		receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		if err != nil {
+			return err
+		}
+		isAnswered := func(q modelserver.Request) bool { return q.Prompt == prompt && q.Side == "" && q.Done }
+		if _, err := t.Model.Wait(ctx, isAnswered); err != nil {
+			return fmt.Errorf("wait for the end of the answer to %q: %w", prompt, err)
+		}
+		if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+			return err
+		}
+		if early, at := t.idleBefore(receipt, t.lastByte(prompt)); early {
+			return fmt.Errorf("it was read as idle %d ms before the model had answered %q",
+				t.lastByte(prompt).Sub(at).Milliseconds(), prompt)
+		}
+	}
+	t.details = fmt.Sprintf("idle only after the answer, in %d turns", len(pausingPrompts))
+	return nil
+}
+
+// lastByte returns the time at which the model sent the last byte of its answer.
+func (t *Trial) lastByte(prompt string) (last time.Time) {
+	for _, q := range t.Model.Record() {
+		if q.Side == "" && q.Prompt == prompt && q.Last.After(last) {
+			last = q.Last
+		}
+	}
+	return last
+}
+
+// idleBefore reports whether the session was read as idle or failed between a receipt and
+// a time, and when.
+func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // so Changes yields the past changes and does not wait for new ones
+	for c := range t.Session.Changes(ctx, r.Cursor) {
+		over := c.Reading.State == coleo.Idle || c.Reading.State == coleo.Failed
+		if c.Kind == coleo.ChangeState && over && c.Time.Before(end) {
+			return true, c.Time
+		}
+	}
+	return false, time.Time{}
+}
+
+// PickSettings returns the settings of a harness that a list of names selects. The names
+// are separated by commas. "all" selects all of them. The error is EInvalid for a name
+// that the harness does not know.
+func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
+	settable, ok := h.(coleo.Settable)
+	if !ok || len(settable.Settings()) == 0 {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s has no settings to test: its description has no [[setting]]",
+			h.Info().Name)
+	}
+	known := settable.Settings()
+	if names == "all" {
+		return known, nil
+	}
+	var out []coleo.Setting
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(known, func(s coleo.Setting) bool { return s.Name == strings.TrimSpace(name) })
+		if i < 0 {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s has no setting %q", h.Info().Name, strings.TrimSpace(name))
+		}
+		out = append(out, known[i])
+	}
+	return out, nil
+}
+
+// RunSettings runs the checks with each setting, one setting after another. It returns the
+// errors of Run. A check that fails is no error: the failure is in the report.
+func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Setting) (SettingsReport, error) {
+	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
+	settable, ok := h.(coleo.Settable)
+	if !ok {
+		return report, errors.New("the harness has no settings")
+	}
+	for _, setting := range list {
+		changed, err := settable.WithSetting(setting.Name)
+		if err != nil {
+			return report, err
+		}
+		checks := SettingChecks()
+		if setting.Refused != "" {
+			checks = []Check{refusalOf(setting)}
+		}
+		c.log("Setting %s...", setting.Name)
+		one := c
+		one.Prefix = setting.Name + "-"
+		result, err := Run(ctx, changed, one, checks)
+		if err != nil {
+			return report, fmt.Errorf("setting %s: %w", setting.Name, err)
+		}
+		report.Settings = append(report.Settings,
+			SettingReport{Setting: setting, Compatible: result.Compatible, Results: result.Results})
+		report.Compatible = report.Compatible && result.Compatible
+	}
+	return report, nil
+}

@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/registry"
+)
+
+// settingsDir has the reports behind the tables of settings: the output of `coleo --json
+// harness test NAME --settings all`, as NAME@VERSION.json.
+const settingsDir = "testdata/settings"
+
+// readSettingReports returns the reports, sorted by the names of their files. With -update
+// it removes from the files what no page shows.
+func readSettingReports(t *testing.T) []*SettingsReport {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(settingsDir, "*@*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*SettingsReport
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &SettingsReport{}
+		if err := json.Unmarshal(raw, r); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		_, r.AgentCLI, _ = strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
+		for i := range r.Settings {
+			trimResults(r.Settings[i].Results)
+		}
+		out = append(out, r)
+		if *update {
+			writeJSON(t, path, r)
+		}
+	}
+	return out
+}
+
+// settingsPart returns the text of docs/compatibility.md about settings.
+func settingsPart(list []*SettingsReport) string {
+	var b strings.Builder
+	b.WriteString(`
+# Which settings work
+
+What ` + "`coleo harness test NAME --settings all`" + ` said. Each setting is one that users of the agent
+CLI may have chosen. Made from the reports in conformance/testdata/settings by the same
+command as above. ` + "`make settings`" + ` makes them anew. *Refused* means that Coleo starts no arm
+with the setting, and says why.
+`)
+	for _, r := range list {
+		writeSettings(&b, r)
+	}
+	return b.String()
+}
+
+func writeSettings(b *strings.Builder, r *SettingsReport) {
+	fmt.Fprintf(b, "\n## %s %s\n\n| setting | what it does |", r.Harness, r.AgentCLI)
+	checks := SettingChecks()
+	for _, c := range checks {
+		fmt.Fprintf(b, " `%s` |", c.Name)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(checks)) + "\n")
+	var notes []string
+	for _, s := range r.Settings {
+		fmt.Fprintf(b, "| `%s` | %s |", s.Name, s.Doc)
+		if s.Refused != "" && s.Compatible {
+			fmt.Fprintf(b, " refused |%s\n", strings.Repeat(" |", len(checks)-1))
+			notes = append(notes, fmt.Sprintf("- `%s`: %s", s.Name, s.Refused))
+			continue
+		}
+		for _, c := range checks {
+			mark, note := markOf(&Report{Results: s.Results}, c.Name)
+			fmt.Fprintf(b, " %s |", mark)
+			if note != "" {
+				notes = append(notes, fmt.Sprintf("- `%s`, `%s`: %s", s.Name, c.Name, note))
+			}
+		}
+		b.WriteString("\n")
+	}
+	if len(notes) > 0 {
+		b.WriteString("\n" + strings.Join(notes, "\n") + "\n")
+	}
+}
+
+// A report names the settings that the harness has now, and no others.
+func TestSettingsAreOnTheirPage(t *testing.T) {
+	reg, err := registry.New("", holdCommand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range readSettingReports(t) {
+		h, err := reg.Get(r.Harness)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []coleo.Setting
+		for _, s := range r.Settings {
+			got = append(got, s.Setting)
+		}
+		if want := h.(coleo.Settable).Settings(); !slices.Equal(got, want) {
+			t.Errorf("the report on %s is about other settings than the harness has: make settings", r.Harness)
+		}
+	}
+}

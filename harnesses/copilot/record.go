@@ -1,0 +1,89 @@
+package copilot
+
+import (
+	"encoding/json"
+	"time"
+
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
+)
+
+// Hooks returns the hooks for Copilot CLI: Coleo follows its record.
+func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations} }
+
+// conversations describes how to find and decode Copilot CLI's list of events.
+var conversations = record.Source{
+	Pattern: ".copilot/session-state/{id}/events.jsonl",
+	Open:    record.Lines(func() record.Decoder { return &decoder{} }),
+}
+
+// decoder decodes the events of Copilot CLI,
+// ~/.copilot/session-state/CONVERSATION/events.jsonl (1.0.102).
+//
+// What Copilot CLI calls a turn is one reply of the model. A turn of the conversation ends
+// with a reply that calls no tool, with an abort, or with an error.
+type decoder struct {
+	replied bool   // the model has replied since the last prompt or tool, and called no tool
+	text    string // the text of that reply
+	denied  bool   // a permission was refused since the last prompt
+}
+
+type recordLine struct {
+	Type string    `json:"type"`
+	Time time.Time `json:"timestamp"`
+	Data struct {
+		Content string `json:"content"`
+		Message string `json:"message"`
+		Tools   []struct {
+			Name string `json:"name"`
+		} `json:"toolRequests"`
+		Result struct {
+			Kind string `json:"kind"`
+		} `json:"result"`
+		Parent string `json:"parentToolCallId"` // set in what a subagent does
+	} `json:"data"`
+}
+
+func (d *decoder) Decode(line []byte) []record.Entry {
+	var l recordLine
+	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Data.Parent != "" {
+		return nil
+	}
+	switch l.Type {
+	case "user.message":
+		*d = decoder{}
+		return []record.Entry{{Kind: record.Prompt, Text: l.Data.Content, ByUser: true, Time: l.Time}}
+	case "assistant.message":
+		return d.reply(l)
+	case "tool.execution_complete":
+		d.replied = false
+		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
+	case "permission.completed":
+		d.denied = d.denied || l.Data.Result.Kind == "cancelled"
+	case "assistant.turn_end":
+		if d.replied {
+			d.replied = false
+			return []record.Entry{{Kind: record.End, Ending: record.Finished, Text: d.text, Time: l.Time}}
+		}
+	case "abort":
+		ending := record.Interrupted
+		if d.denied {
+			ending = record.Denied
+		}
+		return []record.Entry{{Kind: record.End, Ending: ending, Time: l.Time}}
+	case "session.error":
+		return []record.Entry{{Kind: record.End, Ending: record.Failed, Text: l.Data.Message, Time: l.Time}}
+	}
+	return nil
+}
+
+func (d *decoder) reply(l recordLine) (out []record.Entry) {
+	for _, tool := range l.Data.Tools {
+		out = append(out, record.Entry{Kind: record.Tool, Text: tool.Name, Time: l.Time})
+	}
+	if l.Data.Content != "" {
+		out = append(out, record.Entry{Kind: record.Answer, Text: l.Data.Content, Time: l.Time})
+	}
+	d.replied, d.text = len(l.Data.Tools) == 0, l.Data.Content
+	return out
+}

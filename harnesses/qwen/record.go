@@ -1,0 +1,114 @@
+package qwen
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
+)
+
+// Hooks returns the hooks for Qwen Code: Coleo follows its record.
+func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations} }
+
+// conversations describes how to find and decode Qwen Code's chats.
+var conversations = record.Source{
+	Pattern: ".qwen/projects/*/chats/{id}.jsonl",
+	Open:    record.Lines(func() record.Decoder { return decoder{} }),
+}
+
+// decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl
+// (0.24.4).
+//
+// The record has no sign for the end of a turn that finished. The last reply of a turn calls
+// no tool, but so does a reply that was interrupted.
+type decoder struct{}
+
+type recordLine struct {
+	Type       string    `json:"type"`
+	Subtype    string    `json:"subtype"`    // in a system line
+	Provenance string    `json:"provenance"` // "real_user" for a typed prompt
+	Time       time.Time `json:"timestamp"`
+	Message    struct {
+		Parts []struct {
+			Text    string `json:"text"`
+			Thought bool   `json:"thought"`
+			Call    *struct {
+				Name string `json:"name"`
+			} `json:"functionCall"`
+			Result *struct {
+				Response struct {
+					Error string `json:"error"`
+				} `json:"response"`
+			} `json:"functionResponse"`
+		} `json:"parts"`
+	} `json:"message"`
+	Payload struct {
+		Event struct {
+			Name string `json:"event.name"`
+		} `json:"uiEvent"`
+	} `json:"systemPayload"`
+}
+
+const (
+	// cancelled begins the result of a tool that the user has refused. The turn ends.
+	cancelled = "[Operation Cancelled]"
+	failed    = "qwen-code.api_error"
+)
+
+func (decoder) Decode(line []byte) []record.Entry {
+	var l recordLine
+	if json.Unmarshal(line, &l) != nil && l.Type == "" {
+		return nil
+	}
+	switch l.Type {
+	case "user":
+		if text := l.text(); text != "" {
+			byUser := l.Provenance == "" || l.Provenance == "real_user"
+			return []record.Entry{{Kind: record.Prompt, Text: text, ByUser: byUser, Time: l.Time}}
+		}
+	case "assistant":
+		return l.reply()
+	case "tool_result":
+		return l.result()
+	case "system":
+		if l.Payload.Event.Name == failed { // it may try again, and then write a reply
+			return []record.Entry{{Kind: record.End, Ending: record.Failed, Time: l.Time}}
+		}
+	}
+	return nil
+}
+
+func (l recordLine) reply() (out []record.Entry) {
+	for _, p := range l.Message.Parts {
+		if p.Call != nil {
+			out = append(out, record.Entry{Kind: record.Tool, Text: p.Call.Name, Time: l.Time})
+		}
+	}
+	if text := l.text(); text != "" {
+		answer := record.Entry{Kind: record.Answer, Text: text, MayEnd: len(out) == 0, Time: l.Time}
+		out = append([]record.Entry{answer}, out...)
+	}
+	return out
+}
+
+func (l recordLine) result() []record.Entry {
+	for _, p := range l.Message.Parts {
+		if p.Result != nil && strings.HasPrefix(p.Result.Response.Error, cancelled) {
+			return []record.Entry{{Kind: record.End, Ending: record.Denied, Time: l.Time}}
+		}
+	}
+	return []record.Entry{{Kind: record.Tool, Time: l.Time}}
+}
+
+// text returns what the line says, without thoughts.
+func (l recordLine) text() string {
+	var texts []string
+	for _, p := range l.Message.Parts {
+		if p.Text != "" && !p.Thought {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

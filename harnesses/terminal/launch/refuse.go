@@ -1,0 +1,65 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// maxSettingsFile bounds how much of a user's settings file Coleo reads, in bytes. Real
+// ones have a few KiB.
+const maxSettingsFile = 1 << 20
+
+// refuseSettings refuses a start with a setting of the user that makes reading or typing
+// impossible. The error is EUnsupported, and says what the user can do.
+func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[string]string) error {
+	for _, setting := range s.Settings {
+		if setting.Refused == "" {
+			continue
+		}
+		for _, sign := range setting.Seen {
+			if where, seen := findSign(sign, c, argv, env); seen {
+				return coleo.Errorf(coleo.EUnsupported, "%s was not started. %s Coleo found the setting in %s.",
+					s.Title, setting.Refused, where)
+			}
+		}
+	}
+	return nil
+}
+
+// findSign reports whether the start shows the sign, and where.
+func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[string]string) (string, bool) {
+	switch {
+	case sign.Arg != "":
+		return "its arguments", sign.InArgs(argv)
+	case sign.Env != "":
+		return "the environment variable " + sign.Env, sign.In(env[sign.Env])
+	}
+	home := filepath.Join(env["HOME"], sign.Folder)
+	if named := env[sign.FolderEnv]; sign.FolderEnv != "" && named != "" {
+		home = named
+	}
+	for _, folder := range []string{home, filepath.Join(c.Workdir, sign.Folder)} {
+		path := filepath.Join(folder, sign.File)
+		if sign.In(readSettings(path)) {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// readSettings returns the text of a user's settings file, or "" if there is none that can
+// be read. The agent CLI itself says what is wrong with the file.
+func readSettings(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettingsFile {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,109 @@
+package launch
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// foldersUp is how many folders above a program its package.json may be.
+	foldersUp = 6
+	// maxPackageFile bounds a package.json, in bytes.
+	maxPackageFile = 1 << 20
+	// versionsFolder is the folder in which 'coleo harness install' keeps each version:
+	// .versions/NAME/VERSION.
+	versionsFolder = ".versions"
+)
+
+// versionForm matches a version, and not a tag such as latest.
+var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+
+// Version returns the version of the agent CLI that a configuration starts, or "". It
+// reads files of the package manager. It starts no process.
+func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
+	program, err := findBinary(s, c)
+	if err != nil {
+		return ""
+	}
+	return InstalledVersion(program, s.Package)
+}
+
+// InstalledVersion returns the version of an installed program, or "" if it cannot be told
+// from files. The argument pkg is the agent CLI's package: npm:NAME or pip:NAME.
+func InstalledVersion(program, pkg string) string {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return ""
+	}
+	manager, name, _ := strings.Cut(pkg, ":")
+	found := ""
+	switch manager {
+	case "npm":
+		found = npmVersion(real, name)
+	case "pip":
+		found = pipVersion(real, name)
+	}
+	if found == "" {
+		found = folderVersion(real)
+	}
+	if !versionForm.MatchString(found) {
+		return ""
+	}
+	return found
+}
+
+// npmVersion returns the version in the package.json of the package that has a program.
+func npmVersion(program, name string) string {
+	dir := filepath.Dir(program)
+	for range foldersUp {
+		var about struct{ Name, Version string }
+		if data, err := readAtMost(filepath.Join(dir, "package.json")); err == nil &&
+			json.Unmarshal(data, &about) == nil && about.Name == name {
+			return about.Version
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
+}
+
+// readAtMost returns the beginning of a file.
+func readAtMost(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxPackageFile))
+}
+
+// pipVersion returns the version in the name of the folder NAME-VERSION.dist-info of the
+// environment that has a program.
+func pipVersion(program, name string) string {
+	name = strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages",
+		name+"-*.dist-info"))
+	if err != nil || len(found) != 1 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), name+"-"), ".dist-info")
+}
+
+// folderVersion returns the version in the path of a program that 'coleo harness install'
+// has installed.
+func folderVersion(program string) string {
+	parts := strings.Split(program, string(os.PathSeparator))
+	for i, part := range parts {
+		if part == versionsFolder && i+2 < len(parts) {
+			return parts[i+2]
+		}
+	}
+	return ""
+}

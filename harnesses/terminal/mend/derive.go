@@ -1,0 +1,334 @@
+package mend
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// feature is a condition that a new rule may have.
+type feature struct {
+	where, pattern string
+	not            bool
+	re             *regexp.Regexp
+	own            bool // it is in the description already
+	hits, misses   int  // wanted pictures on which it holds, and other pictures
+}
+
+func (f feature) holds(p *rules.Picture) bool {
+	rows, shown := p.Part(f.where)
+	return shown && f.re.MatchString(strings.Join(rows, "\n")) != f.not || !shown && f.not
+}
+
+func (f feature) String() string {
+	not := ""
+	if f.not {
+		not = ", not = true"
+	}
+	return fmt.Sprintf("{ where = %q, pattern = %s%s }", f.where, quote(f.pattern), not)
+}
+
+// Bounds of the search for a new rule.
+const (
+	mostFeatures = 10  // conditions that are tried as a rule
+	mostPairs    = 4   // second conditions that are tried with each
+	mostOthers   = 160 // pictures of other states
+	mostTables   = 8   // dialogs that a new dialog is made after
+)
+
+// featureParts are the parts of the screen in which a new condition may look, from the
+// narrow to the wide.
+var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
+	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
+
+// derived makes rules or dialogs that are new. Their conditions hold on the pictures of
+// the group, and on few pictures of other states.
+func (e *editor) derived(all []taped) []change {
+	e.out = nil
+	if e.group.isStart() {
+		return nil
+	}
+	others := e.others(all)
+	list := e.ranked(others)
+	if e.group.want.state == coleo.WaitingApproval {
+		e.deriveByTitle(list)
+	}
+	for _, f := range list[:min(len(list), mostFeatures)] {
+		e.derive([]feature{f})
+		for _, g := range e.partners(f, list, others) {
+			e.derive([]feature{f, g})
+		}
+	}
+	return e.out
+}
+
+// deriveByTitle makes dialogs that hold where the labelled titles are shown. A condition
+// of another dialog, such as on the row with the keys, holds there too.
+func (e *editor) deriveByTitle(list []feature) {
+	for _, where := range []string{"bottom 12", "screen"} {
+		pattern := e.titleCondition()
+		re, err := regexp.Compile(pattern)
+		if err != nil || matchesAll(pattern) || e.titleText() == "" {
+			return
+		}
+		title := feature{where: where, pattern: pattern, re: re}
+		title.own = true // dialogs are made so
+		e.derive([]feature{title})
+		n := 0
+		for _, f := range list {
+			if f.own && !f.not && f.hits*2 > len(e.pictures) && n < mostPairs {
+				e.derive([]feature{title, f})
+				n++
+			}
+		}
+	}
+}
+
+// others returns pictures that have another label than the group.
+func (e *editor) others(all []taped) []*rules.Picture {
+	var shots []shot
+	for i := range all {
+		for _, p := range spread(all[i].shots, 12) {
+			if !p.isShort() && p.want.state != e.group.want.state && (p.state == p.want.state && e.comesLater(p.rule) || p.state == "") {
+				shots = append(shots, p)
+			}
+		}
+	}
+	var out []*rules.Picture
+	for _, p := range spread(shots, mostOthers) {
+		out = append(out, rules.NewPicture(p.screen, &e.spec.Composer))
+	}
+	return out
+}
+
+// comesLater reports whether a rule decides only where a new rule would not.
+func (e *editor) comesLater(rule string) bool {
+	if e.group.want.state == coleo.WaitingApproval {
+		return true
+	}
+	at := slices.IndexFunc(e.spec.Rules, func(r rules.Rule) bool { return r.Name == e.group.rule })
+	its := slices.IndexFunc(e.spec.Rules, func(r rules.Rule) bool { return r.Name == rule })
+	return at >= 0 && its >= at
+}
+
+// ranked returns the conditions that hold on pictures of the group. The best ones come
+// first.
+func (e *editor) ranked(others []*rules.Picture) []feature {
+	var out []feature
+	for _, f := range append(e.ownFeatures(), e.newFeatures()...) {
+		for _, p := range e.pictures {
+			if f.holds(p) {
+				f.hits++
+			}
+		}
+		for _, p := range others {
+			if f.holds(p) {
+				f.misses++
+			}
+		}
+		if f.hits > 0 && !matchesAll(f.pattern) {
+			out = append(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b feature) int {
+		if d := b.rank(len(e.pictures)) - a.rank(len(e.pictures)); d != 0 {
+			return d
+		}
+		return len(a.pattern) - len(b.pattern)
+	})
+	return out
+}
+
+// rank is higher for a better condition.
+func (f feature) rank(pictures int) int {
+	r := 100*f.hits/pictures - 12*f.misses
+	if f.own {
+		r += 15
+	}
+	if f.not {
+		r -= 300
+	}
+	return r
+}
+
+// partners returns the conditions that leave most of the hits of f and remove misses.
+func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
+	if f.misses == 0 || f.not {
+		return nil
+	}
+	var out []feature
+	for _, g := range list {
+		hits, misses := 0, 0
+		for _, p := range e.pictures {
+			if f.holds(p) && g.holds(p) {
+				hits++
+			}
+		}
+		for _, p := range others {
+			if f.holds(p) && g.holds(p) {
+				misses++
+			}
+		}
+		if hits*10 >= f.hits*9 && misses*2 < f.misses && g.pattern != f.pattern && (!g.not || g.where != "screen") {
+			out = append(out, g)
+		}
+		if len(out) == mostPairs {
+			break
+		}
+	}
+	return out
+}
+
+// ownFeatures returns the conditions of the description.
+func (e *editor) ownFeatures() []feature {
+	var out []feature
+	add := func(list []rules.Cond) {
+		for _, c := range list {
+			re, err := regexp.Compile(c.Pattern)
+			f := feature{where: c.Where, pattern: c.Pattern, not: c.Not, re: re, own: true}
+			known := slices.ContainsFunc(out, func(o feature) bool {
+				return o.where == f.where && o.pattern == f.pattern && o.not == f.not
+			})
+			if err == nil && c.Colour == "" && !known && (!c.Not || c.Where != "screen") {
+				out = append(out, f)
+			}
+		}
+	}
+	for _, r := range e.spec.Rules {
+		add(r.When)
+	}
+	for _, d := range e.spec.Dialogs {
+		add(d.When)
+	}
+	add(e.spec.InterruptWhen)
+	if e.group.want.state == coleo.Idle && e.spec.Composer.Empty != "" {
+		add([]rules.Cond{{Where: "composer", Pattern: e.spec.Composer.Empty}})
+	}
+	return out
+}
+
+// newFeatures returns conditions made of the rows of the pictures.
+func (e *editor) newFeatures() []feature {
+	var out []feature
+	for _, where := range featureParts {
+		if !e.mayLookAt(where) {
+			continue
+		}
+		count := map[string]int{}
+		for _, p := range e.pictures {
+			rows, _ := p.Part(where)
+			seen := map[string]bool{}
+			for _, row := range rows {
+				for _, pattern := range rowPatterns(row, where) {
+					seen[pattern] = len(pattern) >= e.shortestPattern(where)
+				}
+			}
+			maps.DeleteFunc(seen, func(_ string, long bool) bool { return !long })
+			for pattern := range seen {
+				count[pattern]++
+			}
+		}
+		list := sortedBy(count, func(s string) int { return -count[s]*1000 - min(len(s), 40) })
+		for _, pattern := range list[:min(len(list), 40)] {
+			if re, err := regexp.Compile(pattern); err == nil {
+				out = append(out, feature{where: where, pattern: pattern, re: re})
+			}
+		}
+	}
+	return out
+}
+
+// mayLookAt reports whether a new condition for the wanted state may look at a part of the
+// screen. The transcript may show anything, so it is no sign of idle.
+func (e *editor) mayLookAt(where string) bool {
+	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" && where != "bottom 12"
+}
+
+// longPattern is how many characters a new condition for a dialog has at least. A dialog
+// that is found where there is none keeps prompts out.
+const longPattern = 14
+
+func (e *editor) shortestPattern(where string) int {
+	if e.group.want.state == coleo.WaitingApproval && where != "title" {
+		return longPattern
+	}
+	return 0
+}
+
+// spinners are the sets of characters of animations that many programs show. One character
+// of a set stands for all.
+var spinners = []*regexp.Regexp{regexp.MustCompile(`^[⠁-⣿]`), regexp.MustCompile(`^[◐-◓]`),
+	regexp.MustCompile(`^[◴-◷]`), regexp.MustCompile(`^[✢-❋]`)}
+
+// wordsAtMost is how many words a pattern has that is made of a row.
+const wordsAtMost = 4
+
+// rowPatterns returns patterns that match a row, or some of its words.
+func rowPatterns(row, where string) []string {
+	row = strings.TrimRight(row, " ")
+	text := strings.TrimLeft(row, " ")
+	if text == "" {
+		return nil
+	}
+	var out []string
+	flag := "(?m)"
+	if where == "title" || where == "bottom 1" {
+		flag = ""
+	}
+	indent := row[:len(row)-len(text)]
+	animated := slices.IndexFunc(spinners, func(s *regexp.Regexp) bool { return s.MatchString(text) })
+	if animated >= 0 {
+		out = append(out, flag+`^`+indent+strings.TrimPrefix(spinners[animated].String(), "^")+` `)
+	} else if first, rest, ok := strings.Cut(text, " "); ok && rest != "" && len(first) <= 4 {
+		out = append(out, flag+`^`+indent+quoteText(first)+` `)
+	}
+	if len(text) <= 80 {
+		out = append(out, flag+`^`+indent+quoteText(text)+`$`)
+	}
+	words := strings.Fields(text)
+	for n := 1; n <= wordsAtMost; n++ {
+		for i := 0; i+n <= len(words) && i < 24; i++ {
+			phrase := strings.Join(words[i:i+n], " ")
+			if len(phrase) >= 6 && strings.Contains(row, phrase) {
+				out = append(out, quoteText(phrase))
+			}
+		}
+	}
+	return out
+}
+
+// derive adds the rule or the dialogs with some conditions.
+func (e *editor) derive(list []feature) {
+	if list[0].not {
+		return
+	}
+	cost := costRule
+	var conds []string
+	for _, f := range list {
+		conds = append(conds, "  "+f.String()+",\n")
+		cost += len(f.pattern) / 4
+		if f.own {
+			cost -= 10
+		}
+	}
+	when := "when = [\n" + strings.Join(conds, "") + "]\n"
+	if e.group.want.state == coleo.WaitingApproval {
+		if !list[0].own {
+			cost += costUnnamed
+		}
+		e.deriveDialogs(when, cost)
+		return
+	}
+	at := e.doc.find("rule", e.group.rule)
+	if at < 0 && e.doc.find("dialog", e.group.rule) >= 0 {
+		return // a dialog decides before all rules
+	}
+	name := e.freeName("rule", string(e.group.want.state)+"-seen")
+	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)
+	e.add(e.doc.inserted(at, table), fmt.Sprintf("a new rule %q: %s", name, strings.TrimSpace(when)), cost)
+}

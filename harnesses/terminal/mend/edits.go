@@ -1,0 +1,380 @@
+package mend
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// change is one proposed change of a file.
+type change struct {
+	text string // the whole file with the change
+	what string // in words
+	cost int    // how large the change is; see the costs below
+}
+
+// What a change costs, beside the characters that it changes. A change of a kind that is
+// often right costs less.
+const (
+	costAnchor = 1  // for each row by which a part of the screen grows or shrinks
+	costRegion = 8  // another part of the screen
+	costWord   = 4  // another text in a pattern
+	costBoth   = 6  // two texts in place of one
+	costParts  = 6  // another order in a pattern
+	costLoose  = 12 // an anchor of a pattern that goes
+	costNarrow = 20 // a dialog that no longer matches, though only its title is wrong
+	costMove   = 5  // for each rule that a rule moves past
+	costRule   = 60 // a rule that is new
+
+	costUnnamed = 30 // a dialog that is found neither by its title nor as another dialog is
+)
+
+// Bounds of a search. Each is several times what a real change needs.
+const (
+	mostAway  = 24 // how many rows another part of the screen may have
+	mostRows  = 15 // by how many rows a part of the screen may grow or shrink
+	mostFound = 8  // how many texts a gap may have on one picture
+	mostTexts = 4  // how many texts a change may put into a gap
+)
+
+// editor makes changes of one description for one group of breaks.
+type editor struct {
+	doc      *document
+	spec     *rules.Spec
+	group    group
+	pictures []*rules.Picture // of the group
+	out      []change
+}
+
+func (e *editor) add(text, what string, cost int) {
+	if text != e.doc.text {
+		e.out = append(e.out, change{text, what, cost})
+	}
+}
+
+// set adds the change of one field to another value.
+func (e *editor) set(f field, value, what string, cost int) {
+	if f.key != "where" && (value == "" || matchesAll(value) && !matchesAll(f.value)) {
+		return
+	}
+	it := e.doc.items[f.item]
+	named := it.kind
+	if it.name != "" {
+		named += " " + strconv.Quote(it.name)
+	}
+	e.add(e.doc.with(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
+}
+
+// changedRunes returns how many characters differ between two texts that begin and end
+// alike.
+func changedRunes(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return max(len(x), len(y))
+}
+
+// conds makes the changes of the conditions of an item. If must is true, the item does
+// not hold on the pictures and should. Otherwise it holds and should not.
+func (e *editor) conds(it int, list []rules.Cond, must bool) {
+	failing := 0
+	for i := range list {
+		if e.holding(list[i:i+1]) < len(e.pictures) {
+			failing++
+		}
+	}
+	for i := range list {
+		where, okWhere := e.doc.field(it, "when", "where", i)
+		pattern, okPattern := e.doc.field(it, "when", "pattern", i)
+		if !okWhere || !okPattern || must && (e.holding(list[i:i+1]) == len(e.pictures) || failing > 2) {
+			continue
+		}
+		e.regions(where, list[i], must)
+		if must && !list[i].Not {
+			e.patterns(pattern, func(p *rules.Picture) []string { return partText(p, list[i].Where) }, e.holdsOn(list[i]))
+		}
+	}
+}
+
+// holding returns on how many pictures conditions hold.
+func (e *editor) holding(list []rules.Cond) int {
+	n := 0
+	for _, p := range e.pictures {
+		if p.Shows(list) {
+			n++
+		}
+	}
+	return n
+}
+
+// holdsOn returns a check whether a condition holds on a picture with another pattern.
+func (e *editor) holdsOn(c rules.Cond) func(*rules.Picture, *regexp.Regexp) bool {
+	return func(p *rules.Picture, re *regexp.Regexp) bool {
+		rows, shown := p.Part(c.Where)
+		return shown && re.MatchString(strings.Join(rows, "\n"))
+	}
+}
+
+func partText(p *rules.Picture, where string) []string {
+	if rows, shown := p.Part(where); shown {
+		return []string{strings.Join(rows, "\n")}
+	}
+	return nil
+}
+
+var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
+
+// regions makes the changes of the part of the screen that a condition looks at.
+func (e *editor) regions(f field, c rules.Cond, must bool) {
+	re, err := regexp.Compile(c.Pattern)
+	if err != nil {
+		return
+	}
+	all := matchesAll(c.Pattern) // it asks only whether the screen shows the part
+	try := func(where string, cost int) bool {
+		n := 0
+		if all && where != "composer" {
+			return false
+		}
+		for _, p := range e.pictures {
+			rows, shown := p.Part(where)
+			if shown && re.MatchString(strings.Join(rows, "\n")) != c.Not == must || !shown && c.Not == must {
+				n++
+			}
+		}
+		if n > 0 {
+			if !must && e.group.want.state == e.group.got.state {
+				cost += costNarrow
+			}
+			e.set(f, where, fmt.Sprintf("look at %q in place of %q", where, f.value), cost)
+		}
+		return n == len(e.pictures)
+	}
+	m := countedPart.FindStringSubmatch(f.value)
+	if m != nil {
+		n, _ := strconv.Atoi(m[2])
+		for by := 1; by <= mostRows; by++ {
+			bigger := try(fmt.Sprintf("%s %d", m[1], min(99, n+by)), costAnchor*by)
+			smaller := n > by && try(fmt.Sprintf("%s %d", m[1], n-by), costAnchor*by)
+			if bigger || smaller {
+				break
+			}
+		}
+	}
+	if !must || c.Not {
+		return
+	}
+	for _, kind := range []string{"below composer", "composer", "title"} {
+		if kind != f.value {
+			try(kind, costRegion)
+		}
+	}
+	for _, kind := range []string{"above composer", "bottom"} {
+		for n := 1; n <= mostAway && (m == nil || m[1] != kind); n++ {
+			if try(fmt.Sprintf("%s %d", kind, n), costRegion+costAnchor*n) {
+				break
+			}
+		}
+	}
+	if f.value != "screen" {
+		try("screen", costRegion+mostAway)
+	}
+}
+
+// patterns makes the changes of a pattern, where a picture shows texts that the pattern
+// is applied to. The argument holds says whether a changed pattern does its work on a
+// picture.
+func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
+	holds func(*rules.Picture, *regexp.Regexp) bool) {
+	useful := func(pattern string) bool {
+		re, err := regexp.Compile(pattern)
+		return err == nil && slices.ContainsFunc(e.pictures, func(p *rules.Picture) bool { return holds(p, re) })
+	}
+	for _, g := range gaps(f.value) {
+		e.fill(f, g, texts, useful)
+	}
+	for _, next := range rearranged(f.value) {
+		if useful(next) {
+			e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costParts)
+		}
+	}
+	for _, next := range loosened(f.value) {
+		if useful(next) {
+			e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costLoose)
+		}
+	}
+}
+
+// letterOrDigit matches what does not stand in place of a glyph.
+var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
+
+// fill makes the changes of one gap of a pattern.
+func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
+	found := map[string]int{} // on how many pictures
+	for _, p := range e.pictures {
+		seen := map[string]bool{}
+		for _, text := range texts(p) {
+			for _, s := range g.findIn(f.value, text, mostFound) {
+				seen[s] = g.kind != gapGlyph && g.kind != gapClass || !letterOrDigit.MatchString(s)
+			}
+			maps.DeleteFunc(seen, func(_ string, fits bool) bool { return !fits })
+		}
+		for s := range seen {
+			found[s]++
+		}
+	}
+	list := sortedBy(found, func(s string) int { return -found[s]*100 + min(99, distance(g.text, s)) })
+	fits := [][]string{}
+	for _, s := range list[:min(len(list), mostFound)] {
+		fits = append(fits, []string{s})
+	}
+	if len(list) > 1 {
+		fits = append(fits, list[:min(len(list), mostTexts)])
+	}
+	if (g.kind == gapClass || g.kind == gapGlyph) && len(list) > mostTexts {
+		fits = append(fits, list)
+	}
+	for _, fit := range fits {
+		for i, next := range g.filled(f.value, fit) {
+			if useful(next) {
+				e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costWord+i*(costBoth-costWord)+
+					distance(g.text, strings.Join(fit, ""))/2)
+			}
+		}
+	}
+}
+
+// sortedBy returns the keys of a map, those with the smallest rank first.
+func sortedBy(of map[string]int, rank func(string) int) []string {
+	var out []string
+	for s := range of {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return out
+}
+
+// distance returns the number of characters to change, add or remove to make b of a.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		last := row[0]
+		row[0] = i + 1
+		for j := range y {
+			next := last
+			if x[i] != y[j] {
+				next = 1 + min(last, row[j], row[j+1])
+			}
+			last, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(y)]
+}
+
+// order makes the changes of the order of rules and dialogs: the item that should decide
+// goes before the item that decides, or that one behind it.
+func (e *editor) order(it int, decides string) {
+	other := e.doc.find(e.doc.items[it].kind, decides)
+	if other < 0 || other > it {
+		return
+	}
+	a, b := e.doc.items[it], e.doc.items[other]
+	e.add(e.doc.moved(it, other, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
+		costMove*(it-other))
+	e.add(e.doc.moved(other, it, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
+		costMove*(it-other))
+}
+
+// rowKeys are the keys of a dialog whose patterns are applied to rows.
+var rowKeys = []string{"title", "option", "top", "end", "strip"}
+
+// dialogParts makes the changes of the parts of a dialog that holds.
+func (e *editor) dialogParts(it int) {
+	for _, key := range rowKeys {
+		if f, ok := e.doc.field(it, key, key, -1); ok {
+			e.rowPatterns(f)
+		}
+	}
+}
+
+// composer makes the changes of the edges of the composer.
+func (e *editor) composer() {
+	it := slices.IndexFunc(e.doc.items, func(it item) bool { return it.kind == "composer" })
+	if it < 0 {
+		return
+	}
+	for _, key := range []string{"bottom", "top", "first", "row", "head", "strip", "empty"} {
+		if f, ok := e.doc.field(it, key, key, -1); ok && f.value != "cursor" {
+			e.rowPatterns(f)
+		}
+	}
+}
+
+// rowPatterns makes the changes of a pattern that is applied to single rows.
+func (e *editor) rowPatterns(f field) {
+	rows := func(p *rules.Picture) []string {
+		all, _ := p.Part("screen")
+		return all
+	}
+	e.patterns(f, rows, func(p *rules.Picture, re *regexp.Regexp) bool {
+		return slices.ContainsFunc(rows(p), re.MatchString)
+	})
+}
+
+// changes returns all changes of existing rules that may mend the group.
+func (e *editor) changes() []change {
+	for _, s := range e.group.shots {
+		e.pictures = append(e.pictures, rules.NewPicture(s.screen, &e.spec.Composer))
+	}
+	for i := range e.spec.Rules {
+		r := &e.spec.Rules[i]
+		e.item("rule", r.Name, r.When, r.State == string(e.group.want.state))
+	}
+	for i := range e.spec.Dialogs {
+		d := &e.spec.Dialogs[i]
+		e.item("dialog", d.Name, d.When, e.group.want.state == coleo.WaitingApproval)
+	}
+	e.composer()
+	return e.out
+}
+
+// item makes the changes of one rule or dialog. The argument wanted says whether it means
+// the wanted state.
+func (e *editor) item(kind, name string, when []rules.Cond, wanted bool) {
+	it := e.doc.find(kind, name)
+	if it < 0 {
+		return // it is in the base
+	}
+	holds := e.holding(when)
+	if wanted && holds < len(e.pictures) {
+		e.conds(it, when, true)
+	}
+	if wanted && holds > 0 {
+		e.order(it, e.group.rule)
+		if kind == "dialog" {
+			e.dialogParts(it)
+		}
+	}
+	if name == e.group.rule {
+		e.conds(it, when, false)
+	}
+}

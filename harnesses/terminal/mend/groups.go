@@ -1,0 +1,105 @@
+package mend
+
+import (
+	"cmp"
+	"slices"
+
+	"coleo.dev"
+)
+
+// settling is for how many seconds a wrong picture may have stood before the reading is
+// wrong. Idle and error count only when they have held for some time.
+const settling = 0.8
+
+// group is what several breaks have in common.
+type group struct {
+	want, got told
+	rule      string // the rule that decided
+	shots     []shot
+	cases     []string
+}
+
+// groupsOf returns the groups of breaks. The group with most recordings comes first.
+func groupsOf(all []taped) []group {
+	var wrong, fine []group
+	for i := range all {
+		t := &all[i]
+		if t.holds() {
+			continue
+		}
+		for _, d := range differences(t.want, t.got) {
+			if d.got.state == coleo.Idle || d.got.state == coleo.Failed {
+				d.from -= settling
+			}
+			for _, p := range t.during(d) {
+				if p.isWell() {
+					fine = addToGroup(fine, t.Name, p) // only its time differs
+				} else {
+					wrong = addToGroup(wrong, t.Name, p)
+				}
+			}
+		}
+	}
+	if len(wrong) == 0 {
+		wrong = fine
+	}
+	slices.SortStableFunc(wrong, func(a, b group) int {
+		return cmp.Or(len(b.cases)-len(a.cases), len(b.shots)-len(a.shots))
+	})
+	wrong = append(slices.DeleteFunc(slices.Clone(wrong), group.isStart), slices.DeleteFunc(wrong, group.isNoStart)...)
+	for i := range wrong {
+		wrong[i].shots = spread(wrong[i].shots, mostShots)
+	}
+	return wrong
+}
+
+// isStart reports whether the group is about the start of the agent CLI. No rule is needed
+// for that state, so such a group comes last.
+func (g group) isStart() bool { return g.want.state == coleo.Initializing }
+
+func (g group) isNoStart() bool { return !g.isStart() }
+
+func addToGroup(list []group, name string, p shot) []group {
+	i := slices.IndexFunc(list, func(g group) bool {
+		return g.want.state == p.want.state && g.got.state == p.state && g.rule == p.rule
+	})
+	if i < 0 {
+		i = len(list)
+		list = append(list, group{want: p.want, got: told{state: p.state, title: p.title}, rule: p.rule})
+	}
+	g := &list[i]
+	g.shots = append(g.shots, p)
+	if !slices.Contains(g.cases, name) {
+		g.cases = append(g.cases, name)
+	}
+	return list
+}
+
+// spread returns at most n elements, spread over the list.
+func spread[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	var out []T
+	for i := range n {
+		out = append(out, list[i*len(list)/n])
+	}
+	return out
+}
+
+// goodShots returns pictures that the rules read as labelled. A seed selects them.
+func (s *search) goodShots(all []taped) []shot {
+	var out []shot
+	for i := range all {
+		var mine []shot
+		for _, p := range all[i].shots {
+			if p.state != "" && p.state == p.want.state && (p.want.title == "" || p.title == p.want.title) {
+				mine = append(mine, p)
+			}
+		}
+		s.random.Shuffle(len(mine), func(a, b int) { mine[a], mine[b] = mine[b], mine[a] })
+		out = append(out, mine[:min(len(mine), 6)]...)
+	}
+	s.random.Shuffle(len(out), func(a, b int) { out[a], out[b] = out[b], out[a] })
+	return out[:min(len(out), mostGood)]
+}

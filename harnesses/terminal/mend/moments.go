@@ -1,0 +1,208 @@
+package mend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/pty"
+)
+
+// Case is a recording and its label.
+type Case struct {
+	Name  string
+	Cast  *pty.Cast
+	Label string  // as reading.Label writes it
+	Slack float64 // seconds by which states may begin earlier or later than labelled
+}
+
+// taped is a case with what a description reads in it.
+type taped struct {
+	Case
+	want, got []told
+	shots     []shot
+}
+
+// shot is a picture of a recording.
+type shot struct {
+	at, until float64
+	screen    coleo.Screen
+	want      told // what the label says at the end of its time
+	state     coleo.State
+	title     string
+	rule      string
+	partial   bool // a dialog has no title or no options
+	composer  bool // it shows a composer
+}
+
+// take keeps what the rules found.
+func (s *shot) take(v rules.Verdict) {
+	s.state, s.rule, s.title, s.partial = v.State, v.Rule, "", v.Partial
+	if v.Dialog != nil {
+		s.title = v.Dialog.Title
+	}
+}
+
+// isWell reports whether the rules read the picture as its label.
+func (s *shot) isWell() bool {
+	return s.state == s.want.state && !s.partial && (s.want.title == "" || s.want.title == s.title)
+}
+
+// again returns the picture as another description reads it.
+func (s shot) again(spec *rules.Spec) shot {
+	p := rules.NewPicture(s.screen, &spec.Composer)
+	s.take(spec.Read(p))
+	s.composer = p.Composer != nil
+	return s
+}
+
+// Break is a time in which a recording does not read as its label.
+type Break struct {
+	Recording string   `json:"recording"`
+	From      float64  `json:"from"`  // seconds
+	Until     float64  `json:"until"` // seconds; -1 for the end of the recording
+	Want      string   `json:"want"`  // the labelled state, and the title of a dialog
+	Got       string   `json:"got"`   // what it reads as
+	Rule      string   `json:"rule"`  // the rule that decided
+	Rows      []string `json:"rows"`  // the last rows of the screen
+}
+
+func (t told) String() string {
+	if t.title == "" {
+		return string(t.state)
+	}
+	return fmt.Sprintf("%s %q", t.state, t.title)
+}
+
+// readLabel returns what a description reads in a recording.
+func readLabel(spec *rules.Spec, c Case) []told {
+	got, err := parseLabel(reading.Label(spec, reading.Recording{Cast: c.Cast, Until: -1}))
+	if err != nil {
+		panic(fmt.Sprintf("mend: reading.Label wrote what parseLabel refuses: %v", err)) // a mistake in this package
+	}
+	return got
+}
+
+// tape reads a case with a description, and keeps its pictures.
+func tape(spec *rules.Spec, c Case) (taped, error) {
+	want, err := parseLabel(c.Label)
+	if err != nil {
+		return taped{}, coleo.Errorf(coleo.EInvalid, "the label of %s: %v", c.Name, err)
+	}
+	t := taped{Case: c, want: want}
+	label := reading.Pictures(spec, reading.Recording{Cast: c.Cast, Until: -1}, func(at time.Duration, p *rules.Picture, v rules.Verdict) {
+		n := len(t.shots)
+		if n > 0 && sameRows(t.shots[n-1].screen, p.Screen) {
+			return
+		}
+		s := shot{at: at.Seconds(), screen: p.Screen, composer: p.Composer != nil}
+		s.take(v)
+		if n > 0 {
+			t.shots[n-1].until = s.at
+		}
+		t.shots = append(t.shots, s)
+	})
+	if t.got, err = parseLabel(label); err != nil {
+		return t, fmt.Errorf("read %s: %w", c.Name, err)
+	}
+	for i := range t.shots {
+		t.shots[i].want = at(want, t.shots[i].until-rounding/2)
+	}
+	if n := len(t.shots); n > 0 {
+		last := &t.shots[n-1]
+		last.until, last.want = max(last.at, endOfCast(c.Cast)), want[len(want)-1]
+	}
+	return t, nil
+}
+
+func endOfCast(c *pty.Cast) float64 {
+	if n := len(c.Events); n > 0 {
+		return c.Events[n-1].At.Seconds()
+	}
+	return 0
+}
+
+func sameRows(a, b coleo.Screen) bool {
+	return a.Title == b.Title && a.Cursor == b.Cursor && slices.Equal(a.Lines, b.Lines)
+}
+
+// again returns the case with its pictures as another description reads them.
+func (t taped) again(spec *rules.Spec) taped {
+	t.shots = slices.Clone(t.shots)
+	for i := range t.shots {
+		t.shots[i] = t.shots[i].again(spec)
+	}
+	return t
+}
+
+// reads reports whether another description finds the same on each picture.
+func (t *taped) reads(spec *rules.Spec) bool {
+	return !slices.ContainsFunc(t.shots, func(s shot) bool {
+		n := s.again(spec)
+		return n.state != s.state || n.title != s.title || n.partial != s.partial || n.composer != s.composer
+	})
+}
+
+// holds reports whether the case reads as its label.
+func (t *taped) holds() bool { return agrees(t.want, t.got, t.Slack) }
+
+// breaks returns where the case does not read as its label.
+func (t *taped) breaks() []Break {
+	if t.holds() {
+		return nil
+	}
+	var out []Break
+	for _, s := range differences(t.want, t.got) {
+		b := Break{Recording: t.Name, From: s.from, Until: s.until, Want: s.want.String(), Got: s.got.String()}
+		if s.until == forever {
+			b.Until = -1
+		}
+		if shots := t.during(s); len(shots) > 0 {
+			b.Rule = shots[len(shots)-1].rule
+			b.Rows = shownRows(shots[len(shots)-1].screen)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// shownRowsMost is how many rows of a screen a Break has. A dialog has fewer.
+const shownRowsMost = 12
+
+// shownRows returns the last rows of a screen that are not blank.
+func shownRows(s coleo.Screen) []string {
+	var out []string
+	for _, row := range s.Lines {
+		if strings.TrimSpace(row) != "" {
+			out = append(out, strings.TrimRight(row, " "))
+		}
+	}
+	return out[max(0, len(out)-shownRowsMost):]
+}
+
+// during returns the pictures that a span is about. A picture that a span begins with
+// may have begun earlier. A picture that is shorter than the precision of labels counts
+// only if there is no other one.
+func (t *taped) during(s span) []shot {
+	var out, short []shot
+	for i, p := range t.shots {
+		switch {
+		case p.at >= s.until || p.until <= s.from-rounding:
+		case p.isShort() && i < len(t.shots)-1:
+			short = append(short, p)
+		default:
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 && len(short) > 0 {
+		return short[len(short)-1:]
+	}
+	return out
+}
+
+// isShort reports whether a label cannot tell what the picture means.
+func (s *shot) isShort() bool { return s.until-s.at < 2*rounding }

@@ -1,0 +1,342 @@
+package mend
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// Options bound a search.
+type Options struct {
+	Seed int64         // selects the pictures on which changes are tried first
+	Time time.Duration // how long to search; 0 means DefaultTime
+}
+
+// DefaultTime is how long Propose searches. One round over two hundred recordings takes
+// about half a minute on a slow machine.
+const DefaultTime = 5 * time.Minute
+
+// Bounds of a search.
+const (
+	mostSteps    = 4   // changes that follow each other; more is another program
+	mostGroups   = 4   // groups of breaks that are looked at in one round
+	mostTried    = 160 // changes of one group and kind that are tried on pictures
+	mostReplayed = 12  // changes of one group that are tried on recordings
+	mostSample   = 5   // broken recordings on which a change is tried first
+	mostShots    = 12  // pictures of a group
+	mostGood     = 120 // pictures that read well, and must stay so
+	mostNearest  = 5   // failed changes that a Result names
+)
+
+// Result is what Propose found.
+type Result struct {
+	Held     []string  // the recordings that read as labelled
+	Breaks   []Break   // where the others do not
+	Changes  []string  // the proposed changes in words; empty if there is no proposal
+	Text     []byte    // the file with the changes; nil if there is no proposal
+	Nearest  []Attempt // without a proposal, the best changes that were tried
+	Tried    int       // how many changes were tried
+	TimedOut bool
+}
+
+// Attempt is a change that was tried and failed.
+type Attempt struct {
+	Change string `json:"change"`
+	Why    string `json:"why"`
+}
+
+// search is one call of Propose.
+type search struct {
+	desc    Description
+	fresh   []Case // the new recordings
+	old     []Case
+	until   time.Time
+	random  *rand.Rand
+	result  Result
+	nearest []Attempt // the most promising one of each round first
+}
+
+// Propose reads the new recordings with a description. If some do not read as labelled,
+// it looks for the smallest change with which they do. Every old recording that reads as
+// labelled must then still do so. It returns EInvalid if the description or a label
+// cannot be read. The result depends on nothing but the arguments, unless the time runs
+// out.
+func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
+	if o.Time == 0 {
+		o.Time = DefaultTime
+	}
+	s := &search{desc: desc, fresh: fresh, old: old, until: time.Now().Add(o.Time),
+		random: rand.New(rand.NewPCG(uint64(o.Seed), 1))}
+	spec, err := desc.spec()
+	if err != nil {
+		return Result{}, err
+	}
+	all, err := s.tapes(spec)
+	if err != nil {
+		return Result{}, err
+	}
+	for i := range all[:len(fresh)] {
+		if t := &all[i]; t.holds() {
+			s.result.Held = append(s.result.Held, t.Name)
+		} else {
+			s.result.Breaks = append(s.result.Breaks, t.breaks()...)
+		}
+	}
+	if len(s.result.Breaks) > 0 {
+		s.run(spec, all)
+	}
+	return s.result, nil
+}
+
+// tapes reads all cases. The new ones come first.
+func (s *search) tapes(spec *rules.Spec) ([]taped, error) {
+	var out []taped
+	for _, c := range append(slices.Clone(s.fresh), s.old...) {
+		t, err := tape(spec, c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// run changes the description step by step, until all new recordings hold.
+func (s *search) run(spec *rules.Spec, all []taped) {
+	first := all
+	desc := s.desc
+	var changes []string
+	for range mostSteps {
+		best, fixed := s.round(desc, spec, all)
+		if best == nil {
+			break
+		}
+		desc.Text = []byte(best.text)
+		changes = append(changes, best.what)
+		var err error
+		if spec, err = desc.spec(); err != nil {
+			break
+		}
+		if broken(fixed[:len(s.fresh)]) == 0 {
+			if all, err = s.tapes(spec); err == nil && broken(all[:len(s.fresh)]) == 0 && s.allowed(first, all) {
+				s.result.Changes, s.result.Text = changes, desc.Text
+			}
+			break
+		}
+		for i := range fixed {
+			fixed[i] = fixed[i].again(spec)
+		}
+		all = fixed
+	}
+	if s.result.Text == nil {
+		s.result.Nearest = s.bestAttempts()
+	}
+}
+
+func broken(all []taped) int {
+	n := 0
+	for i := range all {
+		if !all[i].holds() {
+			n++
+		}
+	}
+	return n
+}
+
+// allowed reports whether no recording reads worse than before.
+func (s *search) allowed(before, after []taped) bool {
+	for i := range before {
+		if worse(&before[i], &after[i]) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// worse says in which way a recording reads worse than before, or returns "".
+func worse(before, after *taped) string {
+	switch a, b := falseIdle(before), falseIdle(after); {
+	case before.holds() && !after.holds():
+		return fmt.Sprintf("%s would no longer read as labelled", after.Name)
+	case b > a+rounding:
+		return fmt.Sprintf("%s would be idle for %.2f s where its label says otherwise", after.Name, b-a)
+	}
+	return ""
+}
+
+// falseIdle returns for how long a recording reads idle where its label says otherwise.
+func falseIdle(t *taped) float64 {
+	sum, end := 0.0, endOfCast(t.Cast)
+	for _, d := range differences(t.want, t.got) {
+		if d.got.state == coleo.Idle && d.want.state != coleo.Idle {
+			sum += max(0, min(d.until, end)-d.from)
+		}
+	}
+	return sum
+}
+
+// scored is a change with how well it does on pictures.
+type scored struct {
+	change
+	spec  *rules.Spec
+	score int
+}
+
+// round finds the best change of a description. It returns nil if no change helps. It
+// also returns the recordings as they read with the change.
+func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
+	groups := groupsOf(all[:len(s.fresh)])
+	groups = groups[:min(len(groups), mostGroups)]
+	good := s.goodShots(all)
+	var list []scored
+	for _, g := range groups {
+		e := &editor{doc: parseDocument(string(desc.Text)), spec: spec, group: g}
+		found := s.tryOnPictures(desc, e.changes(), g, good)
+		found = append(found, s.tryOnPictures(desc, e.derived(all), g, good)...)
+		list = append(list, bestOf(found, mostReplayed)...)
+	}
+	return s.tryOnRecordings(list, all)
+}
+
+// bestOf returns the n changes with the highest scores. Of two with the same score the
+// smaller one comes first.
+func bestOf(list []scored, n int) []scored {
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(b.score-a.score, a.cost-b.cost, cmp.Compare(a.text, b.text))
+	})
+	list = slices.CompactFunc(list, func(a, b scored) bool { return a.text == b.text })
+	return list[:min(len(list), n)]
+}
+
+// tryOnPictures returns the changes that help on some picture of the group.
+func (s *search) tryOnPictures(desc Description, list []change, g group, good []shot) []scored {
+	slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(a.cost-b.cost, cmp.Compare(a.text, b.text)) })
+	var out []scored
+	for _, c := range list[:min(len(list), mostTried)] {
+		if time.Now().After(s.until) {
+			s.result.TimedOut = true
+			break
+		}
+		s.result.Tried++
+		spec, err := rules.ParseSpecOn(desc.File, []byte(c.text), desc.Bases)
+		if err != nil {
+			continue
+		}
+		score := helped(spec, g)
+		if score == 0 {
+			continue
+		}
+		for _, p := range good {
+			if n := p.again(spec); !n.isWell() {
+				score -= 2
+			}
+		}
+		out = append(out, scored{c, spec, score})
+	}
+	return out
+}
+
+// helped returns how much better a description reads the pictures of a group.
+func helped(spec *rules.Spec, g group) int {
+	score := 0
+	for _, p := range g.shots {
+		if n := p.again(spec); n.isWell() {
+			score += 4
+		}
+	}
+	return score
+}
+
+// tryOnRecordings returns the change with which most recordings hold, and none reads
+// worse. Of two such changes it returns the smaller one.
+func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) {
+	var best *change
+	var bestTapes []taped
+	left := broken(all)
+	for i := range list {
+		if time.Now().After(s.until) {
+			s.result.TimedOut = true
+			break
+		}
+		c := &list[i]
+		if left == 0 && best != nil && c.cost >= best.cost {
+			continue
+		}
+		fixed, why := s.replayAll(c.spec, all, left)
+		if fixed == nil {
+			s.nearest = append(s.nearest, Attempt{c.what, why})
+			continue
+		}
+		n := broken(fixed)
+		if best == nil || n < left || n == left && c.cost < best.cost {
+			best, bestTapes, left = &c.change, fixed, n
+		}
+	}
+	return best, bestTapes
+}
+
+// replayAll reads all recordings with another description. It begins with some broken
+// ones, and gives up if none of them holds. It returns nil and the reason if the change
+// is of no use.
+func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, string) {
+	fixed := slices.Clone(all)
+	done := make([]bool, len(all))
+	read := func(i int) {
+		fixed[i].got, done[i] = readLabel(spec, all[i].Case), true
+	}
+	tried, holding, still := 0, 0, ""
+	for _, i := range s.shortestBroken(all) {
+		read(i)
+		if why := worse(&all[i], &fixed[i]); why != "" {
+			return nil, why
+		}
+		if tried++; fixed[i].holds() {
+			holding++
+		} else {
+			d := differences(fixed[i].want, fixed[i].got)
+			still = fmt.Sprintf("%s still does not read as labelled", all[i].Name)
+			if len(d) > 0 {
+				still = fmt.Sprintf("%s still reads %s at %.2f s, not %s", all[i].Name, d[0].got, d[0].from, d[0].want)
+			}
+		}
+	}
+	if holding == 0 {
+		return nil, still
+	}
+	for i := range all {
+		if done[i] || all[i].reads(spec) {
+			continue // a recording with the same findings has the same reading
+		}
+		read(i)
+		if why := worse(&all[i], &fixed[i]); why != "" {
+			return nil, why
+		}
+	}
+	if broken(fixed) > left {
+		return nil, still
+	}
+	return fixed, ""
+}
+
+// shortestBroken returns the indexes of some recordings that do not hold, the shortest
+// first.
+func (s *search) shortestBroken(all []taped) []int {
+	var out []int
+	for i := range all[:len(s.fresh)] {
+		if !all[i].holds() {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return len(all[a].Cast.Events) - len(all[b].Cast.Events) })
+	return out[:min(len(out), mostSample)]
+}
+
+// bestAttempts returns some of the changes that were tried on recordings and failed.
+func (s *search) bestAttempts() []Attempt {
+	return s.nearest[:min(len(s.nearest), mostNearest)]
+}

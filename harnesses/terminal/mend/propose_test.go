@@ -1,0 +1,192 @@
+package mend
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/pty"
+)
+
+// pictures is a recording that shows each picture for two seconds.
+func pictures(list ...string) *pty.Cast {
+	c := &pty.Cast{Cols: 60, Rows: 12}
+	for i, p := range append(list, list[len(list)-1]) {
+		c.Events = append(c.Events, pty.CastEvent{At: time.Duration(2*i) * time.Second, Kind: pty.CastOutput, Data: p})
+	}
+	return c
+}
+
+// program is the description of casttest, with some texts replaced.
+func program(t *testing.T, replace ...string) Description {
+	t.Helper()
+	return Description{File: "bench.toml", Text: []byte(strings.NewReplacer(replace...).Replace(casttest.PlainSpec))}
+}
+
+// labelled returns a case with what a description reads in it as its label.
+func labelled(t *testing.T, d Description, name string, c *pty.Cast) Case {
+	t.Helper()
+	spec, err := d.spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Case{Name: name, Cast: c, Label: reading.Label(spec, reading.Recording{Cast: c, Until: -1})}
+}
+
+// The description says `today`, and the new version of the program says something else.
+func TestAChangeOfTheProgramIsMended(t *testing.T) {
+	t.Parallel()
+	const work = "\x1b[2J\x1b[H> \r\n───────\r\nbusy with it\x1b[H"
+	cast := pictures(casttest.Idle, work, casttest.Idle, casttest.Asks, casttest.Idle)
+	for name, c := range map[string]struct {
+		replace []string
+		want    string // a line of the diff
+	}{
+		"a word is another": {[]string{`(?m)^busy`, `(?m)^frobs`}, `+when = [{ where = "screen", pattern = '(?m)^busy' }]`},
+		"a part of the screen is another": {[]string{`where = "screen", pattern = '(?m)^busy'`,
+			`where = "title", pattern = '(?m)^busy'`}, `+when = [{ where = "bottom 1", pattern = '(?m)^busy' }]`},
+		"the edge of the composer is another": {[]string{`'^─{5,}'`, `'^═{5,}'`}, `+bottom = '^─{5,}'`},
+		"a title is another":                  {[]string{`^(Run it\?)$`, `^(Walk it\?)$`}, `+title = '^(Run it\?)$'`},
+		"an option has moved":                 {[]string{`bottom 1", pattern = '^y/n'`, `bottom 1", pattern = '^Y_N'`}, `+when = [{ where = "bottom 1", pattern = '^y/n' }]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh := labelled(t, program(t), "new", cast)
+			d := program(t, c.replace...)
+			r, err := Propose(d, []Case{fresh}, nil, Options{Seed: 1})
+			if err != nil || r.Text == nil {
+				t.Fatalf("Propose = %+v, %v; want a change", r, err)
+			}
+			if diff := Diff("bench.toml", string(d.Text), string(r.Text)); !strings.Contains(diff, c.want) {
+				t.Errorf("the diff is\n%s\nwant %s", diff, c.want)
+			}
+		})
+	}
+}
+
+// No condition tells the working program from the idle one, so nothing may be proposed.
+func TestNothingIsProposedWithoutASign(t *testing.T) {
+	t.Parallel()
+	fresh := Case{Name: "same", Cast: pictures(casttest.Idle, casttest.Idle),
+		Label: "0.00 initializing, 0.12 idle, 2.00 processing"}
+	r, err := Propose(program(t), []Case{fresh}, nil, Options{Seed: 1})
+	if err != nil || r.Text != nil || len(r.Breaks) == 0 {
+		t.Errorf("Propose = %+v, %v; want a break and no change", r, err)
+	}
+}
+
+const (
+	newWork   = "\x1b[2J\x1b[H> \r\n───────\r\nworking\x1b[H"
+	newLabels = "0.00 initializing, 0.11 idle, 2.02 processing"
+)
+
+// The new version says `working` and the old one says `busy`. So both words must count.
+func TestAnOldRecordingStillHolds(t *testing.T) {
+	t.Parallel()
+	today := program(t)
+	old := labelled(t, today, "old", pictures(casttest.Idle, casttest.Busy, casttest.Idle))
+	fresh := Case{Name: "new", Cast: pictures(casttest.Idle, newWork), Label: newLabels, Slack: 0.1}
+	r, err := Propose(today, []Case{fresh}, []Case{old}, Options{Seed: 1})
+	if err != nil || r.Text == nil {
+		t.Fatalf("Propose = %+v, %v; want a change", r, err)
+	}
+	changed := Description{File: today.File, Text: r.Text}
+	for _, c := range []Case{fresh, old} {
+		if got := labelled(t, changed, c.Name, c.Cast).Label; !strings.HasPrefix(got, c.Label[:4]) ||
+			strings.Contains(c.Label, "processing") != strings.Contains(got, "processing") {
+			t.Errorf("with\n%s\n%s reads as %s, want %s", r.Changes, c.Name, got, c.Label)
+		}
+	}
+}
+
+// An old recording shows the same picture, and it was idle. So no change is right.
+func TestAnOldRecordingForbidsAChange(t *testing.T) {
+	t.Parallel()
+	today := program(t)
+	old := labelled(t, today, "old", pictures(casttest.Idle, newWork, newWork))
+	fresh := Case{Name: "new", Cast: pictures(casttest.Idle, newWork), Label: newLabels, Slack: 0.1}
+	if r, err := Propose(today, []Case{fresh}, nil, Options{Seed: 1}); err != nil || r.Text == nil {
+		t.Errorf("without the old recording Propose = %+v, %v; want a change", r, err)
+	}
+	r, err := Propose(today, []Case{fresh}, []Case{old}, Options{Seed: 1})
+	if err != nil || r.Text != nil || len(r.Nearest) == 0 {
+		t.Errorf("Propose = %+v, %v; want no change, and what was tried", r, err)
+	}
+}
+
+func TestTheResultDependsOnTheSeedAlone(t *testing.T) {
+	t.Parallel()
+	fresh := labelled(t, program(t), "new", pictures(casttest.Idle, casttest.Busy, casttest.Asks, casttest.Idle))
+	d := program(t, "(?m)^busy", "(?m)^frobs")
+	var texts []string
+	for range 3 {
+		r, err := Propose(d, []Case{fresh}, nil, Options{Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(r.Text)+fmt.Sprint(r.Tried))
+	}
+	if texts[0] == "" || texts[0] != texts[1] || texts[1] != texts[2] {
+		t.Errorf("three searches found\n%s", strings.Join(texts, "\n---\n"))
+	}
+}
+
+func TestALabelIsRead(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{
+		`0.00 initializing, 1.40 idle`:                                "2 states",
+		`0.00 initializing, 1.00 waiting_approval "a, \"b\"", 2 idle`: "3 states",
+		``:                         "the label is empty",
+		`soon idle`:                `"soon" is not a number of seconds`,
+		`0.00 sleepy`:              `"sleepy" is not a state`,
+		`1.00 idle, 0.50 idle`:     "0.50 comes after 1.00",
+		`0.00 idle "open`:          "is not closed",
+		`0.00 idle 1.00 executing`: "there is no comma",
+	} {
+		list, err := parseLabel(label)
+		got := fmt.Sprintf("%d states", len(list))
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("parseLabel(%s) = %s, want %s", label, got, want)
+		}
+	}
+}
+
+func TestIdleMayNotComeEarly(t *testing.T) {
+	t.Parallel()
+	want, _ := parseLabel("0.00 initializing, 1.00 processing, 3.00 idle")
+	for label, ok := range map[string]bool{
+		"0.00 initializing, 1.00 processing, 3.00 idle": true,
+		"0.00 initializing, 1.20 processing, 3.20 idle": true,
+		"0.00 initializing, 1.00 processing, 2.90 idle": false,
+		"0.00 initializing, 1.00 processing, 3.50 idle": false,
+		"0.00 initializing, 1.00 processing":            false,
+	} {
+		got, _ := parseLabel(label)
+		if agrees(want, got, 0.3) != ok {
+			t.Errorf("agrees(%s) = %v, want %v", label, !ok, ok)
+		}
+	}
+}
+
+func TestNoPatternThatMatchesAllIsProposed(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]bool{`(?s).*`: true, `^`: true, `x?`: true, `^$`: false, `x`: false, `^(a|b)?$`: false} {
+		if matchesAll(pattern) != want {
+			t.Errorf("matchesAll(%s) = %v, want %v", pattern, !want, want)
+		}
+	}
+}
+
+func TestADiffIsUnified(t *testing.T) {
+	t.Parallel()
+	got := Diff("x", "a\nb\nc\nd\ne\nf\n", "a\nb\nc\nD\ne\nf\n")
+	if want := "--- x\n+++ x (proposed)\n@@ -1,6 +1,6 @@\n a\n b\n c\n-d\n+D\n e\n f\n"; got != want {
+		t.Errorf("Diff =\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,253 @@
+package pack
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/config"
+)
+
+// pinnedKey is the signing key that every Coleo trusts, in base64. It is empty: nobody
+// signs packs for everybody yet. So only keys count that the person has trusted.
+const pinnedKey = ""
+
+const (
+	packEnd   = ".pack"
+	serialEnd = ".serial"
+	keysFile  = "trusted-keys"
+	// maxTrusted bounds the file with the trusted keys, in bytes. It has room for a
+	// thousand keys.
+	maxTrusted = 64 << 10
+)
+
+// Store is a folder with installed packs. For each harness it has the pack and the highest
+// serial that was ever installed. It also has the keys that the person trusts. Callers
+// must change a Store one after the other.
+type Store struct{ dir string }
+
+// NewStore returns the Store in a folder, which may be missing.
+func NewStore(dir string) Store { return Store{dir} }
+
+// Dir returns the folder.
+func (s Store) Dir() string { return s.dir }
+
+// Prepare makes the folder, if it is missing. Only its owner can use it.
+func (s Store) Prepare() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of packs: %w", err)
+	}
+	return nil
+}
+
+// readFile reads a file of the Store. It refuses a link, a file that others can write, and
+// a file with more than most bytes.
+func (s Store) readFile(name string, most int64) ([]byte, error) {
+	path := filepath.Join(s.dir, name)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, coleo.Errorf(coleo.EForbidden, "%s is not a regular file, so it was not read: remove it", path)
+	}
+	return config.ReadOwnAtMost(path, most)
+}
+
+// Trusted returns the signing keys that count.
+func (s Store) Trusted() ([]ed25519.PublicKey, error) {
+	data, err := s.readFile(keysFile, maxTrusted)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the trusted keys: %w", err)
+	}
+	var out []ed25519.PublicKey
+	for _, line := range append(strings.Fields(string(data)), strings.Fields(pinnedKey)...) {
+		key, err := base64.StdEncoding.Strict().DecodeString(line)
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s: %.80q is no key", filepath.Join(s.dir, keysFile), line)
+		}
+		out = append(out, key)
+	}
+	return out, nil
+}
+
+// Trust adds a signing key. To trust a key twice changes nothing.
+func (s Store) Trust(key ed25519.PublicKey) error {
+	keys, err := s.Trusted()
+	if err != nil || contains(keys, key) {
+		return err
+	}
+	return s.writeKeys(append(keys, key))
+}
+
+// Distrust removes a signing key. Its packs are not used any longer. The error is ENotFound
+// if the key is not trusted.
+func (s Store) Distrust(key ed25519.PublicKey) error {
+	keys, err := s.Trusted()
+	if err != nil {
+		return err
+	}
+	if !contains(keys, key) {
+		return coleo.Errorf(coleo.ENotFound, "the key %s is not trusted here", KeyText(key))
+	}
+	return s.writeKeys(slices.DeleteFunc(keys, func(k ed25519.PublicKey) bool { return k.Equal(key) }))
+}
+
+func (s Store) writeKeys(keys []ed25519.PublicKey) error {
+	var b strings.Builder
+	for _, key := range keys {
+		if text := KeyText(key); text != pinnedKey {
+			b.WriteString(text + "\n")
+		}
+	}
+	return s.replace(keysFile, []byte(b.String()))
+}
+
+func contains(keys []ed25519.PublicKey, key ed25519.PublicKey) bool {
+	return slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return k.Equal(key) })
+}
+
+// trusts returns EForbidden if the person does not trust a key.
+func (s Store) trusts(key ed25519.PublicKey) error {
+	keys, err := s.Trusted()
+	if err == nil && !contains(keys, key) {
+		err = coleo.Errorf(coleo.EForbidden, "the pack is signed by %s, and that key is not trusted here: "+
+			"'coleo harness pack trust FILE' trusts it", KeyText(key))
+	}
+	return err
+}
+
+// mark is the highest serial of a harness that was ever installed, and the digest of that
+// pack.
+type mark struct {
+	serial int64
+	digest string
+}
+
+// seen returns the mark of a harness. It returns the zero value if no pack was ever
+// installed for it.
+func (s Store) seen(harness string) (mark, error) {
+	var m mark
+	data, err := s.readFile(harness+serialEnd, maxKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, fmt.Errorf("read the highest serial of %s: %w", harness, err)
+	}
+	if n, err := fmt.Sscanf(string(data), "%d %64s\n", &m.serial, &m.digest); n != 2 || err != nil || m.serial < 1 {
+		return m, coleo.Errorf(coleo.EInvalid, "%s does not hold a serial: no pack for %s is used or added",
+			filepath.Join(s.dir, harness+serialEnd), harness)
+	}
+	return m, nil
+}
+
+// newer returns EForbidden if a pack is older than one that was installed before, or has
+// the serial of another one.
+func (s Store) newer(p *Pack) error {
+	m, err := s.seen(p.Harness)
+	switch {
+	case err != nil:
+		return err
+	case p.Serial < m.serial:
+		return coleo.Errorf(coleo.EForbidden, "the pack for %s has the serial %d, and the pack %d was installed here: "+
+			"an older pack is never installed", p.Harness, p.Serial, m.serial)
+	case p.Serial == m.serial && p.Digest != m.digest:
+		return coleo.Errorf(coleo.EForbidden,
+			"another pack for %s with the serial %d was installed here: a changed pack needs a higher serial",
+			p.Harness, p.Serial)
+	}
+	return nil
+}
+
+// Problems returns why a pack cannot be installed now, beside the problems of the file.
+func (s Store) Problems(p *Pack, now time.Time) []error {
+	var out []error
+	for _, err := range []error{s.trusts(p.Key), s.newer(p), p.Expired(now)} {
+		if err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
+// Add installs a pack. It calls accept with the pack before it changes anything. If
+// anything is wrong with the pack, or accept returns an error, the pack that was installed
+// before stays. The folder must exist.
+func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
+	e, err := unwrap(file, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range []error{e.verify(file), s.trusts(e.key)} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	p, err := e.read(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if problems := s.Problems(p, now); len(problems) > 0 {
+		return nil, problems[0]
+	}
+	if err := accept(p); err != nil {
+		return nil, err
+	}
+	// The serial is written first. After a crash between the two, the same pack can be
+	// added again, and no older one.
+	if err := s.replace(p.Harness+serialEnd, fmt.Appendf(nil, "%d %s\n", p.Serial, p.Digest)); err != nil {
+		return nil, err
+	}
+	return p, s.replace(p.Harness+packEnd, data)
+}
+
+// Remove removes the pack of a harness. The highest serial stays. The error is ENotFound if
+// there is no pack.
+func (s Store) Remove(harness string) error {
+	if !harnessName.MatchString(harness) {
+		return coleo.Errorf(coleo.EInvalid, "%.80q is not the name of a harness", harness)
+	}
+	err := os.Remove(filepath.Join(s.dir, harness+packEnd))
+	if errors.Is(err, fs.ErrNotExist) {
+		return coleo.Errorf(coleo.ENotFound, "no pack for %s is installed", harness)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the pack for %s: %w", harness, err)
+	}
+	return nil
+}
+
+// replace writes a file of the Store whole, or changes nothing. Only the owner can read it.
+func (s Store) replace(name string, data []byte) error {
+	err := func() error {
+		f, err := os.CreateTemp(s.dir, ".new-*") // has mode 0600
+		if err != nil {
+			return err
+		}
+		defer os.Remove(f.Name())
+		_, err = f.Write(data)
+		if err == nil {
+			err = f.Sync()
+		}
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err == nil {
+			err = os.Rename(f.Name(), filepath.Join(s.dir, name))
+		}
+		return err
+	}()
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(s.dir, name), err)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package reading
+
+import (
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// packed is what a Reader knows about the pack of its Spec.
+type packed struct {
+	memo    rules.Memo // outcomes of the pack's conditions on earlier pictures
+	running string     // the version of the agent CLI; "" if it is not known
+	// raised is what the pack read, where that only makes the reading more cautious.
+	// Nothing is typed on its word. The state is "" if there is no such verdict.
+	raised rules.Verdict
+	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know it
+}
+
+// Runs tells the Reader which version of the agent CLI runs. Without a version, the pack
+// of the Spec only makes readings more cautious.
+func (r *Reader) Runs(version string) { r.packed.running = version }
+
+// Unjudged returns the version that runs, if neither the description nor its pack was
+// judged on it. It returns "" if the version is not known.
+func (r *Reader) Unjudged() string {
+	if r.spec.Judged(r.packed.running) {
+		return ""
+	}
+	return r.packed.running
+}
+
+// askPack combines the verdict of the Spec's own rules with that of its pack.
+func (r *Reader) askPack() {
+	r.packed.raised = rules.Verdict{}
+	pack := r.spec.Pack()
+	if pack == nil {
+		return
+	}
+	picture := pack.Picture(r.picture, r.picture.Screen)
+	if picture != r.picture {
+		picture.Use(r.screen.Cell, r.packed.memo)
+	}
+	theirs := pack.Read(picture)
+	if theirs.Late && r.Starting() {
+		theirs = rules.Verdict{}
+	}
+	r.packed.own = r.verdict.State
+	r.verdict, r.packed.raised = Combine(r.spec, r.packed.running, r.verdict, theirs)
+	if r.packed.own == "" && r.verdict.State != "" && r.picture.Composer == nil {
+		r.picture = picture // the pack was judged on this version, so its composer counts
+	}
+}
+
+// raised returns what the pack raises the reading to. A picture that the Spec's own rules do
+// not know keeps the last state, so the pack may only raise that state.
+func (r *Reader) raised() rules.Verdict {
+	v := r.packed.raised
+	if v.Dialog == nil && r.packed.own == "" && coleo.MoreCautious(r.reading.State, v.State) == r.reading.State {
+		return rules.Verdict{}
+	}
+	return v
+}
+
+// lowers reports whether a state that the pack raises is still less cautious than the last
+// state. It then takes the place of idle or an error, and must hold as long as these.
+func (r *Reader) lowers(next coleo.State) bool {
+	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
+	return replaces && r.raised().State == next && next != r.reading.State &&
+		coleo.MoreCautious(r.reading.State, next) == r.reading.State
+}
+
+// unknownNote returns why nothing is typed on the screen, with places for the name of the
+// harness and for a time.
+func (r *Reader) unknownNote() string {
+	if r.packed.own != "" {
+		return "the rules of %s and its pack do not read this screen alike since %s"
+	}
+	return "no rule of %s knows this screen since %s"
+}
+
+// Combine returns what two verdicts on one picture say together. The verdict own is that
+// of the Spec's own rules, and theirs is that of its pack. The result counts is the
+// verdict on which Coleo may type. The result raised has a more cautious state, or is
+// empty. Where raised is set, no rule counts as knowing the screen.
+//
+// A dialog that only the pack knows is always raised. So only a key that a person names
+// is typed into it. Any other verdict of the pack counts by itself only if the pack was
+// judged on the version that runs, and the Spec was not checked with that version.
+func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
+	pack := s.Pack()
+	judged := pack.Judged(version)
+	decides := judged && !slices.Contains(s.Checked, version)
+	more := theirs.State != "" && coleo.MoreCautious(own.State, theirs.State) != own.State
+	switch {
+	case own.Dialog != nil:
+		return own, raised
+	case theirs.Dialog != nil && more:
+		return counts, theirs
+	case own.State == "" && decides:
+		return theirs, raised
+	case own.State == "" && theirs.State.Working():
+		return counts, theirs
+	case own.State == "":
+		return own, raised
+	case more && decides:
+		return theirs, raised
+	case more:
+		return counts, theirs
+	case own.State == coleo.Idle && theirs.State == "" && judged && pack.KnowsIdle():
+		return counts, raised // idle only if both say so
+	}
+	return own, raised
+}

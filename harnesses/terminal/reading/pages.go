@@ -1,0 +1,100 @@
+package reading
+
+import (
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+// optionList is what is known of the numbered options of one appearance of a dialog. A
+// list may scroll, so that a picture shows only one page of it. The list is known from
+// option 1 on, without a gap. So an option keeps its number when more of them become
+// known.
+type optionList struct {
+	about  string // hash of everything but the options
+	labels []string
+	ticks  []rules.Tick
+	paged  bool // a later page of the list was seen
+	text   int  // index of the option that takes a text; -1 if there is none
+	typed  string
+}
+
+// listOf returns the list that begins with a picture. It is empty if the picture does
+// not show the options from number 1 on.
+func listOf(v *rules.Verdict) optionList {
+	l := optionList{about: hashOf(v, nil), text: -1}
+	if n := v.Numbers(); len(n) == 0 || n[0] != 1 {
+		return l
+	}
+	l.labels, l.ticks = slices.Clone(v.Dialog.Options), slices.Clone(v.Ticks())
+	l.text = slices.IndexFunc(l.labels, v.TakesText)
+	return l
+}
+
+// takePage adds what a picture shows of the same list. It returns false, and changes
+// nothing, if the picture may show another list. The picture shows the same list if
+// everything but the options is equal, if at least one option is known, and if no label
+// contradicts. An option that takes a text may have any label.
+func (l *optionList) takePage(v *rules.Verdict) bool {
+	n := v.Numbers()
+	if len(l.labels) == 0 || len(n) == 0 || n[0] > len(l.labels) || hashOf(v, nil) != l.about {
+		return false
+	}
+	first := n[0] - 1
+	if first == 0 && len(n) != len(l.labels) && !l.paged {
+		return false // the list may be half drawn
+	}
+	for i, label := range v.Dialog.Options {
+		if at := first + i; at < len(l.labels) && at != l.text && l.labels[at] != label {
+			return false
+		}
+	}
+	l.paged = l.paged || first > 0
+	for i, label := range v.Dialog.Options {
+		l.takeOption(first+i, label, v.Ticks()[i], v)
+	}
+	return true
+}
+
+func (l *optionList) takeOption(at int, label string, tick rules.Tick, v *rules.Verdict) {
+	switch {
+	case at == len(l.labels):
+		l.labels, l.ticks = append(l.labels, label), append(l.ticks, tick)
+		if l.text < 0 && v.TakesText(label) {
+			l.text = at
+		}
+		return
+	case at == l.text && label == l.labels[at]:
+		l.typed = ""
+	case at == l.text:
+		l.typed = label
+	}
+	l.ticks[at] = tick
+}
+
+// show puts the whole list into the dialog of a picture, in place of the page.
+func (l *optionList) show(v *rules.Verdict) {
+	n := v.Numbers()
+	if len(l.labels) == 0 || len(n) == 0 {
+		return
+	}
+	v.Widen(slices.Clone(l.labels), slices.Clone(l.ticks), n[0])
+	v.Dialog.Ticked = nil
+	for i, tick := range l.ticks {
+		v.Dialog.Several = v.Dialog.Several || tick != rules.NoTick
+		if tick == rules.Ticked {
+			v.Dialog.Ticked = append(v.Dialog.Ticked, i+1)
+		}
+	}
+	v.Dialog.TextOption, v.Dialog.Typed = l.text+1, l.typed
+}
+
+// hashOf returns a hash of the identity of a dialog with the given options.
+func hashOf(v *rules.Verdict, options []string) string {
+	d := coleo.Dialog{Kind: v.Dialog.Kind, Title: v.Dialog.Title, Subject: v.Dialog.Subject, Options: options}
+	if v.SubjectIsState() {
+		d.Subject = ""
+	}
+	return contentHash(&d)
+}

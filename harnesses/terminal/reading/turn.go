@@ -1,0 +1,190 @@
+package reading
+
+import (
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// quietAfter is how long the screen must be idle, and the text above the composer must
+// stand still, until an arm counts as idle although nothing proves that its turn has
+// ended. A turn that a person broke off may never get an end. Models think for this long
+// without a sign only rarely. The idle state is then called unproven.
+const quietAfter = 60 * time.Second
+
+// Submission is a prompt, or a command of the agent CLI, whose submit key was pressed.
+type Submission struct {
+	Text    string
+	Command bool
+	Time    time.Time // a time before the key was pressed
+}
+
+// sentText is a prompt that Coleo has submitted.
+type sentText struct {
+	bare string // as rules.Hook.Bare returns it
+	time time.Time
+}
+
+// newestTurn is what is known about the end of the newest turn.
+type newestTurn struct {
+	submitted Submission // the newest one
+	sent      []sentText // the newest prompts that Coleo has submitted
+	// open is true while that turn has no sign of an end. It is false if the turn has
+	// ended, or if this agent CLI gives no such sign.
+	open     bool
+	ended    time.Time // when the last sign of an end came
+	unproven string    // why the idle state is not proven; "" if nothing speaks against it
+	shown    bool      // the screen has shown work or a dialog in this turn
+	denied   time.Time // since when the screen has been idle while another witness claims work; zero: it does not
+	blind    bool      // in the last turn with work, the screen showed no sign of it
+	above    []string  // the rows above the composer on the last idle screen
+	still    time.Time // since when those rows have not changed
+}
+
+// blindAfter is how long a turn must run without a sign of work on the screen until the
+// screen counts as blind. Shorter turns end before some screens draw anything.
+const blindAfter = 2 * time.Second
+
+const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
+	"sequences tell when a turn runs"
+
+// noteWitnessedWork keeps track of whether the screen shows the work that other witnesses
+// claim.
+func (r *Reader) noteWitnessedWork(now time.Time) {
+	switch {
+	case r.verdict.State.Working() || r.verdict.Dialog != nil:
+		r.turn.shown, r.turn.blind, r.turn.denied = true, false, time.Time{}
+	case r.verdict.State == coleo.Idle && r.turn.denied.IsZero() && !r.prompt.none && r.AtWork():
+		r.turn.denied = now
+	}
+}
+
+// openTurn tells the evidence that a prompt or a command was submitted. If the agent CLI's
+// record tells the ends of turns, the arm is not idle before the record or the hook has
+// told the end of this one. A command may leave no trace in the record. What the screen
+// contradicted in the turn before does not count in this one.
+func (r *Reader) openTurn(s Submission, now time.Time) {
+	r.turn.unproven, r.turn.still = "", now
+	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
+	r.turn.sent = appendBounded(r.turn.sent, sentText{r.hook.spec.Bare(s.Text), s.Time})
+	for _, w := range r.witnesses() {
+		w.forgive()
+	}
+}
+
+// tellTurn tells a change if the record has a prompt that Coleo has not submitted. A prompt
+// from before the Reader began may be one that an earlier host agent has submitted.
+func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
+	bare := r.hook.spec.Bare(e.Text)
+	own := slices.ContainsFunc(r.turn.sent, func(s sentText) bool {
+		return s.bare == bare && !at.Before(s.time.Truncate(time.Millisecond))
+	})
+	if own || bare == "" || at.Before(r.began) {
+		return
+	}
+	c := coleo.Change{Time: now, Kind: coleo.ChangeTurn, Reading: r.reading, Note: e.Text, Origin: coleo.OriginSelf}
+	if e.ByUser {
+		c.Origin = coleo.OriginHand
+	}
+	r.tell(c)
+}
+
+// noteTaken notes that the record or the hook has named a prompt. If it is the newest prompt,
+// nothing needs to be waited for until work on it is seen.
+func (r *Reader) noteTaken(bare string, at time.Time) {
+	s := r.turn.submitted
+	if bare == r.hook.spec.Bare(s.Text) && !at.Before(s.Time.Truncate(time.Millisecond)) {
+		r.prompt.sentAt = time.Time{}
+	}
+}
+
+// closeTurn tells the evidence that a turn has ended at a time, by the agent CLI's clock.
+// The end of an earlier turn does not count. The records' times are cut to milliseconds.
+func (r *Reader) closeTurn(at time.Time) {
+	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
+		return
+	}
+	if !r.turn.shown && !r.turn.denied.IsZero() && at.Sub(r.turn.denied) >= blindAfter && !r.turn.blind {
+		r.turn.blind = true
+		r.tell(coleo.Change{Time: at, Kind: coleo.ChangeBlind, Reading: r.reading, Note: blindNote})
+	}
+	r.turn.open, r.turn.unproven, r.turn.denied, r.turn.shown = false, "", time.Time{}, false
+	if at.After(r.turn.ended) {
+		r.turn.ended = at
+	}
+}
+
+// isNewest reports whether a turn that the hook tells is the newest one. The hook may tell the
+// end of an earlier turn late. If a report names its prompt itself, its time is that of its
+// end, so the prompt must be the newest one.
+func (r *Reader) isNewest(t *turn, named bool) bool {
+	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
+}
+
+// AtWork reports whether something other than the screen says that a turn is running. The
+// screen of some set-ups shows no sign of work.
+func (r *Reader) AtWork() bool {
+	return r.turn.open || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
+		return !w.weak && w.claims().Working()
+	})
+}
+
+// Unproven returns why the idle state is not proven. It returns "" if the arm is not idle,
+// or if nothing speaks against its being idle.
+func (r *Reader) Unproven() string {
+	if r.reading.State != coleo.Idle {
+		return ""
+	}
+	return r.turn.unproven
+}
+
+// lapseBound returns how long the screen must contradict a witness until its claim lapses.
+// If nothing says that the turn has ended, only a quiet screen makes the claim lapse. These
+// claims lapse sooner: a claim of a weak witness, a claim before the first prompt, and a
+// claim that something is asked while the screen shows work.
+func (r *Reader) lapseBound(w *witness) time.Duration {
+	switch {
+	case w.weak, !r.turn.ended.Before(w.at), r.verdict.State.Working():
+		return lapseAfter
+	case r.prompt.none && w != &r.recorded.witness:
+		return lapseAfter
+	}
+	return quietAfter
+}
+
+// noteStill keeps track of how long the text above an idle composer has stood still. It
+// reports whether the text has changed since the last call.
+func (r *Reader) noteStill(now time.Time) (changed bool) {
+	if r.prompt.none && !r.recorded.witness.used() {
+		return false
+	}
+	if r.verdict.State != coleo.Idle {
+		r.turn.still = now
+		return false
+	}
+	above := r.picture.Above()
+	if changed = !slices.Equal(above, r.turn.above); changed {
+		r.turn.above, r.turn.still = above, now
+		for _, w := range r.witnesses() {
+			if !w.weak {
+				w.contradictedSince = time.Time{}
+			}
+		}
+	}
+	return changed
+}
+
+// awaitEnd returns how long an idle screen must still wait for a sign that the newest turn
+// has ended. It returns 0 if it need not wait.
+func (r *Reader) awaitEnd(now time.Time) time.Duration {
+	if !r.turn.open {
+		return 0
+	}
+	if left := quietAfter - now.Sub(r.turn.still); left > 0 {
+		return left
+	}
+	r.turn.open, r.turn.unproven = false, "nothing has told that the turn has ended"
+	return 0
+}

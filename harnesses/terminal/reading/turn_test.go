@@ -1,0 +1,236 @@
+package reading
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
+	"coleo.dev/record"
+)
+
+// proven is a bench whose record has told a turn from its prompt to its end.
+func proven(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").shows(casttest.WorkClaim)
+	b.reports(`{"event":"Prompt","turn":"1","prompt":"before"}`)
+	b.records(record.Prompt, "before", "").records(record.End, "", record.Finished)
+	return b.after(2*lapseAfter).wants(coleo.Idle, "composer")
+}
+
+// submits submits a prompt. The agent CLI has taken it, and its screen shows no work.
+func (b *bench) submits() *bench {
+	b.now = b.now.Add(time.Second)
+	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+	b.r.PromptDecided()
+	b.r.ExpectNoWork()
+	return b
+}
+
+// The screen shows a composer and nothing that speaks against it. The agent CLI has not
+// even written the prompt into its record yet.
+func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(*bench){
+		"the record": func(b *bench) {
+			b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
+		},
+		"the hook": func(b *bench) {
+			b.reports(`{"event":"Prompt","turn":"2","prompt":"now"}`)
+			b.reports(`{"event":"Stop","turn":"2","answer":"done"}`)
+		},
+		"a hook that names": func(b *bench) { b.reports(`{"event":"Both","said":["now"],"answer":"done"}`) },
+		"an escape":         func(b *bench) { b.shows(casttest.WorkClaim + "\x1b]7501;state=idle\x07") },
+		"a may-be":          func(b *bench) { b.enters(record.Entry{Kind: record.Answer, MayEnd: true, Time: b.now}) },
+		"interrupted":       func(b *bench) { b.r.LapseClaims() },
+		"lost":              func(b *bench) { b.r.TellPromptLost(b.now, "", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
+			// These tell the end of the turn before.
+			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)})
+			b.reports(`{"event":"Stop","turn":"1","answer":"done"}`)
+			b.reports(`{"event":"Both","said":["before"],"answer":"done"}`)
+			b.shows("\x1b]7501;state=idle\x07").after(time.Second).wants(coleo.Processing, "submitted")
+			if ends(b); b.after(time.Second).r.Unproven() != "" {
+				t.Errorf("unproven: %s", b.r.Unproven())
+			}
+			b.wants(coleo.Idle, "composer")
+		})
+	}
+}
+
+// A command of the agent CLI may leave no trace in its record.
+func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
+	t.Parallel()
+	b := proven(t)
+	b.r.Submitted(Submission{Text: "/compact", Command: true, Time: b.now}, b.now)
+	b.r.PromptDecided()
+	b.r.ExpectNoWork()
+	b.after(time.Second).wants(coleo.Idle, "composer")
+}
+
+// Without any sign the idle state is called unproven. A later sign proves it.
+func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
+	t.Parallel()
+	b := proven(t).submits().after(quietAfter-2*time.Second).wants(coleo.Processing, "submitted")
+	b.shows("\x1b[H\x1b[2Ka word more\r\n\x1b[2K> \r\n─────────\x1b[2;3H").after(quietAfter-time.Second).wants(coleo.Processing, "submitted")
+	b.after(2*time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
+	if b.r.Unproven() == "" || b.r.reading.Detail == "" {
+		t.Error("it does not say why")
+	}
+	b.records(record.End, "", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
+	if why := b.r.Unproven(); why != "" {
+		t.Errorf("it is still unproven: %s", why)
+	}
+}
+
+// Where only a witness speaks against idle, its claim lapses as unproven, too.
+func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
+	t.Parallel()
+	for name, claim := range map[string]func(*bench){
+		"osc7501 working": func(b *bench) { b.shows(casttest.WorkClaim) },
+		"hook Tool":       func(b *bench) { b.reports(`{"event":"Tool"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").submits()
+			claim(b)
+			b.after(quietAfter-time.Second).wants(b.r.reading.State, name)
+			b.after(2*time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
+			claim(b.submits()) // the doubt has ended with its turn
+			b.after(2*lapseAfter).wants(b.r.reading.State, name)
+			b.records(record.End, "", record.Interrupted).after(lapseAfter+time.Second).wants(coleo.Idle, "composer")
+		})
+	}
+}
+
+// A screen may show no sign of work but the answer that grows above the composer.
+func TestAnAnswerThatGrowsIsWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+	b.shows(casttest.Busy).wants(coleo.Processing, "busy")
+	b.r.PromptDecided()
+	for n := range 40 {
+		for p := []byte("\x1b[2J\x1b[H" + strings.Repeat("x", n+1) + "\r\n> \r\n───────\x1b[2;1H"); len(p) > 0; {
+			fed, _ := b.r.Feed(p, b.now)
+			p = p[fed:]
+		}
+		b.after(80*time.Millisecond).wants(coleo.Processing, "busy") // settle_ms is 100
+	}
+	b.after(100*time.Millisecond).wants(coleo.Idle, "composer")
+}
+
+// A screen that shows no sign of work in a whole turn is called blind, once. A turn whose work
+// it shows ends that.
+func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
+	t.Parallel()
+	b := proven(t)
+	turn := func(shows string, lasts time.Duration) *bench {
+		b.submits().records(record.Prompt, "do it", "").shows(shows).after(lasts)
+		return b.shows(casttest.Idle).records(record.End, "", record.Finished).after(time.Second)
+	}
+	blind := func() bool { return b.r.Explain(b.now).Blind != "" }
+	if turn("", blindAfter/2); blind() {
+		t.Error("a short turn makes it blind")
+	}
+	turn("", 2*blindAfter)
+	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 1 {
+		t.Errorf("blind: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	}
+	if turn(casttest.Busy, 2*blindAfter); blind() {
+		t.Error("it is blind although it shows work")
+	}
+	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 2 {
+		t.Errorf("blind again: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	}
+}
+
+// A turn that Coleo has not begun is told before its states. What it submitted itself is not
+// told, and neither is what the record had before.
+func TestATurnThatSomebodyElseBeginsIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
+	b.enters(record.Entry{Kind: record.Prompt, Text: "of an earlier host agent", Time: b.now.Add(-time.Hour)})
+	b.records(record.End, "", record.Finished).submits()
+	b.enters(record.Entry{Kind: record.Prompt, Text: "now", ByUser: true, Time: b.now})
+	b.records(record.End, "", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
+	if len(b.told(coleo.ChangeTurn)) != 0 {
+		t.Fatalf("told: %q", b.told(coleo.ChangeTurn))
+	}
+	b.changes = nil
+	for _, e := range []record.Entry{ // at once
+		{Kind: record.Prompt, Text: "a task has ended", Time: b.now}, {Kind: record.Answer, Text: "so it has", Time: b.now},
+		{Kind: record.End, Ending: record.Finished, Time: b.now},
+	} {
+		b.r.AddEntry(e, b.now)
+	}
+	b.after(time.Second).wants(coleo.Idle, "composer")
+	b.records(record.End, "", record.Finished).enters(record.Entry{Kind: record.Prompt, Text: "by hand", ByUser: true,
+		Time: b.now})
+	var got []string
+	for _, c := range b.changes {
+		if c.Kind != coleo.ChangeTurn && c.Kind != coleo.ChangeState {
+			continue
+		}
+		got = append(got, strings.TrimSpace(string(c.Kind)+" "+string(c.Reading.State)+" "+string(c.Origin)))
+	}
+	want := []string{"turn idle self", "state processing", "state idle", "turn idle hand", "state processing"}
+	if !slices.Equal(got, want) {
+		t.Errorf("told: %q, want %q", got, want)
+	}
+}
+
+// Work in the background does not hold an arm. It is named beside the idle state.
+func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
+	t.Parallel()
+	b := newBenchOf(t, "background = 'still running$'\n"+casttest.PlainSpec).shows(casttest.Idle).submits()
+	status := func(message string) *bench {
+		return b.shows("\x1b]7501;state=working:msg=" + base64.StdEncoding.EncodeToString([]byte(message)) + "\x07")
+	}
+	status("thinks").after(time.Second).wants(coleo.Processing, "osc7501 working")
+	status("1 shell still running").after(time.Second).wants(coleo.Idle, "composer")
+	if got := b.r.Reading().Background; got != "1 shell still running" {
+		t.Errorf("in the background: %q", got)
+	}
+	b.shows("\x1b]7501;state=done\x07").after(time.Second).wants(coleo.Idle, "composer")
+	if got := b.r.Reading().Background; got != "" {
+		t.Errorf("in the background: %q, want nothing", got)
+	}
+}
+
+// A turn may end before its work is seen. If the record or the hook has named its prompt, the
+// arm need not wait for work until begin_ms is over.
+func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
+	t.Parallel()
+	slow := strings.Replace(casttest.PlainSpec, "[timing]\n", "[timing]\nbegin_ms = 30000\n", 1)
+	for name, tells := range map[string]func(*bench){
+		"nobody": func(*bench) {},
+		"the record": func(b *bench) {
+			b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
+		},
+		"the hook": func(b *bench) {
+			b.reports(`{"event":"Prompt","turn":"2","prompt":"now"}`)
+			b.reports(`{"event":"Stop","turn":"2","answer":"done"}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBenchOf(t, slow).shows(casttest.Idle).wants(coleo.Idle, "composer")
+			b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+			b.r.PromptDecided()
+			want := coleo.Idle
+			if tells(b); name == "nobody" {
+				want = coleo.Processing
+			}
+			if got := b.after(time.Second).r.Reading().State; got != want {
+				t.Errorf("it reads %s, want %s", got, want)
+			}
+		})
+	}
+}

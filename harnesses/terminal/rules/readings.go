@@ -1,0 +1,228 @@
+package rules
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"coleo.dev"
+)
+
+// maxAllSteps bounds the compiled steps of all patterns of Readings together. It is
+// several times what any built-in harness.toml has.
+const maxAllSteps = 100_000
+
+// maxFixedOptions bounds the fixed labels of a dialog of Readings.
+const maxFixedOptions = 20
+
+// Readings are reading rules alone. They say what a screen means. They hold no key and
+// nothing else that Coleo types, starts or sends. A TOML file of this type is decoded
+// strictly, so any other key of a harness.toml is an error.
+type Readings struct {
+	Composer ReadComposer `toml:"composer"`
+	Rules    []Rule       `toml:"rule"`
+	Dialogs  []ReadDialog `toml:"dialog"`
+}
+
+// ReadComposer has the keys of Composer that say where the composer is and what it shows.
+// The keys that decide what is typed are left out.
+type ReadComposer struct {
+	Bottom patternText `toml:"bottom"`
+	Leaves bool        `toml:"leaves"`
+	Top    patternText `toml:"top"`
+	Row    patternText `toml:"row"`
+	First  patternText `toml:"first"`
+	Head   patternText `toml:"head"`
+	Tall   bool        `toml:"tall"`
+	Strip  patternText `toml:"strip"`
+	Side   patternText `toml:"side"`
+	Drop   int         `toml:"drop"`
+	Empty  patternText `toml:"empty"`
+	Mode   string      `toml:"mode"`
+	Cursor string      `toml:"cursor"`
+	Open   bool        `toml:"open"`
+}
+
+// ReadDialog has the keys of DialogRule that say how a dialog is recognized and read. The
+// keys that answer it are left out.
+type ReadDialog struct {
+	Name         string      `toml:"name"`
+	Kind         string      `toml:"kind"`
+	When         []Cond      `toml:"when"`
+	Strip        patternText `toml:"strip"`
+	Title        patternText `toml:"title"`
+	Block        bool        `toml:"block"`
+	Heading      bool        `toml:"heading"`
+	Top          patternText `toml:"top"`
+	Subject      string      `toml:"subject"`
+	Option       patternText `toml:"option"`
+	Unnumbered   patternText `toml:"unnumbered"`
+	Options      []string    `toml:"options"`
+	Choice       patternText `toml:"choice"`
+	End          patternText `toml:"end"`
+	State        patternText `toml:"state"`
+	TypedSubject bool        `toml:"typed_subject"`
+	Text         patternText `toml:"text"`
+	Tabs         patternText `toml:"tabs"`
+	Tab          patternText `toml:"tab"`
+	Chosen       patternText `toml:"chosen"`
+	Default      int         `toml:"default"`
+	Mark         string      `toml:"mark"`
+	Cut          []Cond      `toml:"cut"`
+	Draft        []Cond      `toml:"draft"`
+	Gutter       patternText `toml:"gutter"`
+}
+
+// Pack is Readings that are checked and compiled, and the versions of the agent CLI on
+// which they were judged.
+type Pack struct {
+	Serial   int64
+	Versions []string
+
+	spec      Spec // the rules and the dialogs; no dialog has an answer
+	composes  bool // the pack says where the composer is
+	knowsIdle bool // a rule of the pack reads idle
+}
+
+// Compile checks Readings that were decoded from data. Its errors are EInvalid and name
+// the file and the line.
+func (r Readings) Compile(file string, data []byte) (*Pack, error) {
+	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
+	p := &Pack{composes: r.Composer != ReadComposer{}}
+	c.atMost("rule", len(r.Rules), maxRules)
+	c.atMost("dialog", len(r.Dialogs), maxRules)
+	if c.err != nil {
+		return nil, c.err
+	}
+	if len(r.Rules)+len(r.Dialogs) == 0 {
+		c.fail("", "there is neither a rule nor a dialog")
+	}
+	p.spec.Rules = slices.Clone(r.Rules)
+	for i := range p.spec.Rules {
+		rule := &p.spec.Rules[i]
+		rule.When = slices.Clone(rule.When)
+		c.readRule(fmt.Sprintf("rule[%d]", i), rule)
+		p.knowsIdle = p.knowsIdle || coleo.State(rule.State) == coleo.Idle
+	}
+	for i, d := range r.Dialogs {
+		p.spec.Dialogs = append(p.spec.Dialogs, c.readDialog(fmt.Sprintf("dialog[%d]", i), d))
+	}
+	if p.composes {
+		copySameFields(&p.spec.Composer, r.Composer)
+		c.composer(&p.spec.Composer)
+		c.readComposer(&p.spec.Composer)
+	}
+	return p, c.err
+}
+
+// readRule checks a rule of Readings. It may mean only the four states that a turn has.
+// The other states would outrank what the screen shows.
+func (c *compiler) readRule(path string, r *Rule) {
+	c.rule(path, r)
+	allowed := []coleo.State{coleo.Idle, coleo.Processing, coleo.Executing, coleo.Failed}
+	if !slices.Contains(allowed, coleo.State(r.State)) {
+		c.fail(path+".state", "rule %q: the state must be one of %q, not %q", r.Name, allowed, r.State)
+	}
+	r.Name = packName(r.Name)
+}
+
+// readDialog checks a dialog of Readings and returns it as a DialogRule without answers.
+func (c *compiler) readDialog(path string, r ReadDialog) DialogRule {
+	var d DialogRule
+	copySameFields(&d, r)
+	d.When, d.Cut, d.Draft = slices.Clone(r.When), slices.Clone(r.Cut), slices.Clone(r.Draft)
+	if r.Name == "" {
+		c.fail(path, "a dialog needs a name")
+	}
+	if !slices.Contains([]string{"", "above", "below"}, r.Subject) {
+		c.fail(path+".subject", "dialog %q: subject must be above or below, not %q", r.Name, r.Subject)
+	}
+	c.atMost(path+".options", len(r.Options), maxFixedOptions)
+	for i, label := range r.Options {
+		c.plain(fmt.Sprintf("%s.options[%d]", path, i), label)
+	}
+	if r.Default < -1 || r.Default > maxFixedOptions {
+		c.fail(path+".default", "dialog %q: default = %d is not between -1 and %d", r.Name, r.Default, maxFixedOptions)
+	}
+	c.readsDialog(path, &d)
+	d.Name = packName(r.Name)
+	return d
+}
+
+// readComposer checks the keys of a composer that a harness.toml may have with any value.
+func (c *compiler) readComposer(b *Composer) {
+	if b.Drop < 0 || b.Drop > maxConds {
+		c.fail("composer.drop", "composer.drop = %d is not between 0 and %d", b.Drop, maxConds)
+	}
+	if b.Mode != "" && b.Mode != pasteMode {
+		c.fail("composer.mode", "composer.mode must be %s, not %q", pasteMode, b.Mode)
+	}
+}
+
+// packName returns the name of a rule of a pack as Coleo shows it. It differs from every
+// name of a built-in rule.
+func packName(name string) string { return "pack: " + name }
+
+// copySameFields copies each field of from to the field with the same name in to.
+func copySameFields(to, from any) {
+	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
+	for i := range source.NumField() {
+		target.FieldByName(source.Type().Field(i).Name).Set(source.Field(i))
+	}
+}
+
+// WithPack returns the Spec together with a pack. The Spec's own rules stay as they are.
+// Where the pack says where the composer is, the Spec's own keys still decide what is
+// typed. A nil pack takes the pack away.
+func (s *Spec) WithPack(p *Pack) *Spec {
+	out := *s
+	out.pack = p
+	if p == nil {
+		return &out
+	}
+	joined := *p
+	out.pack = &joined
+	if p.composes {
+		own, theirs := s.Composer, p.spec.Composer
+		theirs.Held, theirs.held, theirs.Tab, theirs.TabGarbles = own.Held, own.held, own.Tab, own.TabGarbles
+		theirs.Refuse, theirs.refuse, theirs.Never, theirs.never = own.Refuse, own.refuse, own.Never, own.never
+		theirs.Lead, theirs.Trap, theirs.trap, theirs.Breaks = own.Lead, own.Trap, own.trap, own.Breaks
+		joined.spec.Composer = theirs
+	}
+	return &out
+}
+
+// Pack returns the pack of the Spec, or nil.
+func (s *Spec) Pack() *Pack { return s.pack }
+
+// Judged reports whether the Spec or its pack was judged on a version of the agent CLI.
+func (s *Spec) Judged(version string) bool {
+	return slices.Contains(s.Checked, version) || s.pack != nil && s.pack.Judged(version)
+}
+
+// Picture returns a screen as the pack sees it. If the pack does not say where the
+// composer is, this is the picture own itself.
+func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
+	if !p.composes {
+		return own
+	}
+	return NewPicture(s, &p.spec.Composer)
+}
+
+// Read applies the dialogs and the rules of the pack to a picture of it. The mark of the
+// verdict's dialog is one of its options, or not known.
+func (p *Pack) Read(picture *Picture) Verdict {
+	v := p.spec.Read(picture)
+	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {
+		v.Dialog.Default = -1
+	}
+	return v
+}
+
+// Judged reports whether the pack was judged on a version of the agent CLI.
+func (p *Pack) Judged(version string) bool {
+	return version != "" && slices.Contains(p.Versions, version)
+}
+
+// KnowsIdle reports whether a rule of the pack reads idle.
+func (p *Pack) KnowsIdle() bool { return p.knowsIdle }

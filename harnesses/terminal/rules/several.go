@@ -1,0 +1,140 @@
+package rules
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+)
+
+// byTick is the value of DialogRule.Tick with which an option's number ticks it.
+const byTick = "digit"
+
+// Ticking describes how several options are ticked and then submitted.
+type Ticking struct {
+	Want []int  // the numbers of the options to tick, from 1; all others are unticked
+	Text string // what the option that takes a text gets; "" for nothing
+	// Key ticks the marked option. It is "" if each option is ticked by its number.
+	Key        string
+	SubmitKeys string // the keys that submit; "" if a row does
+}
+
+// Wants reports whether the option with the given index is to be ticked.
+func (s *Ticking) Wants(option int) bool { return slices.Contains(s.Want, option+1) }
+
+// ticks checks the keys of a dialog in which several options may be ticked.
+func (c *compiler) ticks(at string, d *DialogRule) {
+	if d.Tick == "" {
+		return
+	}
+	if d.Tick != byTick {
+		c.keys(at+"tick", d.Tick)
+		d.Default = -1 // the mark must be seen
+	}
+	if d.option == nil || d.option.SubexpIndex("tick") < 0 {
+		c.fail(at+"tick", "dialog %q: tick needs an option with a group called tick", d.Name)
+	}
+	if (d.submit == nil) == (d.SubmitKeys == "") {
+		c.fail(at+"tick", "dialog %q: tick needs either submit or submit_keys", d.Name)
+	}
+	if d.submit != nil && d.submit.SubexpIndex("mark") < 0 {
+		c.fail(at+"submit", "dialog %q: submit needs a group called mark", d.Name)
+	}
+	c.keys(at+"submit_keys", d.SubmitKeys)
+}
+
+// submitRow returns what rows show of the row that submits.
+func (d *DialogRule) submitRow(rows []string) Tick {
+	if d.submit == nil {
+		return NoTick
+	}
+	for _, row := range rows {
+		if m := d.submit.FindStringSubmatch(row); m != nil {
+			return tickOf(m[d.submit.SubexpIndex("mark")], true)
+		}
+	}
+	return NoTick
+}
+
+// SubmitMarked reports whether the mark is at the row that submits.
+func (v Verdict) SubmitMarked() bool { return v.options.submit == Ticked }
+
+// Digit returns the key that ticks the option with the given index.
+func (v Verdict) Digit(option int) (string, error) { return v.digit(option) }
+
+// ticking returns how several options are ticked.
+func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
+	want := slices.Clone(d.Options)
+	if d.Option > 0 {
+		want = append(want, d.Option)
+	}
+	switch {
+	case v.by.Tick == "":
+		return Steps{}, coleo.Errorf(coleo.EUnsupported,
+			"the dialog %q takes several options, and this harness cannot tick them: answer it by hand, or deny it",
+			v.Dialog.Title)
+	case len(want) == 0 && d.Words == "":
+		return Steps{}, coleo.Errorf(coleo.EInvalid, "no option of the dialog %q was named", v.Dialog.Title)
+	case d.Words != "" && (v.by.text == nil || v.by.Tick == byTick):
+		return Steps{}, noText(v.Dialog)
+	}
+	last := len(v.Dialog.Options)
+	for _, n := range want {
+		inSight := n >= 1 && n <= last
+		if n < 1 || !inSight && (v.by.submit == nil || v.options.submit != NoTick) {
+			return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", v.Dialog.Title, last, n)
+		}
+		if inSight && v.options.ticks[n-1] == NoTick {
+			return Steps{}, coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q (%s) cannot be ticked", n,
+				v.Dialog.Title, v.Dialog.Options[n-1])
+		}
+		if n == v.Dialog.TextOption {
+			return Steps{}, coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q takes a text: give the text instead", n,
+				v.Dialog.Title)
+		}
+	}
+	s := &Ticking{Want: want, Text: d.Words, Key: v.by.Tick, SubmitKeys: v.by.SubmitKeys}
+	if s.Key == byTick {
+		s.Key = ""
+	}
+	return Steps{Ticking: s}, nil
+}
+
+// takesOne reports whether a decision names one option that cannot be ticked. Such an
+// option is chosen alone.
+func (v Verdict) takesOne(d coleo.Decision) bool {
+	n := d.Option
+	return len(d.Options) == 0 && d.Words == "" && n >= 1 && n <= len(v.options.ticks) &&
+		v.options.ticks[n-1] == NoTick
+}
+
+// fillText returns how a text is typed into the option that takes one, and chosen.
+func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
+	n := v.Dialog.TextOption - 1
+	switch {
+	case n < 0 || v.by.Tick == byTick: // the mark cannot be seen
+		return Steps{}, noText(v.Dialog)
+	case d.Option > 0 && d.Option != n+1, len(d.Options) > 0:
+		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one answer: an option or a text", v.Dialog.Title)
+	}
+	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
+}
+
+// checkText returns EInvalid for a text that would be more than the text of one row.
+func checkText(text string) error {
+	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters", text)
+	}
+	return nil
+}
+
+// noText is the error for a text at a dialog that takes none.
+func noText(d *coleo.Dialog) error {
+	return coleo.Errorf(coleo.EUnsupported,
+		"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
+}
+
+// SameText reports whether two texts are equal but for their blanks. A terminal may have
+// wrapped one of them.
+func SameText(a, b string) bool { return squeeze(a) == squeeze(b) }

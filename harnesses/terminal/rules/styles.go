@@ -1,0 +1,89 @@
+package rules
+
+import (
+	"strconv"
+
+	"coleo.dev"
+)
+
+// byDigit answers a dialog by typing the number that is shown before an option. The
+// number answers without ENTER.
+type byDigit struct{}
+
+func (byDigit) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
+
+func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
+	if v.options.unnumbered {
+		return byMark{back: "UP", on: "DOWN"}.steps(v, d)
+	}
+	n, err := v.by.optionFor(v.Dialog, d)
+	if err != nil {
+		return Steps{}, err
+	}
+	digit, err := v.digit(n)
+	return Steps{Keys: digit}, err
+}
+
+// digit returns the key that picks an option: the number shown before it. In a list
+// that has scrolled, this number differs from the option's place in the list.
+func (v Verdict) digit(n int) (string, error) {
+	number := strconv.Itoa(n + 1)
+	if n < len(v.options.numbers) {
+		number = v.options.numbers[n]
+	}
+	if len(number) != 1 {
+		return "", coleo.Errorf(coleo.EUnsupported,
+			"option %q of the dialog %q has the number %s, which no key picks: nothing was typed", v.Dialog.Options[n],
+			v.Dialog.Title, number)
+	}
+	return number, nil
+}
+
+// byMark answers a dialog in two steps. It first moves the mark of the list to an
+// option. It presses ENTER when it sees the mark at that option.
+type byMark struct {
+	back, on string // the keys that move the mark to a lower and to a higher index
+}
+
+// check makes sure that the mark must be seen. ENTER takes the marked option, so with a
+// guessed mark ENTER could take another option.
+func (byMark) check(c *compiler, at string, d *DialogRule) {
+	c.labels(at, d)
+	d.Default = -1
+}
+
+func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
+	n, err := v.by.optionFor(v.Dialog, d)
+	if err != nil {
+		return Steps{}, err
+	}
+	return Steps{Option: n, Back: m.back, On: m.on}, nil
+}
+
+// byKeys answers a dialog with the keys that the dialog's rule names for each choice.
+// It picks no option by its number, unless the rule names exactly one.
+type byKeys struct{}
+
+func (byKeys) check(c *compiler, at string, d *DialogRule) {
+	c.keys(at+"approve", d.Approve)
+	c.keys(at+"always", d.Always)
+	c.keys(at+"deny", d.Deny)
+}
+
+func (byKeys) steps(v Verdict, d coleo.Decision) (Steps, error) {
+	if d.Choice == coleo.Reply {
+		if _, err := v.by.optionFor(v.Dialog, d); err != nil {
+			return Steps{}, err
+		}
+		if len(v.by.Options) != 1 {
+			return Steps{}, notOffered(v.Dialog, d)
+		}
+		d.Choice = coleo.Approve // the only option is what the keys of approve do
+	}
+	keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
+		coleo.Deny: v.by.Deny}[d.Choice]
+	if keys == "" {
+		return Steps{}, notOffered(v.Dialog, d)
+	}
+	return Steps{Keys: keys}, nil
+}

@@ -1,0 +1,339 @@
+package typing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// tickTimeout is how long a tick or a typed text may take to appear.
+	tickTimeout = 3 * time.Second
+	// mostRows is the largest number of rows over which the mark is moved in one list.
+	// Nobody ticks options in a longer list, and a mark that goes round is noticed.
+	mostRows = 200
+	// mostPasses is how often a list is gone through. The last pass only looks. A tick
+	// may change other ticks, so a second pass may have to correct the first.
+	mostPasses = 3
+)
+
+// ticker ticks the options of one dialog.
+type ticker struct {
+	*Typist
+	rules.Ticking
+	same   Check
+	dialog coleo.Dialog // as it was last seen
+}
+
+// listView is what a picture shows of a list whose options are ticked.
+type listView struct {
+	dialog coleo.Dialog
+	ticks  []rules.Tick
+	submit bool // the mark is at the row that submits
+}
+
+// tickAll ticks options and submits them. Before each key it looks at the newest
+// picture, and after each key it waits for the effect. It submits only if exactly the
+// wanted options are ticked. If it stops earlier, the error says which options are
+// ticked, and nothing was submitted.
+func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how rules.Ticking) error {
+	k := &ticker{Typist: t, Ticking: how, same: same, dialog: *v.Dialog}
+	do := k.byMark
+	if how.Key == "" {
+		do = k.byDigit
+	}
+	err := do(ctx)
+	var e *coleo.Error
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(),
+		strings.ReplaceAll(e.Message, "nothing was typed", "keys were typed before"))
+	return &told
+}
+
+// ticked says which options are ticked.
+func (k *ticker) ticked() string {
+	if d := peek(k.view, func(r *reading.Reader) *coleo.Dialog { return r.Verdict().Dialog }); d != nil &&
+		d.Fingerprint == k.dialog.Fingerprint {
+		k.dialog = *d
+	}
+	var names []string
+	for _, n := range k.dialog.Ticked {
+		names = append(names, fmt.Sprintf("%d (%s)", n, k.dialog.Options[n-1]))
+	}
+	if names == nil {
+		return "no option is ticked"
+	}
+	return "ticked are " + strings.Join(names, ", ")
+}
+
+// see returns what the newest picture shows of the list.
+func (k *ticker) see(r *reading.Reader) (listView, error) {
+	if err := k.same(r); err != nil {
+		return listView{}, err
+	}
+	v := r.Verdict()
+	return listView{*v.Dialog, v.Ticks(), v.SubmitMarked()}, nil
+}
+
+// look waits for a complete picture of the list.
+func (k *ticker) look(ctx context.Context) (listView, error) {
+	l, _, err := find(ctx, k.view, k.see)
+	return l, err
+}
+
+// press types one key while ok holds on the newest picture, and waits for its effect.
+func (k *ticker) press(ctx context.Context, key, what string, ok, done func(listView) bool) error {
+	unchanged := func(r *reading.Reader) error {
+		l, err := k.see(r)
+		if err == nil && !ok(l) {
+			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before %s", what)}
+		}
+		return err
+	}
+	err := k.eachKey(ctx, key, func(data []byte) error { return k.typeInside(ctx, unchanged, data) })
+	if err != nil {
+		return err
+	}
+	seen := k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
+		l, err := k.see(r)
+		return err == nil && done(l)
+	})
+	if !seen {
+		if _, err := k.look(ctx); err != nil {
+			return err
+		}
+		return coleo.Errorf(coleo.ETimeout, "%s had no effect within %s", what, tickTimeout)
+	}
+	return nil
+}
+
+// hasTick returns a check of the tick of an option.
+func hasTick(option int, tick rules.Tick) func(listView) bool {
+	return func(l listView) bool { return option < len(l.ticks) && l.ticks[option] == tick }
+}
+
+// tickFor returns the tick that an option must get, and the other one.
+func (k *ticker) tickFor(option int) (want, other rules.Tick) {
+	if k.Wants(option) {
+		return rules.Ticked, rules.Unticked
+	}
+	return rules.Unticked, rules.Ticked
+}
+
+// byDigit ticks options by their numbers. All options must be in sight.
+func (k *ticker) byDigit(ctx context.Context) error {
+	l, err := k.look(ctx)
+	if err != nil {
+		return err
+	}
+	for i, tick := range l.ticks {
+		want, other := k.tickFor(i)
+		if tick != other {
+			continue
+		}
+		key, _, err := find(ctx, k.view, func(r *reading.Reader) (string, error) {
+			if err := k.same(r); err != nil {
+				return "", err
+			}
+			return r.Verdict().Digit(i)
+		})
+		if err != nil {
+			return err
+		}
+		if err := k.press(ctx, key, fmt.Sprintf("the key %s", key), hasTick(i, other), hasTick(i, want)); err != nil {
+			return err
+		}
+	}
+	return k.pressSlowlyIf(ctx, k.SubmitKeys, func(r *reading.Reader) error {
+		l, err := k.see(r)
+		if err == nil {
+			err = k.exact(l)
+		}
+		return err
+	})
+}
+
+// exact returns an error unless exactly the wanted options are ticked.
+func (k *ticker) exact(l listView) error {
+	for i, tick := range l.ticks {
+		if want, other := k.tickFor(i); tick == other && i != l.dialog.TextOption-1 {
+			state := map[rules.Tick]string{rules.Ticked: "is not ticked", rules.Unticked: "is ticked"}[want]
+			return coleo.Errorf(coleo.EStale, "option %d (%s) %s", i+1, l.dialog.Options[i], state)
+		}
+	}
+	if n := slices.Max(append([]int{0}, k.Want...)); n > len(l.ticks) {
+		return coleo.Errorf(coleo.EInvalid, "the dialog has options 1 to %d, not %d", len(l.ticks), n)
+	}
+	if !rules.SameText(l.dialog.Typed, k.Text) {
+		return coleo.Errorf(coleo.EStale, "the option for a text holds %q", l.dialog.Typed)
+	}
+	if n := l.dialog.TextOption; k.Text != "" && (n == 0 || l.ticks[n-1] != rules.Ticked) {
+		return coleo.Errorf(coleo.EStale, "the option for a text is not ticked")
+	}
+	return nil
+}
+
+// byMark goes through the list with the mark, and ticks what is wanted. It repeats that
+// until one pass has changed nothing. So each tick was seen to be right after the last
+// key that ticked something. Then the mark is at the row that submits.
+func (k *ticker) byMark(ctx context.Context) error {
+	for range mostPasses {
+		changed, err := k.pass(ctx)
+		if err != nil {
+			return err
+		}
+		l, err := k.look(ctx)
+		if err == nil {
+			err = k.exact(l)
+		}
+		if err != nil {
+			return err
+		}
+		if !changed {
+			return k.submit(ctx)
+		}
+	}
+	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
+}
+
+// submit presses ENTER while the mark is at the row that submits and the ticks are
+// exactly those that are wanted.
+func (k *ticker) submit(ctx context.Context) error {
+	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
+		return err
+	}
+	return k.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
+		l, err := k.see(r)
+		switch {
+		case err != nil:
+			return err
+		case !l.submit:
+			return coleo.Errorf(coleo.EStale, "the mark has left the row that submits")
+		}
+		return k.exact(l)
+	})
+}
+
+// pass moves the mark to the first option, and then down to the row that submits. On its
+// way it ticks what is wanted. It reports whether it changed anything.
+func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
+	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
+		return false, err
+	}
+	for range mostRows {
+		l, err := k.look(ctx)
+		if err != nil || l.submit {
+			return changed, err
+		}
+		did, err := k.tickMarked(ctx, l)
+		if changed = changed || did; err != nil {
+			return changed, err
+		}
+		if err := k.move(ctx, "DOWN", l); err != nil {
+			return changed, err
+		}
+	}
+	return changed, coleo.Errorf(coleo.ETimeout, "the row that submits was not found")
+}
+
+// tickMarked gives the marked option the tick or the text that it must have.
+func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err error) {
+	i := l.dialog.Default
+	at := func(l listView) bool { return !l.submit && l.dialog.Default == i }
+	if i < 0 || i >= len(l.ticks) {
+		return false, coleo.Errorf(coleo.EUnsupported, "which option is marked cannot be seen")
+	}
+	if i == l.dialog.TextOption-1 {
+		return k.fill(ctx, l, at)
+	}
+	want, other := k.tickFor(i)
+	if l.ticks[i] != other {
+		return false, nil
+	}
+	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
+		return false, err
+	}
+	return true, k.press(ctx, k.Key, fmt.Sprintf("the key %s at option %d", k.Key, i+1),
+		func(l listView) bool { return at(l) && hasTick(i, other)(l) }, hasTick(i, want))
+}
+
+// fill types the text into the marked option, which takes one. It never presses the key
+// that ticks there: in some agent CLIs that key submits the text.
+func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
+	if rules.SameText(l.dialog.Typed, k.Text) {
+		return false, nil
+	}
+	if l.dialog.Typed != "" {
+		return false, coleo.Errorf(coleo.EStale, "the option for a text already holds %q", l.dialog.Typed)
+	}
+	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
+		return false, err
+	}
+	err = k.typeInside(ctx, func(r *reading.Reader) error {
+		l, err := k.see(r)
+		if err == nil && (!at(l) || l.dialog.Typed != "") {
+			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before the text was typed")}
+		}
+		return err
+	}, []byte(k.Text))
+	if err != nil {
+		return false, err
+	}
+	return true, k.awaitText(ctx, k.same, k.Text)
+}
+
+// awaitText waits until the dialog shows a typed text.
+func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
+	shown := t.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
+		return same(r) == nil && rules.SameText(r.Verdict().Dialog.Typed, text)
+	})
+	if !shown {
+		return coleo.Errorf(coleo.ETimeout, "the dialog does not show the typed text within %s", tickTimeout)
+	}
+	return nil
+}
+
+// moveUntil moves the mark with a key until a picture shows it where it must be.
+func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView) bool) error {
+	for range mostRows {
+		l, err := k.look(ctx)
+		if err != nil || there(l) {
+			return err
+		}
+		if err := k.move(ctx, key, l); err != nil {
+			return err
+		}
+	}
+	return coleo.Errorf(coleo.ETimeout, "the mark of the list did not arrive")
+}
+
+// mostMoves is how often a key that only moves the mark is pressed. Gemini CLI 0.61.0 loses
+// keys while it draws. Where the mark is, is seen before each of them.
+const mostMoves = 3
+
+// move moves the mark by one row, from where it was seen.
+func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
+	for range mostMoves {
+		if err = k.moveOnce(ctx, key, from); coleo.ErrorCode(err) != coleo.ETimeout {
+			return err
+		}
+	}
+	return err
+}
+
+func (k *ticker) moveOnce(ctx context.Context, key string, from listView) error {
+	still := func(l listView) bool { return l.submit == from.submit && l.dialog.Default == from.dialog.Default }
+	return k.press(ctx, key, "the key "+key, still, func(l listView) bool {
+		return !still(l) && (l.submit || l.dialog.Default >= 0)
+	})
+}

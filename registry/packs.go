@@ -1,0 +1,100 @@
+package registry
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/harnesses/terminal/pack"
+)
+
+// packs joins the packs of a folder with the harnesses that they are for.
+type packs struct {
+	store *pack.Store // nil if no packs are used
+	now   func() time.Time
+
+	stamp  string
+	used   map[string]*pack.Pack // the packs that are in use, by harness
+	wrong  []error               // why other packs are not used
+	joined map[string]joined     // the harnesses with packs, by name
+}
+
+// joined is a harness together with a pack.
+type joined struct {
+	plain  coleo.Harness
+	digest string // of the pack
+	whole  coleo.Harness
+}
+
+// changed reads the packs if their files have changed, or if a pack may have expired. It
+// reports whether it has read them.
+func (p *packs) changed() bool {
+	if p.store == nil {
+		return false
+	}
+	now := p.now()
+	stamp := p.store.Stamp(now)
+	if stamp == p.stamp {
+		return false
+	}
+	p.stamp, p.used, p.wrong = stamp, map[string]*pack.Pack{}, nil
+	list, err := p.store.Installed(now)
+	if err != nil {
+		p.wrong = append(p.wrong, err)
+	}
+	for _, i := range list {
+		if i.Wrong != nil {
+			p.wrong = append(p.wrong, i.Wrong)
+			continue
+		}
+		p.used[i.Harness] = i.Pack
+	}
+	return true
+}
+
+// join returns the harnesses, each with its pack. If neither a harness nor its pack has
+// changed, the result has the same object as before.
+func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
+	out, kept := maps.Clone(plain), map[string]joined{}
+	for name, pack := range p.used {
+		was, h := p.joined[name], plain[name]
+		if h == nil || was.plain != h || was.digest != pack.Digest {
+			whole, err := Join(h, pack)
+			if err != nil {
+				continue
+			}
+			was = joined{plain: h, digest: pack.Digest, whole: whole}
+		}
+		out[name], kept[name] = was.whole, was
+	}
+	p.joined = kept
+	return out
+}
+
+// Join returns a harness together with a pack. The error is EUnsupported if the harness
+// reads no screen, or is nil.
+func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
+	th, ok := h.(*terminal.Harness)
+	if !ok {
+		return nil, coleo.Errorf(coleo.EUnsupported, "no harness %q reads a screen here, so a pack has no use", p.Harness)
+	}
+	return th.WithPack(p.Rules), nil
+}
+
+// PackProblems returns why packs are not used, or nil if all are used. The harnesses of
+// such packs use their own rules alone.
+func (r *Registry) PackProblems() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refresh()
+	wrong := slices.Clone(r.packs.wrong)
+	for name, pack := range r.packs.used {
+		if _, err := Join(r.plain[name], pack); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
