@@ -35,6 +35,9 @@ func Decode(name string, data []byte, v any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
 }
 
+// Encode returns v as TOML. It returns an error for a value that TOML cannot have.
+func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
+
 // Strings returns the list of strings with the given top-level key, from a TOML file of
 // another program. It ignores other keys, and returns nil if the key is missing. It
 // returns EInvalid if the value has another type, or if data is not TOML.

@@ -25,22 +25,25 @@ const leftoverTimeout = 20 * time.Second
 // Text left in the composer is not joined to a prompt, wherever its cursor is, and does
 // not keep a prompt from being sent.
 func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
-	for name := range strings.SplitSeq(*safetyOf, ",") {
-		t.Run(name, func(t *testing.T) {
-			trial := safetyTrial(t, name)
-			short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
-			if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
-				t.Fatal(err)
-			}
-			for _, left := range leftovers {
-				leaveText(t, trial, left[0], left[1])
-				prompt := "hello " + Nonce()
-				if _, err := sendAndSee(t, trial, prompt); err != nil {
-					t.Fatalf("%q, %s: %v%s", left[0], left[1], err, screenOf(err))
-				}
-			}
-		})
+	eachAgentCLI(t, func(t *testing.T, name string) {
+		runPart(t, name, "all", func(t *testing.T) tally { return sendOverLeftovers(t, safetyTrial(t, name)) })
+	})
+}
+
+func sendOverLeftovers(t *testing.T, trial *Trial) tally {
+	t.Helper()
+	short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
+	if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
+		t.Fatal(err)
 	}
+	for _, left := range leftovers {
+		leaveText(t, trial, left[0], left[1])
+		prompt := "hello " + Nonce()
+		if _, err := sendAndSee(t, trial, prompt); err != nil {
+			t.Fatalf("%q, %s: %v%s", left[0], left[1], err, screenOf(err))
+		}
+	}
+	return tally{Proven: len(leftovers)}
 }
 
 // leaveText pastes text and presses keys. The text must show before leaveText returns. The keys

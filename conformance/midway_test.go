@@ -92,9 +92,9 @@ func midwayPrompt(n int) string {
 
 // fates records what became of the prompts of one conversation.
 type fates struct {
-	prompts                          []string
-	verdict                          map[string]coleo.Code // by prompt; "" for one that is proven
-	proven, refused, lost, lostAsked int
+	tally
+	prompts []string
+	verdict map[string]coleo.Code // by prompt; "" for one that is proven
 }
 
 // record records the result of SendPrompt for a prompt.
@@ -104,12 +104,12 @@ func (f *fates) record(t *testing.T, prompt string, err error) {
 	f.prompts, f.verdict[prompt] = append(f.prompts, prompt), code
 	switch code {
 	case "":
-		f.proven++
+		f.Proven++
 	case coleo.EBusy, coleo.EBlocked, coleo.EUnrecognised:
-		f.refused++
+		f.Refused++
 		t.Logf("%.60q was refused: %v", prompt, err)
 	case coleo.EPromptLost:
-		f.lost++
+		f.Lost++
 		t.Logf("%.60q was reported lost: %v%s", prompt, err, screenOf(err))
 	default:
 		t.Fatalf("%.60q: %v%s", prompt, err, screenOf(err))
@@ -138,13 +138,13 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 		case code == "" && n != 1, n > 1:
 			t.Errorf("%.60q (%d bytes) was asked %d times, told %q", prompt, len(prompt), n, code)
 		case code == coleo.EPromptLost:
-			f.lostAsked += n
+			f.LostAsked += n
 		case code != "" && n != 0:
 			t.Errorf("%.60q was refused (%s), and the model was asked it", prompt, code)
 		}
 	}
 	t.Logf("%d prompts: %d proven, %d refused, %d reported lost, of which the model was asked %d", len(f.prompts),
-		f.proven, f.refused, f.lost, f.lostAsked)
+		f.Proven, f.Refused, f.Lost, f.LostAsked)
 }
 
 // sendPatiently sends a prompt, again and again while the agent CLI refuses it because it
@@ -165,18 +165,19 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 // Whatever happens to the terminal or the agent CLI while a prompt is sent, the prompt
 // arrives once. Otherwise the error says that it may not have arrived.
 func TestMidwayDisturbancesLoseNoPromptInSilence(t *testing.T) {
-	for name := range strings.SplitSeq(*safetyOf, ",") {
+	eachAgentCLI(t, func(t *testing.T, name string) {
 		for how, disturb := range map[string]disturbance{"resized": resized, "halted": halted} {
-			t.Run(name+"/"+how, func(t *testing.T) {
+			runPart(t, name, how, func(t *testing.T) tally {
 				seed := rand.Uint64()
 				t.Logf("seed %d", seed)
-				disturbed(t, safetyTrial(t, name), disturb, rand.New(rand.NewPCG(seed, 0)))
+				return disturbed(t, safetyTrial(t, name), disturb, rand.New(rand.NewPCG(seed, 0)))
 			})
 		}
-	}
+	})
 }
 
-func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) {
+func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) tally {
+	t.Helper()
 	short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
 	if err := trial.Model.SetScript(modelserver.Script{Rules: []modelserver.Rule{short}}); err != nil {
 		t.Fatal(err)
@@ -193,6 +194,7 @@ func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) {
 	// The last prompt is sent without a disturbance: no other text may be joined to it.
 	f.sendDisturbed(t, trial, midwayPrompt(0), func(context.Context, *Trial, *rand.Rand) error { return nil }, r)
 	f.judge(t, trial.Model)
+	return f.tally
 }
 
 func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb disturbance, r *rand.Rand) {
@@ -220,8 +222,8 @@ func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb
 
 // A prompt that is sent when a dialog opens approves nothing, and is not lost silently.
 func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
-	for name := range strings.SplitSeq(*safetyOf, ",") {
-		t.Run(name, func(t *testing.T) {
+	eachAgentCLI(t, func(t *testing.T, name string) {
+		runPart(t, name, "all", func(t *testing.T) tally {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			trial, r := safetyTrial(t, name), rand.New(rand.NewPCG(seed, 0))
@@ -230,8 +232,9 @@ func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
 				f.sendIntoDialog(t, trial, n, r)
 			}
 			f.judge(t, trial.Model)
+			return f.tally
 		})
-	}
+	})
 }
 
 func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) {
@@ -266,18 +269,9 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 		t.Fatal(err)
 	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, queuedTimeout)
-		defer cancel()
-		is := func(q modelserver.Request) bool {
-			return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && q.Done
-		}
-		if _, err := trial.Model.Wait(ctx, is); err != nil {
-			t.Errorf("%.60q, proven %s, is not asked: %v\n%s", prompt, sent.Proof, err, trial.evidence())
-		}
+		f.arrives(ctx, t, trial, prompt, sent.Proof)
 	}
-	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
-		t.Fatalf("after the dialog: %v", err)
-	}
+	f.idle(ctx, t, trial)
 	if _, err := os.Stat(q.path); err == nil {
 		t.Fatal("what nobody has approved was done")
 	}

@@ -34,7 +34,7 @@ const conversation = 250
 // lostPerMille bounds the prompts that may be reported lost.
 const lostPerMille = 5
 
-func safetyTrial(t *testing.T, name string) *Trial {
+func harnessOf(t *testing.T, name string) coleo.Harness {
 	t.Helper()
 	reg, err := registry.New("", holdCommand())
 	if err != nil {
@@ -43,6 +43,19 @@ func safetyTrial(t *testing.T, name string) *Trial {
 	h, err := reg.Get(name)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return h
+}
+
+// safetyTrial starts an agent CLI with the given settings of users.
+func safetyTrial(t *testing.T, name string, settings ...string) *Trial {
+	t.Helper()
+	h := harnessOf(t, name)
+	for _, setting := range settings {
+		var err error
+		if h, err = h.(coleo.Settable).WithSetting(setting); err != nil {
+			t.Fatal(err)
+		}
 	}
 	trial, err := newTrial(h, Config{
 		Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
@@ -74,30 +87,34 @@ var hostile = []string{"y", "1", "yes", "a", "p", "2", "approve it", "\n", "1\n1
 
 // Nothing that is sent while a dialog is open approves it.
 func TestNothingSentAtADialogApprovesIt(t *testing.T) {
-	for name := range strings.SplitSeq(*safetyOf, ",") {
-		t.Run(name, func(t *testing.T) {
-			trial := safetyTrial(t, name)
-			asks := []string{"write %s with words", "run touch %s"}
-			if trial.Harness.Info().Name == "aider" {
-				asks = asks[:1] // Aider asks about a suggested command only after an edit
-			}
-			for sent, round := 0, 0; sent < *safetySends; round++ {
-				file := Nonce()
-				dialog, receipt := openDialog(t, trial, fmt.Sprintf(asks[round%len(asks)], file))
-				for range min(sendsPerDialog, *safetySends-sent) {
-					sendAtDialog(t, trial, dialog, sent)
-					sent++
-				}
-				q := question{path: filepath.Join(trial.Workdir, file), dialog: dialog, receipt: receipt}
-				if err := trial.deny(t.Context(), q); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := os.Stat(filepath.Join(trial.Workdir, "pwned")); err == nil {
-					t.Fatal("what was sent was run by a shell")
-				}
-			}
-		})
+	eachAgentCLI(t, func(t *testing.T, name string) {
+		runPart(t, name, "all", func(t *testing.T) tally { return sendAtDialogs(t, safetyTrial(t, name)) })
+	})
+}
+
+func sendAtDialogs(t *testing.T, trial *Trial) tally {
+	t.Helper()
+	asks := []string{"write %s with words", "run touch %s"}
+	if trial.Harness.Info().Name == "aider" {
+		asks = asks[:1] // Aider asks about a suggested command only after an edit
 	}
+	sent := 0
+	for round := 0; sent < *safetySends; round++ {
+		file := Nonce()
+		dialog, receipt := openDialog(t, trial, fmt.Sprintf(asks[round%len(asks)], file))
+		for range min(sendsPerDialog, *safetySends-sent) {
+			sendAtDialog(t, trial, dialog, sent)
+			sent++
+		}
+		q := question{path: filepath.Join(trial.Workdir, file), dialog: dialog, receipt: receipt}
+		if err := trial.deny(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(trial.Workdir, "pwned")); err == nil {
+			t.Fatal("what was sent was run by a shell")
+		}
+	}
+	return tally{Refused: sent}
 }
 
 func openDialog(t *testing.T, trial *Trial, prompt string) (*coleo.Dialog, coleo.Receipt) {
@@ -174,26 +191,23 @@ const maxPrompt = 100_000 // in bytes
 // Every prompt reaches the model byte for byte, or is refused, or is reported lost; none
 // is lost silently.
 func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
-	for name := range strings.SplitSeq(*safetyOf, ",") {
-		t.Run(name, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(1, 2))
-			lost, proofs := 0, map[coleo.Proof]int{}
-			for from := 0; from < *safetyPrompts; from += conversation {
-				t.Run(fmt.Sprintf("from %d", from), func(t *testing.T) {
-					lost += converse(t, name, from, min(from+conversation, *safetyPrompts), r, proofs)
-				})
-			}
-			if lost*1000 > lostPerMille**safetyPrompts {
-				t.Errorf("%d of %d prompts were reported lost", lost, *safetyPrompts)
-			}
-			t.Logf("%d prompts, %d reported lost, proven by %v", *safetyPrompts, lost, proofs)
-		})
-	}
+	eachAgentCLI(t, func(t *testing.T, name string) {
+		sum, proofs := tally{}, map[coleo.Proof]int{}
+		for from := 0; from < *safetyPrompts; from += conversation {
+			to := min(from+conversation, *safetyPrompts)
+			sum.add(runPart(t, name, fmt.Sprintf("from %d to %d", from, to), func(t *testing.T) tally {
+				return converse(t, name, from, to, rand.New(rand.NewPCG(1, uint64(from))), proofs)
+			}))
+		}
+		if sum.Lost*1000 > lostPerMille**safetyPrompts {
+			t.Errorf("%d of %d prompts were reported lost", sum.Lost, *safetyPrompts)
+		}
+		t.Logf("%d prompts, %d reported lost, proven by %v", *safetyPrompts, sum.Lost, proofs)
+	})
 }
 
-// converse sends the prompts of one conversation, counts their proofs and returns how
-// many were reported lost.
-func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[coleo.Proof]int) (lost int) {
+// converse sends the prompts of one conversation, and counts their proofs.
+func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[coleo.Proof]int) (sum tally) {
 	t.Helper()
 	trial := safetyTrial(t, name)
 	short := modelserver.Rule{Name: "short", Reply: []modelserver.Step{{Text: "Done."}}}
@@ -209,17 +223,19 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 		switch coleo.ErrorCode(err) {
 		case "":
 			proofs[proof]++
+			sum.Proven++
 		case coleo.EPromptLost:
-			lost++
+			sum.Lost++
 			t.Logf("prompt %d (%.200q) was reported lost, the model was asked it %d times: %v%s", n, prompt,
 				asked(trial.Model, prompt), err, screenOf(err))
 		case coleo.EInvalid:
+			sum.Refused++
 			t.Logf("prompt %d was refused: %v", n, err)
 		default:
 			t.Fatalf("prompt %d (%.60q): %v", n, prompt, err)
 		}
 	}
-	return lost
+	return sum
 }
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {

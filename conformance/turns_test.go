@@ -51,23 +51,26 @@ type turn struct {
 // The truth is the model's record: a turn ends when the last byte of its last reply was
 // sent. An arm that reads idle before that, or becomes idle twice, was misread.
 func TestEveryTurnEndsOnceAndNotBeforeItsModelHasSpoken(t *testing.T) {
-	for name := range strings.SplitSeq(*safetyOf, ",") {
-		t.Run(name, func(t *testing.T) {
-			trial := safetyTrial(t, name)
-			if err := trial.Model.SetScript(modelserver.Script{Rules: ofTurns}); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			idle := followIdle(ctx, trial.Session)
-			var turns []turn
-			for n := range *safetyTurns {
-				turns = append(turns, takeTurn(t, trial, ofTurns[n%len(ofTurns)].Name))
-			}
-			early, flaps := judgeTurns(t, trial, turns, upTo(turns[len(turns)-1].sent, idle))
-			t.Logf("%d turns, %d times idle too early, %d flaps", len(turns), early, flaps)
-		})
+	eachAgentCLI(t, func(t *testing.T, name string) {
+		runPart(t, name, "all", func(t *testing.T) tally { return takeTurns(t, safetyTrial(t, name)) })
+	})
+}
+
+func takeTurns(t *testing.T, trial *Trial) tally {
+	t.Helper()
+	if err := trial.Model.SetScript(modelserver.Script{Rules: ofTurns}); err != nil {
+		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	idle := followIdle(ctx, trial.Session)
+	var turns []turn
+	for n := range *safetyTurns {
+		turns = append(turns, takeTurn(t, trial, ofTurns[n%len(ofTurns)].Name))
+	}
+	early, flaps := judgeTurns(t, trial, turns, upTo(turns[len(turns)-1].sent, idle))
+	t.Logf("%d turns, %d times idle too early, %d flaps", len(turns), early, flaps)
+	return tally{Proven: len(turns), Turns: len(turns)}
 }
 
 // followIdle sends each time at which the session becomes idle from now on, until ctx or

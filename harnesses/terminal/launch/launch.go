@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/config"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 )
@@ -229,22 +230,50 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[strin
 	return nil
 }
 
-// mergedFile returns the text of a file that two parts write. JSON objects are merged, and
-// the later value stays. Any other later text comes first: in TOML the keys before the
-// first table belong to the whole file.
+// mergedFile returns the text of a file that two parts write. JSON objects and TOML tables
+// are merged as in join. In any other file the later text comes first.
 func mergedFile(path, old, text string) (string, error) {
-	if filepath.Ext(path) != ".json" {
+	var out string
+	var err error
+	switch filepath.Ext(path) {
+	case ".json":
+		out, err = mergedJSON(old, text)
+	case ".toml":
+		out, err = mergedTOML(old, text)
+	default:
 		return text + "\n" + old, nil
 	}
-	whole, err := jsonTable(old, "")
 	if err != nil {
 		return "", fmt.Errorf("merge %s: %w", path, err)
+	}
+	return out, nil
+}
+
+func mergedJSON(old, text string) (string, error) {
+	whole, err := jsonTable(old, "")
+	if err != nil {
+		return "", err
 	}
 	more, err := jsonTable(text, "")
 	if err != nil {
-		return "", fmt.Errorf("merge %s: %w", path, err)
+		return "", err
 	}
 	out, err := json.Marshal(join(whole, more))
+	return string(out), err
+}
+
+func mergedTOML(old, text string) (string, error) {
+	var whole, more map[string]any
+	if err := config.Decode("the first part", []byte(old), &whole); err != nil {
+		return "", err
+	}
+	if err := config.Decode("the second part", []byte(text), &more); err != nil {
+		return "", err
+	}
+	if whole == nil {
+		whole = map[string]any{}
+	}
+	out, err := config.Encode(join(whole, more))
 	return string(out), err
 }
 

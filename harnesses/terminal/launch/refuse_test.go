@@ -24,7 +24,7 @@ path = ["trusted"]
 [[launch.part]]
 [launch.part.files]
 ".x/settings.json" = '{"ui":{"tips":false},"model":"m"}'
-".x/more.toml" = "[last]\n"
+".x/more.toml" = "[last]\nkept = 1\n"
 [[setting]]
 name = "rows"
 doc = "ENTER begins a new row."
@@ -125,7 +125,7 @@ func TestAFileOfTwoPartsHasBoth(t *testing.T) {
 	spec, home := refusing(t), t.TempDir()
 	spec.Settings = nil
 	spec.Launch.Parts = append(spec.Launch.Parts, rules.Part{Files: map[string]string{
-		".x/settings.json": `{"ui":{"rows":true},"model":"n"}`, ".x/more.toml": "first = 1\n", ".x/own": "own"}})
+		".x/settings.json": `{"ui":{"rows":true},"model":"n"}`, ".x/more.toml": "first = 1\n[last]\nmore = 2\n", ".x/own": "own"}})
 	if _, err := Plan(spec, &coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: t.TempDir(), Workdir: t.TempDir(),
 		Binary: "/bin/true", Profile: coleo.ProfileHermetic, Home: home}, nil); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAFileOfTwoPartsHasBoth(t *testing.T) {
 		got[name] = string(raw)
 	}
 	want := map[string]string{"settings.json": `{"model":"n","ui":{"rows":true,"tips":false}}`,
-		"more.toml": "first = 1\n\n[last]\n", "own": "own"}
+		"more.toml": "first = 1\n\n[last]\nkept = 1\nmore = 2\n", "own": "own"}
 	if !maps.Equal(got, want) {
 		t.Errorf("the files are %q, want %q", got, want)
 	}

@@ -1,0 +1,208 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	longRuns = flag.String("report", "", "folder of the reports of the long runs; a part that has passed is left out")
+	commit   = flag.String("commit", "", "commit that the long runs test; parts of other commits do not count")
+)
+
+// tally counts what became of prompts.
+type tally struct {
+	Proven    int `json:"proven"`
+	Refused   int `json:"refused"`    // nothing was typed
+	Lost      int `json:"lost"`       // reported lost
+	LostAsked int `json:"lost_asked"` // reported lost, and the model was asked it
+	Turns     int `json:"turns"`      // turns whose end was held against the model's record
+}
+
+func (c *tally) add(other tally) {
+	c.Proven += other.Proven
+	c.Refused += other.Refused
+	c.Lost += other.Lost
+	c.LostAsked += other.LostAsked
+	c.Turns += other.Turns
+}
+
+// part is a part of a long run that has passed. A report has one part in each line, and
+// is named NAME@VERSION.jsonl.
+type part struct {
+	Name    string    `json:"part"`
+	Commit  string    `json:"commit"`
+	At      time.Time `json:"at"`
+	Seconds int       `json:"seconds"`
+	tally
+}
+
+// eachAgentCLI runs a test for each agent CLI of -safety. The names may have versions,
+// which name the reports.
+func eachAgentCLI(t *testing.T, run func(t *testing.T, name string)) {
+	t.Helper()
+	for of := range strings.SplitSeq(*safetyOf, ",") {
+		name, _, _ := strings.Cut(of, "@")
+		t.Run(name, func(t *testing.T) { run(t, name) })
+	}
+}
+
+// runPart runs a part of a long run as a subtest, and returns its counts. With -report, a
+// part that has passed on the same commit is left out.
+func runPart(t *testing.T, agentCLI, name string, run func(t *testing.T) tally) (counts tally) {
+	t.Helper()
+	test, _, _ := strings.Cut(t.Name(), "/")
+	p := part{Name: strings.TrimPrefix(test, "Test") + "/" + name, Commit: *commit, At: time.Now().UTC()}
+	path := reportOf(t, agentCLI)
+	if done, ok := passed(t, path, p); ok {
+		t.Logf("%s has passed on %s, %s", p.Name, p.Commit, done.At.Format(time.DateTime))
+		return done.tally
+	}
+	t.Run(name, func(t *testing.T) {
+		p.tally = run(t)
+		if path == "" || t.Failed() || t.Skipped() {
+			return
+		}
+		p.Seconds = int(time.Since(p.At).Seconds())
+		note(t, path, p)
+	})
+	return p.tally
+}
+
+// reportOf returns the path of an agent CLI's report, or "" without -report.
+func reportOf(t *testing.T, agentCLI string) string {
+	t.Helper()
+	if *longRuns == "" {
+		return ""
+	}
+	if *commit == "" {
+		t.Fatal("-report needs -commit")
+	}
+	for of := range strings.SplitSeq(*safetyOf, ",") {
+		if name, _, _ := strings.Cut(of, "@"); name == agentCLI {
+			return filepath.Join(*longRuns, of+".jsonl")
+		}
+	}
+	return filepath.Join(*longRuns, agentCLI+".jsonl")
+}
+
+// passed returns the line of a part that has passed on the commit of p. A commit with
+// changes that are not committed is never the same.
+func passed(t *testing.T, path string, p part) (part, bool) {
+	t.Helper()
+	list := readParts(t, path)
+	i := slices.IndexFunc(list, func(old part) bool { return old.Name == p.Name && old.Commit == p.Commit })
+	if p.Commit == "" || strings.HasSuffix(p.Commit, "-dirty") || i < 0 {
+		return part{}, false
+	}
+	return list[i], true
+}
+
+// readParts returns the parts in a report. A missing report has none.
+func readParts(t *testing.T, path string) (list []part) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) && path != "" {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
+		var p part
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// note writes a part that has passed into its report, in place of the same part of another
+// commit.
+func note(t *testing.T, path string, p part) {
+	t.Helper()
+	list := slices.DeleteFunc(readParts(t, path), func(old part) bool { return old.Name == p.Name })
+	var b bytes.Buffer
+	for _, p := range append(list, p) {
+		line, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	if err := os.WriteFile(path+".new", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longRunsDir has the reports of the long runs, as NAME@VERSION.jsonl.
+const longRunsDir = "testdata/safety"
+
+// longRunsPart returns the text of docs/compatibility.md about the long runs.
+func longRunsPart(t *testing.T) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(longRunsDir, "*@*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(`
+# The long runs
+
+What ` + "`make safety`" + ` counted. It sends prompts at dialogs, at moments around the end of a turn, with
+settings drawn at random, and while the terminal is resized or the agent CLI is stopped. A part
+of a run counts only if it passed: no prompt was lost in silence or sent twice, no turn was read
+as ended too early, and nothing was approved. *Refused* means that nothing was typed.
+
+| agent CLI | commit | prompts | arrived | refused | reported lost | of these, arrived | turns |
+|---|---|---|---|---|---|---|---|
+`)
+	for _, path := range paths {
+		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "@")
+		var sum tally
+		var commits []string
+		for _, p := range readParts(t, path) {
+			sum.add(p.tally)
+			commits = append(commits, p.Commit)
+		}
+		slices.Sort(commits)
+		fmt.Fprintf(&b, "| %s %s | %s | %d | %d | %d | %d | %d | %d |\n", name, version,
+			strings.Join(slices.Compact(commits), ", "), sum.Proven+sum.Refused+sum.Lost, sum.Proven, sum.Refused,
+			sum.Lost, sum.LostAsked, sum.Turns)
+	}
+	return b.String()
+}
+
+// A part that has passed on a commit is left out, and only there.
+func TestALongRunGoesOnWhereItWasBrokenOff(t *testing.T) {
+	was, wasCommit := *longRuns, *commit
+	defer func() { *longRuns, *commit = was, wasCommit }()
+	*longRuns, *commit = t.TempDir(), "c1"
+	ran := 0
+	run := func() tally {
+		return runPart(t, "fake", "first", func(*testing.T) tally { ran++; return tally{Proven: 3 + ran} })
+	}
+	if first, second := run(), run(); ran != 1 || first != second || first.Proven != 4 {
+		t.Errorf("it ran %d times, and counted %+v and %+v", ran, first, second)
+	}
+	*commit = "c2"
+	if run(); ran != 2 {
+		t.Errorf("it ran %d times, want once more on another commit", ran)
+	}
+	if list := readParts(t, reportOf(t, "fake")); len(list) != 1 || list[0].Commit != "c2" || list[0].Proven != 5 {
+		t.Errorf("the report has %+v", list)
+	}
+}
