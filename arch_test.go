@@ -61,9 +61,10 @@ var mayImport = map[string][]string{
 	"conformance/modelserver": {},
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
-	"conformance":             {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/"},
-	"bench":                   {".", "pty", "pty/device", "holder", "holder/journal", "registry", "conformance/"},
-	"bench/peers":             {"pty"},
+	"conformance": {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/",
+		"harnesses/terminal/mend"},
+	"bench":       {".", "pty", "pty/device", "holder", "holder/journal", "registry", "conformance/"},
+	"bench/peers": {"pty"},
 
 	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":    {".", "config", "hook", "pty"},

@@ -56,6 +56,7 @@ const (
 type recordedSession struct {
 	holderDir string // the folder of the session's holder
 	changes   []coleo.Change
+	start     time.Time // of the asciicast, once it is written
 }
 
 // startRecording notes the data that is needed to record the session, if the session
@@ -120,6 +121,7 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	if err != nil {
 		return err
 	}
+	taped.start = start
 	var changes bytes.Buffer
 	out := json.NewEncoder(&changes)
 	out.SetEscapeHTML(false)

@@ -25,40 +25,56 @@ type calibrateFlags struct {
 	write      string
 	seed       int64
 	slack      float64 // seconds
+	oldSlack   float64 // seconds
 	time       time.Duration
+	record     string
+	sizes      string
+	binary     string
+	isolated   bool
 }
 
 func newCalibrateCommand() *cobra.Command {
 	var f calibrateFlags
 	c := &cobra.Command{
-		Use:   "calibrate NAME --recordings FOLDER",
+		Use:   "calibrate NAME[@VERSION] --record FOLDER",
 		Short: "Show what a new version of an agent CLI breaks, and propose a change",
 		Long: `Show what a new version of an agent CLI breaks, and propose a change.
 
-FOLDER has recordings of the new version (*.cast or *.cast.gz), and labels that
-say what each recording shows and when. The verb reads the recordings with the
-description of today. It prints what reads as labelled and what does not. Then
-it looks for the smallest change of the description with which all of them read
-as labelled, and prints the change as a diff. Every recording in the folders of
---old must still read as before. docs/calibrate.md says more.
+The verb installs VERSION if it is missing. Your arms do not use it. Then the verb
+plays sessions with a scripted model, without a network, and records them in
+FOLDER. It types without reading the screen. What the model was asked and which
+files were written says which state each moment has: these are the labels.
+
+Then the verb reads the recordings with the description of today. It prints what
+reads as labelled and what does not. It looks for the smallest change of the
+description with which all of them read as labelled, and prints the change as a
+diff. Every recording in the folders of --old must still read as before.
+--recordings reads recordings and labels that are there already, and plays
+nothing. docs/calibrate.md says more.
 
 The description is not changed. --write writes the proposed one to a new FILE.
 
 The exit code is 0 if all recordings read as labelled or a change is proposed,
 and 1 if no change was found.`,
-		Example: `  coleo harness calibrate HARNESS --recordings new --old earlier
+		Example: `  coleo harness calibrate HARNESS@1.2.3 --record new --old earlier
   coleo harness calibrate HARNESS --recordings new --write HARNESS.toml`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error { return calibrate(c, args[0], f) },
 	}
-	c.Flags().StringVar(&f.recordings, "recordings", "", "`FOLDER` with the new recordings")
+	c.Flags().StringVar(&f.record, "record", "", "play sessions, and write their recordings to this new `FOLDER`")
+	c.Flags().StringVar(&f.sizes, "sizes", playedSizes, "sizes of the terminals, as `COLSxROWS`, separated by commas")
+	c.Flags().StringVar(&f.binary, "binary", "", "`PATH` of another program for the agent CLI")
+	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
+	_ = c.Flags().MarkHidden("isolated")
+	c.Flags().StringVar(&f.recordings, "recordings", "", "`FOLDER` with recordings that are there already")
 	c.Flags().StringVar(&f.labels, "labels", "", "`FILE` with their labels (default: labels.txt in FOLDER)")
 	c.Flags().StringArrayVar(&f.old, "old", nil,
 		"`FOLDER` with earlier recordings and labels.txt; may be given again")
 	c.Flags().StringVar(&f.write, "write", "", "write the proposed description to this new `FILE`")
 	c.Flags().Int64Var(&f.seed, "seed", 1, "which pictures are tried first")
 	c.Flags().Float64Var(&f.slack, "slack", 0,
-		"by how many `SECONDS` states of the new recordings may begin earlier or later")
+		"by how many `SECONDS` states of the new recordings may begin earlier or later (with --record: 2.5)")
+	c.Flags().Float64Var(&f.oldSlack, "old-slack", 0, "the same for the recordings of --old")
 	c.Flags().DurationVar(&f.time, "time", mend.DefaultTime, "how long to search")
 	return c
 }
@@ -71,36 +87,36 @@ type calibration struct {
 	Diff     string         `json:"diff"`
 	Nearest  []mend.Attempt `json:"nearest"` // without a proposal, what failed and why
 	TimedOut bool           `json:"timed_out"`
+	// BrokenOff names the sessions that could not be played to their end.
+	BrokenOff []string `json:"broken_off"`
 }
 
 func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
-	if f.recordings == "" {
-		return coleo.Errorf(coleo.EInvalid, "--recordings is missing: name the folder with the new recordings")
+	if err := f.check(); err != nil {
+		return err
 	}
-	if !(f.slack >= 0) || f.time <= 0 {
-		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: give no negative number, and some time", f.slack, f.time)
-	}
+	name, version, _ := strings.Cut(name, "@")
 	desc, err := describedBy(name)
 	if err != nil {
 		return err
 	}
-	fresh, err := readCases(f.recordings, f.labels, f.slack)
-	if err != nil {
-		return err
-	}
-	var old []mend.Case
-	for _, dir := range f.old {
-		more, err := readCases(dir, "", 0)
-		if err != nil {
+	var brokenOff []string
+	if f.record != "" {
+		var done bool
+		if brokenOff, done, err = f.play(c, name, version); done || err != nil {
 			return err
 		}
-		old = append(old, more...)
+	}
+	fresh, old, err := f.cases()
+	if err != nil {
+		return err
 	}
 	r, err := mend.Propose(desc, fresh, old, mend.Options{Seed: f.seed, Time: f.time})
 	if err != nil {
 		return err
 	}
-	out := calibration{Held: r.Held, Breaks: r.Breaks, Changes: r.Changes, Nearest: r.Nearest, TimedOut: r.TimedOut}
+	out := calibration{Held: r.Held, Breaks: r.Breaks, Changes: r.Changes, Nearest: r.Nearest, TimedOut: r.TimedOut,
+		BrokenOff: brokenOff}
 	if r.Text != nil {
 		out.Diff = mend.Diff(desc.File, string(desc.Text), string(r.Text))
 		if err := writeProposal(f.write, r.Text); err != nil {
@@ -110,10 +126,40 @@ func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
 	if err := verb.Say(c, out.text(len(fresh), len(old), f), out); err != nil {
 		return err
 	}
-	if len(r.Breaks) > 0 && r.Text == nil {
+	switch {
+	case len(r.Breaks) > 0 && r.Text == nil:
 		return coleo.Errorf(coleo.EInternal, "no change of %s was found with which all recordings read as labelled", desc.File)
+	case len(brokenOff) > 0:
+		return coleo.Errorf(coleo.EInternal, "%d of %d sessions were broken off, so what they would have shown is not judged: %s",
+			len(brokenOff), len(fresh), strings.Join(brokenOff, ", "))
 	}
 	return nil
+}
+
+// check returns EInvalid if the flags contradict each other.
+func (f *calibrateFlags) check() error {
+	if (f.recordings == "") == (f.record == "") {
+		return coleo.Errorf(coleo.EInvalid, "name a folder: give --record to play sessions, or --recordings to read some")
+	}
+	if !(f.slack >= 0) || f.time <= 0 {
+		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: give no negative number, and some time", f.slack, f.time)
+	}
+	return nil
+}
+
+// cases reads the new recordings and the earlier ones.
+func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
+	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range f.old {
+		more, err := readCases(dir, "", f.oldSlack)
+		if err != nil {
+			return nil, nil, err
+		}
+		old = append(old, more...)
+	}
+	return fresh, old, nil
 }
 
 // describedBy returns the description of a harness with a screen.

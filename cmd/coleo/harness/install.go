@@ -117,6 +117,14 @@ func (i installation) installed() bool {
 // install installs this version if it is missing. Then it makes new starts of arms use
 // this version.
 func (i installation) install(ctx context.Context) error {
+	if err := i.fetchMissing(ctx); err != nil {
+		return err
+	}
+	return i.use()
+}
+
+// fetchMissing installs this version if it is missing. Arms do not use it yet.
+func (i installation) fetchMissing(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
@@ -125,12 +133,10 @@ func (i installation) install(ctx context.Context) error {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	defer unlock()
-	if !i.installed() {
-		if err := i.fetch(ctx); err != nil {
-			return err
-		}
+	if i.installed() {
+		return nil
 	}
-	return i.use()
+	return i.fetch(ctx)
 }
 
 func (i installation) fetch(ctx context.Context) error {

@@ -27,7 +27,7 @@ func groupsOf(all []taped) []group {
 		if t.holds() {
 			continue
 		}
-		for _, d := range differences(t.want, t.got) {
+		for _, d := range differences(t.want, t.got, t.Slack) {
 			if d.got.state == coleo.Idle || d.got.state == coleo.Failed {
 				d.from -= settling
 			}

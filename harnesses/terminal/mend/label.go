@@ -19,6 +19,39 @@ type told struct {
 // forever is the end of the last state of a label.
 const forever = math.MaxFloat64
 
+// Words of a label that stand for more than one reading. The record of a model server
+// cannot tell more.
+const (
+	Working  coleo.State = "working"  // processing or executing
+	Unjudged coleo.State = "unjudged" // any state
+	AnyTitle             = "*"        // stands for any title of a dialog, without quotes
+)
+
+// allows reports whether a reading is one that the label stands for.
+func (t told) allows(got told) bool {
+	if t.state == Unjudged {
+		return true
+	}
+	if t.state == Working {
+		return got.state == coleo.Processing || got.state == coleo.Executing
+	}
+	return got.state == t.state && (got.title == t.title || t.title == AnyTitle && got.title != "")
+}
+
+// seen returns what the label says of a picture that is read as got, without words that
+// stand for more than one reading. An empty title is any title.
+func (t told) seen(got told) told {
+	switch {
+	case t.state == Unjudged || t.state == Working && t.allows(got):
+		return told{at: t.at, state: got.state}
+	case t.state == Working:
+		return told{at: t.at, state: coleo.Processing}
+	case t.title == AnyTitle:
+		return told{at: t.at, state: t.state}
+	}
+	return t
+}
+
 // parseLabel reads a label in the form of reading.Label.
 func parseLabel(label string) ([]told, error) {
 	var out []told
@@ -33,13 +66,17 @@ func parseLabel(label string) ([]told, error) {
 		if i := strings.IndexAny(after, " ,"); i >= 0 {
 			name = after[:i]
 		}
-		if t = (told{at: seconds, state: coleo.State(name)}); !t.state.Valid() {
+		t = told{at: seconds, state: coleo.State(name)}
+		if !t.state.Valid() && t.state != Working && t.state != Unjudged {
 			return nil, fmt.Errorf("%q is not a state; states are %v", name, coleo.States())
 		}
 		if n := len(out); n > 0 && out[n-1].at > t.at {
 			return nil, fmt.Errorf("%.2f comes after %.2f", t.at, out[n-1].at)
 		}
 		rest = strings.TrimLeft(after[len(name):], " ")
+		if more, ok := strings.CutPrefix(rest, AnyTitle); ok {
+			t.title, rest = AnyTitle, strings.TrimLeft(more, " ")
+		}
 		if strings.HasPrefix(rest, `"`) {
 			quoted, err := strconv.QuotedPrefix(rest)
 			if err != nil {
@@ -80,14 +117,19 @@ type span struct {
 	want, got   told
 }
 
-// differences returns the times in which a reading differs from its label.
-func differences(want, got []told) []span {
+// differences returns the times in which a reading differs from its label. A state may
+// begin up to slack seconds earlier or later. But idle may not begin earlier than labelled.
+func differences(want, got []told, slack float64) []span {
 	var out []span
+	slack += rounding
 	for w, g := 0, 0; w < len(want) && g < len(got); {
 		endW, endG := endOf(want, w), endOf(got, g)
 		s := span{max(want[w].at, got[g].at), min(endW, endG), want[w], got[g]}
-		if s.until > s.from && (s.want.state != s.got.state || s.want.title != s.got.title) {
-			out = append(out, s)
+		if !s.want.allows(s.got) {
+			s.from, s.until = max(s.from, lateUntil(want[:w+1], s.got, slack)), min(s.until, earlyFrom(want[w+1:], s.got, slack))
+			if s.until > s.from {
+				out = append(out, s)
+			}
 		}
 		if endW <= endG {
 			w++
@@ -97,6 +139,35 @@ func differences(want, got []told) []span {
 		}
 	}
 	return out
+}
+
+// lateUntil returns until when a reading may be that of an earlier state of a label, or a
+// dialog whose options are not drawn yet. The last state of the label is the present one.
+func lateUntil(label []told, got told, slack float64) float64 {
+	last := label[len(label)-1]
+	if last.state == got.state && got.title == "" {
+		return last.at + slack
+	}
+	for i := len(label) - 2; i >= 0; i-- {
+		if label[i].allows(got) {
+			return label[i+1].at + slack
+		}
+	}
+	return 0
+}
+
+// earlyFrom returns from when a reading may be that of a later state. Idle may not come
+// early.
+func earlyFrom(later []told, got told, slack float64) float64 {
+	if got.state == coleo.Idle {
+		slack = rounding
+	}
+	for _, t := range later {
+		if t.allows(got) {
+			return t.at - slack
+		}
+	}
+	return forever
 }
 
 func endOf(list []told, i int) float64 {
@@ -109,18 +180,5 @@ func endOf(list []told, i int) float64 {
 // rounding is the precision of the times in a label, in seconds.
 const rounding = 0.0101
 
-// agrees reports whether a reading is that of the label. A state may begin up to slack
-// seconds earlier or later. But idle may not begin earlier than labelled.
-func agrees(want, got []told, slack float64) bool {
-	if len(want) != len(got) {
-		return false
-	}
-	for i := range want {
-		early := want[i].at - got[i].at
-		if want[i].state != got[i].state || want[i].title != got[i].title || math.Abs(early) > slack+rounding ||
-			want[i].state == coleo.Idle && early > rounding {
-			return false
-		}
-	}
-	return true
-}
+// agrees reports whether a reading is that of the label.
+func agrees(want, got []told, slack float64) bool { return len(differences(want, got, slack)) == 0 }

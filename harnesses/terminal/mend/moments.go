@@ -16,7 +16,7 @@ import (
 type Case struct {
 	Name  string
 	Cast  *pty.Cast
-	Label string  // as reading.Label writes it
+	Label string  // as reading.Label writes it, also with Working, Unjudged and AnyTitle
 	Slack float64 // seconds by which states may begin earlier or later than labelled
 }
 
@@ -46,6 +46,9 @@ func (s *shot) take(v rules.Verdict) {
 		s.title = v.Dialog.Title
 	}
 }
+
+// expect sets what the label says of the picture.
+func (s *shot) expect(label told) { s.want = label.seen(told{state: s.state, title: s.title}) }
 
 // isWell reports whether the rules read the picture as its label.
 func (s *shot) isWell() bool {
@@ -110,11 +113,12 @@ func tape(spec *rules.Spec, c Case) (taped, error) {
 		return t, fmt.Errorf("read %s: %w", c.Name, err)
 	}
 	for i := range t.shots {
-		t.shots[i].want = at(want, t.shots[i].until-rounding/2)
+		t.shots[i].expect(at(want, t.shots[i].until-rounding/2))
 	}
 	if n := len(t.shots); n > 0 {
 		last := &t.shots[n-1]
-		last.until, last.want = max(last.at, endOfCast(c.Cast)), want[len(want)-1]
+		last.until = max(last.at, endOfCast(c.Cast))
+		last.expect(want[len(want)-1])
 	}
 	return t, nil
 }
@@ -156,7 +160,7 @@ func (t *taped) breaks() []Break {
 		return nil
 	}
 	var out []Break
-	for _, s := range differences(t.want, t.got) {
+	for _, s := range differences(t.want, t.got, t.Slack) {
 		b := Break{Recording: t.Name, From: s.from, Until: s.until, Want: s.want.String(), Got: s.got.String()}
 		if s.until == forever {
 			b.Until = -1

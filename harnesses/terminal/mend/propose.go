@@ -172,7 +172,7 @@ func worse(before, after *taped) string {
 // falseIdle returns for how long a recording reads idle where its label says otherwise.
 func falseIdle(t *taped) float64 {
 	sum, end := 0.0, endOfCast(t.Cast)
-	for _, d := range differences(t.want, t.got) {
+	for _, d := range differences(t.want, t.got, t.Slack) {
 		if d.got.state == coleo.Idle && d.want.state != coleo.Idle {
 			sum += max(0, min(d.until, end)-d.from)
 		}
@@ -298,7 +298,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 		if tried++; fixed[i].holds() {
 			holding++
 		} else {
-			d := differences(fixed[i].want, fixed[i].got)
+			d := differences(fixed[i].want, fixed[i].got, fixed[i].Slack)
 			still = fmt.Sprintf("%s still does not read as labelled", all[i].Name)
 			if len(d) > 0 {
 				still = fmt.Sprintf("%s still reads %s at %.2f s, not %s", all[i].Name, d[0].got, d[0].from, d[0].want)

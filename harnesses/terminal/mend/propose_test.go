@@ -174,6 +174,43 @@ func TestIdleMayNotComeEarly(t *testing.T) {
 	}
 }
 
+// A label that a model server's record gives stands for several readings.
+func TestALabelMayStandForSeveralReadings(t *testing.T) {
+	t.Parallel()
+	want, err := parseLabel("0.00 unjudged, 1.00 idle, 2.00 working, 4.00 waiting_approval *, 6.00 working, 8.00 idle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A state that is shorter than the slack may not be seen at all.
+	short, _ := parseLabel("0.00 waiting_approval *, 1.00 working, 1.01 idle")
+	if seen, _ := parseLabel(`0.00 waiting_approval "Run it?", 1.20 idle`); !agrees(short, seen, 0.3) {
+		t.Errorf("a late dialog does not agree: %v", differences(short, seen, 0.3))
+	}
+	const good = `0.00 idle, 0.50 initializing, 1.10 idle, 2.10 processing, 4.10 waiting_approval, ` +
+		`4.20 waiting_approval "Run it?", 6.10 executing, 7.00 processing, 8.10 idle`
+	for change, ok := range map[[2]string]bool{
+		{"", ""}:                                true,
+		{"2.10", "1.80"}:                        true,  // a little early
+		{"2.10", "2.50"}:                        false, // late
+		{"8.10", "7.90"}:                        false, // idle too early
+		{"executing", "idle"}:                   false,
+		{`"Run it?"`, ""}:                       false, // a dialog that cannot be answered
+		{"7.00 processing", "7.00 idle"}:        false,
+		{"6.10 executing, ", ""}:                false,
+		{"0.00 idle", "0.00 processing"}:        true,
+		{"1.10 idle", "1.10 initializing"}:      false,
+		{"4.10 waiting_approval", "4.10 error"}: false,
+	} {
+		got, err := parseLabel(strings.Replace(good, change[0], change[1], 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if agrees(want, got, 0.3) != ok {
+			t.Errorf("with %q for %q it agrees: %v, want %v: %v", change[1], change[0], !ok, ok, differences(want, got, 0.3))
+		}
+	}
+}
+
 func TestNoPatternThatMatchesAllIsProposed(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]bool{`(?s).*`: true, `^`: true, `x?`: true, `^$`: false, `x`: false, `^(a|b)?$`: false} {

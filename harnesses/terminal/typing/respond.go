@@ -12,8 +12,9 @@ import (
 const (
 	// goneTimeout is how long an answered dialog may stay on the screen.
 	goneTimeout = 10 * time.Second
-	// markTimeout is how long the mark of a list may take to move.
-	markTimeout = 2 * time.Second
+	// markTimeout is how long the mark of a list may take to move. It is as long as
+	// tickTimeout, for the same reason.
+	markTimeout = tickTimeout
 )
 
 // Respond answers one appearance of one dialog. It returns when the dialog is gone from

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// tickTimeout is how long a tick or a typed text may take to appear.
-	tickTimeout = 3 * time.Second
+	// tickTimeout is how long a tick or a typed text may take to appear. Gemini CLI 0.61.0
+	// takes 0.1 s, and more than 3 s if ten other programs want each core.
+	tickTimeout = 20 * time.Second
 	// mostRows is the largest number of rows over which the mark is moved in one list.
 	// Nobody ticks options in a longer list, and a mark that goes round is noticed.
 	mostRows = 200

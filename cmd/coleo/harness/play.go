@@ -1,0 +1,118 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/conformance"
+	"coleo.dev/conformance/netns"
+)
+
+// playedSizes are the sizes of the terminals in which sessions are played. What an agent
+// CLI draws depends on them.
+const playedSizes = "120x40,80x24,200x50"
+
+// playedSlack is by how many seconds a state may begin earlier or later than a label that
+// the model server's record gives. An agent CLI draws what happens within a second, and
+// idle counts after it has held for some time.
+const playedSlack = 2.5
+
+// play plays sessions of the agent CLI of calibrate, and writes their recordings and
+// labels to a folder. It returns the names of sessions that were broken off. The result
+// done is true if another process did all the work.
+func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
+	s, err := setup.New()
+	if err != nil {
+		return nil, false, err
+	}
+	reg, err := s.Registry()
+	if err != nil {
+		return nil, false, err
+	}
+	h, err := reg.Get(name)
+	if err != nil {
+		return nil, false, err
+	}
+	sizes, err := parseSizes(f.sizes)
+	if err != nil {
+		return nil, false, err
+	}
+	if version != "" && f.binary == "" {
+		i, err := newInstallation(s, h.Info(), version)
+		if err != nil {
+			return nil, false, err
+		}
+		if !i.installed() {
+			fmt.Fprintf(c.ErrOrStderr(), "Installing %s %s...\n", i.info.Title, version)
+			if err := i.fetchMissing(c.Context()); err != nil {
+				return nil, false, err
+			}
+		}
+		f.binary = i.program()
+	}
+	if !f.isolated && !netns.Isolated() {
+		return nil, true, executable.RunIsolated(c, "--isolated")
+	}
+	if f.isolated {
+		if err := netns.LoopbackUp(); err != nil {
+			return nil, false, err
+		}
+	}
+	if !c.Flags().Changed("slack") {
+		f.slack = playedSlack
+	}
+	brokenOff, err = f.playSizes(c, s, h, sizes)
+	return brokenOff, false, err
+}
+
+func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harness, sizes []conformance.Size) (
+	brokenOff []string, err error) {
+	if err := os.MkdirAll(f.record, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for recordings: %w", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(f.record, "*.cast")); len(left) > 0 {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s has recordings already: name a new folder", f.record)
+	}
+	config, end, err := newConfig(c, s, testFlags{record: f.record, binary: f.binary})
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var labels strings.Builder
+	labels.WriteString("# What the model server's record and the file system say: seconds and state.\n")
+	for _, size := range sizes {
+		config.Size, config.Prefix = size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)
+		list, err := conformance.Play(c.Context(), h, config)
+		if err != nil {
+			return nil, err
+		}
+		for _, played := range list {
+			fmt.Fprintf(&labels, "%s: %s\n", played.Name, played.Label)
+			if played.Err != nil {
+				brokenOff = append(brokenOff, played.Name)
+				fmt.Fprintf(c.ErrOrStderr(), "%s was broken off. Its label holds up to there. %v\n", played.Name, played.Err)
+			}
+		}
+	}
+	f.recordings, f.labels = f.record, ""
+	return brokenOff, os.WriteFile(filepath.Join(f.record, labelsFile), []byte(labels.String()), 0o600)
+}
+
+// parseSizes reads sizes that are separated by commas.
+func parseSizes(text string) (sizes []conformance.Size, err error) {
+	for one := range strings.SplitSeq(text, ",") {
+		size, err := conformance.ParseSize(strings.TrimSpace(one))
+		if err != nil {
+			return nil, err
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes, nil
+}

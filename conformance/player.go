@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+// tryKeys presses keys, one after another, until one has its effect. It returns when that
+// key was pressed.
+func (p *player) tryKeys(keys []string, hasEffect func() bool) (time.Time, error) {
+	for _, key := range keys {
+		at := time.Now()
+		if err := p.press(key); err != nil {
+			return at, err
+		}
+		for time.Since(at) < effectTimeout {
+			if hasEffect() {
+				return at, nil
+			}
+			if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+				return at, context.Cause(p.ctx)
+			}
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q were pressed", keys)
+}
+
+func (p *player) press(keys string) error {
+	term, ok := p.Session.(coleo.Terminal)
+	if !ok {
+		return errors.New("the session has no screen")
+	}
+	return term.Input(p.ctx, []byte(keys))
+}
+
+// picture returns the rows of the screen, to be compared with others.
+func (p *player) picture() string {
+	term, ok := p.Session.(coleo.Terminal)
+	if !ok {
+		return ""
+	}
+	return strings.Join(term.Screen().Lines, "\n")
+}
+
+// quiet waits until the model has nothing to answer and the picture has stood still for
+// some time. It returns since when it stands still.
+func (p *player) quiet(d time.Duration) (time.Time, error) {
+	for p.isAsked() {
+		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+			return time.Now(), context.Cause(p.ctx)
+		}
+	}
+	return p.still(d)
+}
+
+// isAsked reports whether the model has a request to answer.
+func (p *player) isAsked() bool {
+	return slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool {
+		return !q.Done && !q.Aborted
+	})
+}
+
+// still waits until the picture has stood still for some time, and no request came.
+func (p *player) still(d time.Duration) (since time.Time, err error) {
+	since = time.Now()
+	before, end := p.picture(), time.Now().Add(quietTimeout)
+	for time.Since(since) < d && time.Now().Before(end) {
+		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+			return since, context.Cause(p.ctx)
+		}
+		if now := p.picture(); now != before || p.isAsked() {
+			before, since = now, time.Now()
+		}
+	}
+	return since, nil
+}
+
+// lastReply returns when the model sent its last byte.
+func (p *player) lastReply() (last time.Time) {
+	for _, q := range p.Model.Record() {
+		if q.Side == "" {
+			last = later(last, q.Last)
+		}
+	}
+	return last
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// modified returns when a file was written.
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
