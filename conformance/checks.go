@@ -237,7 +237,7 @@ const (
 // awaitTools returns when the MCP server has been asked for its tools, or after
 // toolsTimeout.
 func awaitTools(ctx context.Context, record string) {
-	ctx, cancel := context.WithTimeout(ctx, toolsTimeout)
+	ctx, cancel := patient(ctx, toolsTimeout)
 	defer cancel()
 	for {
 		list, err := mcpserver.ReadRecord(record)

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,7 +53,7 @@ func leaveText(t *testing.T, trial *Trial, text, keys string) {
 	if !ok {
 		t.Skip("it has no composer")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), leftoverTimeout)
+	ctx, cancel := patient(t.Context(), leftoverTimeout)
 	defer cancel()
 	before := picture(term)
 	if err := term.Input(ctx, pty.Paste(text, true)); err != nil {

@@ -10,6 +10,8 @@ import (
 func beyond() []Check {
 	approval := func(c coleo.Capabilities) bool { return c.Approval }
 	return []Check{
+		{Name: "idle_after_the_answer", Doc: "not idle before the model has sent its last byte, whatever pauses it makes",
+			Required: true, Shared: true, Timeout: 2 * time.Minute, Run: idleAfterTheAnswer},
 		{Name: "multiline_prompt", Doc: "a prompt of several lines arrives as one, byte for byte", Shared: true,
 			Timeout: 2 * time.Minute, Run: multilinePrompt},
 		{Name: "long_prompt", Doc: "a prompt longer than the screen arrives byte for byte", Shared: true,

@@ -57,7 +57,7 @@ const conversationTimeout = 5 * time.Second
 // conversation returns the id of the session's conversation, or "" if it does not
 // become known.
 func (t *Trial) conversation(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, conversationTimeout)
+	ctx, cancel := patient(ctx, conversationTimeout)
 	defer cancel()
 	for range t.Session.Changes(ctx, 0) {
 		if id := t.Session.Handle().Conversation; id != "" {
@@ -143,7 +143,7 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 // to the file note. It returns that process. If the turn ends first, or after
 // commandTimeout, it returns the zero Identity.
 func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	ctx, cancel := patient(ctx, commandTimeout)
 	approved := make(chan struct{})
 	go func() {
 		defer close(approved)

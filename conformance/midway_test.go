@@ -199,7 +199,7 @@ func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) ta
 
 func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb disturbance, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), midwayTimeout)
+	ctx, cancel := patient(t.Context(), midwayTimeout)
 	defer cancel()
 	over := make(chan error, 1)
 	began := time.Now()
@@ -239,7 +239,7 @@ func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
 
 func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), midwayTimeout)
+	ctx, cancel := patient(t.Context(), midwayTimeout)
 	defer cancel()
 	file := Nonce()
 	asks := askFor(t, trial, file)

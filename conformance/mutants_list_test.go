@@ -30,9 +30,9 @@ name = "working"`
 		{name: "never idle", breaks: reads(coleo.Processing, coleo.Idle),
 			fails: []string{"spawn_and_idle"}, says: "still processing", within: hangs},
 		{name: "idle at a visible prompt line", edits: []string{rule, idleBefore + rule},
+			// An answer that grows is work, whatever a rule says. An answer that pauses is not.
 			passes: []string{"spawn_and_idle", "approval_deny"},
-			fails:  []string{"state_detection", "host_restart_midstream"},
-			says:   "idle was read before the model had answered"},
+			fails:  []string{"idle_after_the_answer"}, says: "it was read as idle"},
 		{name: "does not tell that it works", breaks: func(s live) live { return untold{s} },
 			passes: []string{"simple_prompt"}, fails: []string{"state_detection"}, says: "states were [idle]"},
 		{name: "reads prose as a dialog", edits: []string{

@@ -88,7 +88,7 @@ func Play(ctx context.Context, h coleo.Harness, c Config) ([]Played, error) {
 }
 
 func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run func(*player) error) (Played, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, playTimeout, errors.New("the play took too long"))
+	ctx, cancel := patient(ctx, playTimeout)
 	defer cancel()
 	t, err := newTrial(h, c, name)
 	if err != nil {
@@ -207,7 +207,7 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	if err := p.press("\r"); err != nil {
 		return modelserver.Request{}, err
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, arrivalTimeout)
+	ctx, cancel := patient(p.ctx, arrivalTimeout)
 	defer cancel()
 	q, err := p.Model.Wait(ctx, func(q modelserver.Request) bool {
 		return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && (q.Done || !q.First.IsZero())

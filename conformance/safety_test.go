@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -119,7 +118,7 @@ func sendAtDialogs(t *testing.T, trial *Trial) tally {
 
 func openDialog(t *testing.T, trial *Trial, prompt string) (*coleo.Dialog, coleo.Receipt) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := patient(t.Context(), time.Minute)
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -240,7 +239,7 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
+	ctx, cancel := patient(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	// Nothing of the prompt was typed: the agent CLI works, or stalls.

@@ -30,7 +30,8 @@ type SettingsReport struct {
 
 // settingChecks names the checks of the suite that are run with each setting. They are
 // those that show whether Coleo can read the screen and type with the setting.
-var settingChecks = []string{"spawn_and_idle", "simple_prompt", "file_creation", "approval_deny", "interrupt"}
+var settingChecks = []string{"spawn_and_idle", "simple_prompt", "idle_after_the_answer", "file_creation",
+	"approval_deny", "interrupt"}
 
 // settingTimeout bounds one check with a setting. The longest one takes 20 s, and several
 // times that on a loaded machine.
@@ -47,9 +48,7 @@ func SettingChecks() []Check {
 		check.Stops = name == settingChecks[0] // nothing works in a session that never became idle
 		out = append(out, check)
 	}
-	return slices.Insert(out, 2, Check{Name: "idle_after_the_answer",
-		Doc:      "not idle before the model has sent its last byte, whatever pauses it makes",
-		Required: true, Shared: true, Timeout: settingTimeout, Run: idleAfterTheAnswer})
+	return out
 }
 
 // refusalOf returns the only check of a setting that the harness refuses.

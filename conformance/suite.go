@@ -147,7 +147,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 		return result, nil
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, check.Timeout, errors.New("Timeout"))
+	ctx, cancel := patient(ctx, check.Timeout)
 	defer cancel()
 	t, err := b.trial(check)
 	if err != nil {

@@ -1,0 +1,152 @@
+package mend
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev/harnesses/terminal/casttest"
+)
+
+var (
+	pairsDir = flag.String("pairs", "", "folder of recordings that harness calibrate made, as NAME@VERSION")
+	pairList = flag.String("pair-list", "", "pairs of versions, as NAME@OLD:NEW, separated by commas")
+	pairSize = flag.String("given", "120x40", "size of the recordings that Propose gets; the others are held out")
+	proposed = flag.String("proposals", "", "folder for the proposed and the broken descriptions")
+)
+
+// pairSlack is the slack of recordings that were played, as in harness calibrate.
+const pairSlack = 2.5
+
+// playedCases reads the recordings of one version.
+func playedCases(t *testing.T, version string) (out []Case) {
+	t.Helper()
+	dir := filepath.Join(*pairsDir, version)
+	labels, err := os.ReadFile(filepath.Join(dir, "labels.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(labels)) {
+		name, label, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		cast := casttest.Read(t, filepath.Join(dir, name+".cast"))
+		out = append(out, Case{Name: version + "/" + name, Cast: cast, Label: label, Slack: pairSlack})
+	}
+	return out
+}
+
+// TestBreaksOfPairs breaks the description of an agent CLI, and lets Propose mend it with
+// recordings of a newer version. The break counts as mended if recordings in another size
+// read as labelled too, and no recording of the older version or of the library reads
+// worse.
+func TestBreaksOfPairs(t *testing.T) {
+	if *pairsDir == "" {
+		t.Skip("-pairs is not given: make calibrate")
+	}
+	made, good := 0, 0
+	for n, pair := range strings.Split(*pairList, ",") {
+		harness, versions, _ := strings.Cut(pair, "@")
+		older, newer, _ := strings.Cut(versions, ":")
+		old, fresh := playedCases(t, harness+"@"+older), playedCases(t, harness+"@"+newer)
+		r := rand.New(rand.NewPCG(*breaksSeed, uint64(n)))
+		for made0, tries := made, 0; made-made0 < *breaksCount && tries < 60; tries++ {
+			l := openLibrary(t, harness)
+			first := len(l.all)
+			for _, c := range fresh {
+				l.all = append(l.all, Tape(t, l.desc, c))
+			}
+			b := l.draw(r, breakKinds[r.IntN(len(breakKinds))])
+			p := pairTrial{library: l, old: append(casesOf(l.all[:first]), old...)}
+			for _, c := range fresh {
+				if strings.Contains(c.Name, *pairSize) {
+					p.given = append(p.given, c)
+				} else {
+					p.heldOut = append(p.heldOut, c)
+				}
+			}
+			if !p.breaks(b) {
+				continue
+			}
+			made++
+			if p.mends(t, pair, b, made) {
+				good++
+			}
+		}
+	}
+	t.Logf("seed %d: %d of %d breaks mended", *breaksSeed, good, made)
+}
+
+func casesOf(list []taped) (out []Case) {
+	for _, t := range list {
+		out = append(out, t.Case)
+	}
+	return out
+}
+
+// pairTrial is one break of a description, and the recordings that judge its repair.
+type pairTrial struct {
+	library             *library
+	given, heldOut, old []Case
+}
+
+// breaks reports whether a break changes what the given recordings and the others read as.
+func (p *pairTrial) breaks(b broke) bool {
+	d := p.library.desc
+	d.Text = []byte(b.text)
+	return b.text != "" && b.text != string(p.library.desc.Text) && p.wrong(d, p.given) > p.wrong(p.library.desc, p.given) &&
+		p.wrong(d, p.heldOut) > p.wrong(p.library.desc, p.heldOut)
+}
+
+// wrong returns how many recordings a description does not read as labelled.
+func (p *pairTrial) wrong(d Description, list []Case) (n int) {
+	spec, err := d.spec()
+	if err != nil {
+		return 0
+	}
+	for _, c := range list {
+		if want, _ := parseLabel(c.Label); !agrees(want, readLabel(spec, c), c.Slack) {
+			n++
+		}
+	}
+	return n
+}
+
+// mends lets Propose mend a break, and reports whether the proposal is right.
+func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) bool {
+	t.Helper()
+	began, d := time.Now(), p.library.desc
+	d.Text = []byte(b.text)
+	result, err := Propose(d, p.given, p.old, Options{Seed: int64(*breaksSeed), Time: *breaksTime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok, harmed, left := false, 0, 0
+	if result.Text != nil {
+		before, after := d, d
+		after.Text = result.Text
+		harmed = p.wrong(after, p.old) - p.wrong(before, p.old)
+		left = p.wrong(after, p.heldOut) - p.wrong(p.library.desc, p.heldOut)
+		ok = harmed <= 0 && left <= 0
+	}
+	t.Logf("%d %s %s %s\n  mended=%v, harmed %d, held out wrong %d, in %s, timed out %v\n  %s", number, pair, b.kind, b.what, ok,
+		harmed, left, time.Since(began).Round(time.Second), result.TimedOut, strings.Join(result.Changes, "\n  "))
+	if harmed > 0 {
+		t.Errorf("%s: %d old recordings read worse", b.what, harmed)
+	}
+	if *proposed != "" && result.Text != nil {
+		name := filepath.Join(*proposed, strings.ReplaceAll(pair, ":", "-"))
+		for suffix, text := range map[string][]byte{".toml": result.Text, ".broken": d.Text} {
+			if err := os.WriteFile(fmt.Sprintf("%s-%d%s", name, number, suffix), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return ok
+}
