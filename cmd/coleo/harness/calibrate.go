@@ -29,6 +29,7 @@ type calibrateFlags struct {
 	time       time.Duration
 	record     string
 	sizes      string
+	settings   string
 	binary     string
 	isolated   bool
 }
@@ -63,6 +64,8 @@ and 1 if no change was found.`,
 	}
 	c.Flags().StringVar(&f.record, "record", "", "play sessions, and write their recordings to this new `FOLDER`")
 	c.Flags().StringVar(&f.sizes, "sizes", playedSizes, "sizes of the terminals, as `COLSxROWS`, separated by commas")
+	c.Flags().StringVar(&f.settings, "settings", "",
+		"play also with these settings of users: `NAMES`, separated by commas, or all")
 	c.Flags().StringVar(&f.binary, "binary", "", "`PATH` of another program for the agent CLI")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")

@@ -85,11 +85,15 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 		return nil, err
 	}
 	defer end()
+	stages, err := f.stages(h, sizes)
+	if err != nil {
+		return nil, err
+	}
 	var labels strings.Builder
 	labels.WriteString("# What the model server's record and the file system say: seconds and state.\n")
-	for _, size := range sizes {
-		config.Size, config.Prefix = size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)
-		list, err := conformance.Play(c.Context(), h, config)
+	for _, stage := range stages {
+		config.Size, config.Prefix = stage.size, stage.prefix
+		list, err := conformance.Play(c.Context(), stage.harness, config)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +107,39 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 	}
 	f.recordings, f.labels = f.record, ""
 	return brokenOff, os.WriteFile(filepath.Join(f.record, labelsFile), []byte(labels.String()), 0o600)
+}
+
+// stage is a harness and the terminal in which its sessions are played.
+type stage struct {
+	harness coleo.Harness
+	size    conformance.Size
+	prefix  string // what the names of the recordings begin with
+}
+
+// stages returns a stage for each size, and one in the first size for each setting of
+// users that --settings picks and that the harness does not refuse.
+func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out []stage, err error) {
+	for _, size := range sizes {
+		out = append(out, stage{h, size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)})
+	}
+	if f.settings == "" {
+		return out, nil
+	}
+	list, err := conformance.PickSettings(h, f.settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, setting := range list {
+		if setting.Refused != "" {
+			continue
+		}
+		changed, err := h.(coleo.Settable).WithSetting(setting.Name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, stage{changed, sizes[0], setting.Name + "-"})
+	}
+	return out, nil
 }
 
 // parseSizes reads sizes that are separated by commas.
