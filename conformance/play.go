@@ -153,6 +153,15 @@ func (p *player) forgetUnproven() {
 	p.states[p.proven] = stateSince{at: p.states[p.proven].at, state: mend.Unjudged}
 }
 
+// changeTo waits until the picture stands still. The session may be in a state as soon as
+// from says, and must be in it once the picture stands still.
+func (p *player) changeTo(state coleo.State, from func() time.Time) error {
+	since, err := p.quiet(quietFor)
+	p.become(mend.Changing, from())
+	p.become(state, since)
+	return err
+}
+
 // label returns the states as the label of a recording.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
@@ -190,9 +199,7 @@ func (p *player) turn(prompt string) error {
 	if _, err := p.send(prompt); err != nil {
 		return err
 	}
-	_, err := p.quiet(quietFor)
-	p.become(coleo.Idle, p.lastReply())
-	return err
+	return p.changeTo(coleo.Idle, p.lastReply)
 }
 
 // send types a prompt. It returns the model's request.
@@ -243,10 +250,10 @@ func (p *player) approves() error {
 			return fmt.Errorf("nothing approves %s: %w", fmt.Sprintf(ask, file), err)
 		}
 		p.become(mend.Working, at)
-		if _, err := p.quiet(quietFor); err != nil {
+		ended := func() time.Time { return later(p.lastReply(), modified(path)) }
+		if err := p.changeTo(coleo.Idle, ended); err != nil {
 			return err
 		}
-		p.become(coleo.Idle, later(p.lastReply(), modified(path)))
 	}
 	return p.turn("say " + Nonce())
 }
@@ -287,9 +294,7 @@ func (p *player) ask(prompt string) error {
 	if _, err := p.send(prompt); err != nil {
 		return err
 	}
-	_, err := p.quiet(quietFor)
-	p.become(coleo.WaitingApproval, p.lastReply())
-	return err
+	return p.changeTo(coleo.WaitingApproval, p.lastReply)
 }
 
 // stops stops a turn, and then sends a prompt.

@@ -26,12 +26,12 @@ func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn := " working idle"
+	turn := " working changing idle"
 	want := map[string]string{
 		"small-answers":  "unjudged idle" + turn + turn + turn + " unjudged",
-		"small-approves": "unjudged idle working waiting_approval working idle working waiting_approval" + turn + turn + " unjudged",
-		"small-denies": "unjudged idle working waiting_approval unjudged idle" + turn +
-			" working waiting_approval unjudged idle" + turn + " unjudged",
+		"small-approves": "unjudged idle working changing waiting_approval" + turn + " working changing waiting_approval" + turn + turn + " unjudged",
+		"small-denies": "unjudged idle working changing waiting_approval unjudged idle" + turn +
+			" working changing waiting_approval unjudged idle" + turn + " unjudged",
 		"small-stops": "unjudged idle working unjudged idle" + turn + " unjudged",
 	}
 	for _, played := range list {

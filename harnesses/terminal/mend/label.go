@@ -24,6 +24,7 @@ const forever = math.MaxFloat64
 const (
 	Working  coleo.State = "working"  // processing or executing
 	Unjudged coleo.State = "unjudged" // any state
+	Changing coleo.State = "changing" // the state before or the state after
 	AnyTitle             = "*"        // stands for any title of a dialog, without quotes
 )
 
@@ -38,11 +39,23 @@ func (t told) allows(got told) bool {
 	return got.state == t.state && (got.title == t.title || t.title == AnyTitle && got.title != "")
 }
 
+// allowsAt reports whether a reading is one that state i of a label stands for.
+func allowsAt(label []told, i int, got told) bool {
+	if label[i].state != Changing {
+		return label[i].allows(got)
+	}
+	return i > 0 && label[i-1].allows(got) ||
+		i+1 < len(label) && (label[i+1].allows(got) || label[i+1].isUndrawn(got))
+}
+
+// isUndrawn reports whether a reading is a labelled dialog whose options are not drawn yet.
+func (t told) isUndrawn(got told) bool { return t.state == got.state && got.title == "" }
+
 // seen returns what the label says of a picture that is read as got, without words that
 // stand for more than one reading. An empty title is any title.
 func (t told) seen(got told) told {
 	switch {
-	case t.state == Unjudged || t.state == Working && t.allows(got):
+	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(got):
 		return told{at: t.at, state: got.state}
 	case t.state == Working:
 		return told{at: t.at, state: coleo.Processing}
@@ -67,7 +80,7 @@ func parseLabel(label string) ([]told, error) {
 			name = after[:i]
 		}
 		t = told{at: seconds, state: coleo.State(name)}
-		if !t.state.Valid() && t.state != Working && t.state != Unjudged {
+		if !t.state.Valid() && t.state != Working && t.state != Unjudged && t.state != Changing {
 			return nil, fmt.Errorf("%q is not a state; states are %v", name, coleo.States())
 		}
 		if n := len(out); n > 0 && out[n-1].at > t.at {
@@ -125,8 +138,8 @@ func differences(want, got []told, slack float64) []span {
 	for w, g := 0, 0; w < len(want) && g < len(got); {
 		endW, endG := endOf(want, w), endOf(got, g)
 		s := span{max(want[w].at, got[g].at), min(endW, endG), want[w], got[g]}
-		if !s.want.allows(s.got) {
-			s.from, s.until = max(s.from, lateUntil(want[:w+1], s.got, slack)), min(s.until, earlyFrom(want[w+1:], s.got, slack))
+		if !allowsAt(want, w, s.got) {
+			s.from, s.until = max(s.from, lateUntil(want, w, s.got, slack)), min(s.until, earlyFrom(want, w, s.got, slack))
 			if s.until > s.from {
 				out = append(out, s)
 			}
@@ -141,30 +154,29 @@ func differences(want, got []told, slack float64) []span {
 	return out
 }
 
-// lateUntil returns until when a reading may be that of an earlier state of a label, or a
-// dialog whose options are not drawn yet. The last state of the label is the present one.
-func lateUntil(label []told, got told, slack float64) float64 {
-	last := label[len(label)-1]
-	if last.state == got.state && got.title == "" {
-		return last.at + slack
+// lateUntil returns until when a reading may be that of a state before state w of a label,
+// or a dialog whose options are not drawn yet.
+func lateUntil(label []told, w int, got told, slack float64) float64 {
+	if label[w].isUndrawn(got) {
+		return label[w].at + slack
 	}
-	for i := len(label) - 2; i >= 0; i-- {
-		if label[i].allows(got) {
+	for i := w - 1; i >= 0; i-- {
+		if allowsAt(label, i, got) {
 			return label[i+1].at + slack
 		}
 	}
 	return 0
 }
 
-// earlyFrom returns from when a reading may be that of a later state. Idle may not come
-// early.
-func earlyFrom(later []told, got told, slack float64) float64 {
+// earlyFrom returns from when a reading may be that of a state after state w of a label.
+// Idle may not come early.
+func earlyFrom(label []told, w int, got told, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding
 	}
-	for _, t := range later {
-		if t.allows(got) {
-			return t.at - slack
+	for i := w + 1; i < len(label); i++ {
+		if allowsAt(label, i, got) {
+			return label[i].at - slack
 		}
 	}
 	return forever

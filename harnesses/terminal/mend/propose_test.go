@@ -186,6 +186,14 @@ func TestALabelMayStandForSeveralReadings(t *testing.T) {
 	if seen, _ := parseLabel(`0.00 waiting_approval "Run it?", 1.20 idle`); !agrees(short, seen, 0.3) {
 		t.Errorf("a late dialog does not agree: %v", differences(short, seen, 0.3))
 	}
+	// While the screen changes it reads as before or as after, and as nothing else.
+	change, _ := parseLabel("0.00 working, 1.00 changing, 5.00 idle")
+	for label, ok := range map[string]bool{"0.00 processing, 3.00 idle": true, "0.00 processing, 5.20 idle": true,
+		"0.00 processing, 0.90 idle": false, "0.00 processing, 6.00 idle": false, "0.00 processing, 3.00 error, 5.00 idle": false} {
+		if seen, _ := parseLabel(label); agrees(change, seen, 0.3) != ok {
+			t.Errorf("%s agrees: %v, want %v", label, !ok, ok)
+		}
+	}
 	const good = `0.00 idle, 0.50 initializing, 1.10 idle, 2.10 processing, 4.10 waiting_approval, ` +
 		`4.20 waiting_approval "Run it?", 6.10 executing, 7.00 processing, 8.10 idle`
 	for change, ok := range map[[2]string]bool{
