@@ -16,21 +16,27 @@ type Ask struct {
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`
 	// The tool that the scripted model calls, by the name that the agent CLI gives it. A
-	// line has one of `tool`, `reply`, `prompt` and `start`.
+	// line has one of `tool`, `reply`, `prompt`, `types` and `start`. Only `types` may be
+	// beside another one.
 	Tool string `json:"tool,omitempty" toml:"tool"`
 	// The tool's arguments, as a JSON object. A tool that takes plain text gets the text as
 	// it is.
 	Input string `json:"input,omitempty" toml:"input"`
+	// The calls of tools that the model makes first, one after another. They do not ask.
+	Before []AskCall `json:"before,omitempty" toml:"before"`
 	// The text that the scripted model answers, for an agent CLI that reads commands and
 	// edits from the model's text.
 	Reply string `json:"reply,omitempty" toml:"reply"`
 	// The prompt of the user that makes the agent CLI ask by itself.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
+	// A command of the agent CLI that somebody types by hand first, such as `/model`. It
+	// asks by itself, or makes the tool, the reply or the prompt ask.
+	Types string `json:"types,omitempty" toml:"types"`
 	// Whether the agent CLI asks at its start, before it takes a prompt.
 	Start bool `json:"start,omitempty" toml:"start"`
 	// The arguments with which the agent CLI is started. They are templates, as in
-	// `[[launch.part]]`. With `args`, `env`, `files` or `permission`, each answer gets an
-	// agent CLI of its own.
+	// `[[launch.part]]`. With `args`, `env`, `files`, `permission`, `model` or `types`, each
+	// answer gets an agent CLI of its own.
 	Args []string `json:"args,omitempty" toml:"args"`
 	// The environment variables with which the agent CLI is started. The values are
 	// templates.
@@ -40,6 +46,8 @@ type Ask struct {
 	Files map[string]string `json:"files,omitempty" toml:"files"`
 	// Coleo's permission mode at the start. Without it, the mode is `ask`.
 	Permission PermissionMode `json:"permission,omitempty" toml:"permission"`
+	// The model at the start. Without it, the model is one that no agent CLI knows.
+	Model string `json:"model,omitempty" toml:"model"`
 	// The files in the work folder that are written before the agent CLI is asked.
 	Work map[string]string `json:"work,omitempty" toml:"work"`
 	// What the title or the subject of the dialog must hold. People decide by it.
@@ -65,6 +73,14 @@ type Ask struct {
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
 
+// AskCall is a call of a tool by the scripted model.
+type AskCall struct {
+	// The tool, by the name that the agent CLI gives it.
+	Tool string `json:"tool" toml:"tool"`
+	// The tool's arguments, as a JSON object.
+	Input string `json:"input" toml:"input"`
+}
+
 // AskPage is one question of a model.
 type AskPage struct {
 	// The labels of the options. Each one is picked once, and the model must get it, and
@@ -78,7 +94,12 @@ type AskPage struct {
 
 // OwnStart reports whether the agent CLI must be started in a way of its own.
 func (a Ask) OwnStart() bool {
-	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != ""
+	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != "" || a.Model != "" || a.Types != ""
+}
+
+// OnlyTyped reports whether what is typed by hand asks by itself.
+func (a Ask) OnlyTyped() bool {
+	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }
 
 // Asking is a harness with a catalogue of what its agent CLI asks.

@@ -51,7 +51,11 @@ func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	for _, o := range a.Options {
 		options = append(options, fill(o))
 	}
-	a.Work, a.Options = work, options
+	before := []coleo.AskCall{}
+	for _, call := range a.Before {
+		before = append(before, coleo.AskCall{Tool: call.Tool, Input: fill(call.Input)})
+	}
+	a.Work, a.Options, a.Before = work, options, before
 	return a, failed
 }
 
@@ -72,6 +76,9 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	change := func(c *coleo.SpawnConfig) {
 		if a.Permission != "" {
 			c.PermissionMode = a.Permission
+		}
+		if a.Model != "" {
+			c.Model = a.Model
 		}
 		if !a.Start {
 			t.withMCP(c)
@@ -95,21 +102,37 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 // prompt sends the prompt that makes the agent CLI ask, and waits for its turn.
 func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
 	fresh := x.Session == nil
-	if err := x.spawnIdle(ctx, change); err != nil {
-		return coleo.Reading{}, err
+	if fresh {
+		if err := x.spawn(ctx, change); err != nil {
+			return coleo.Reading{}, err
+		}
+	}
+	now, err := coleo.WaitFor(ctx, x.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
+	if err == nil && now.State == coleo.WaitingApproval {
+		err = fmt.Errorf("it asks before it was asked to: %w", coleo.Blocked(now.Dialog))
+	}
+	if err != nil {
+		return now, err
 	}
 	if fresh && x.ask.CallsMCP {
 		awaitTools(ctx, x.mcpRecord())
 	}
+	if x.ask.Types != "" {
+		if err := x.typeByHand(ctx, x.ask.Types); err != nil {
+			return coleo.Reading{}, err
+		}
+	}
+	if x.ask.OnlyTyped() {
+		return coleo.WaitFor(ctx, x.Session, coleo.WaitingApproval)
+	}
 	word := Nonce()
-	if err := x.Model.SetScript(callOf(x.ask, word)); err != nil {
+	if err := x.Model.SetScript(scriptOf(x.ask, word)); err != nil {
 		return coleo.Reading{}, err
 	}
 	text := x.ask.Prompt
 	if text == "" {
 		text = "Please do " + word
 	}
-	var err error
 	if x.receipt, err = x.Session.SendPrompt(ctx, coleo.Prompt{Text: text}); err != nil {
 		return coleo.Reading{}, err
 	}
@@ -222,34 +245,50 @@ func (x *attempt) written() (int, error) {
 	return strings.Count(string(raw), x.nonce), nil
 }
 
-// results returns the results of tools that the model got in this turn.
+// results returns what the model got in this turn: the results of the line's tool, and
+// what the agent CLI itself has said in the user's place. The results of the calls before
+// came first.
 func (x *attempt) results() (out []string) {
-	for _, q := range x.Model.Record() {
-		if q.Side == "" && q.HasToolResult && q.Prompt == x.receipt.Text && x.receipt.Text != "" {
+	for _, q := range x.Model.Record()[x.since:] {
+		switch {
+		case !isPrompt(q) || x.receipt.Text == "":
+		case q.Prompt != x.receipt.Text:
+			out = append(out, q.Prompt)
+		case q.HasToolResult:
 			out = append(out, q.ToolResult)
 		}
 	}
-	return out
+	return out[min(len(x.ask.Before), len(out)):]
 }
 
 // respond answers the present dialog, and waits for the next one or for the end of the
 // turn.
 func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
-	x.receipt.Cursor = coleo.NewestCursor(x.Session)
-	if err := x.Session.Respond(ctx, x.dialog.Fingerprint, d); err != nil {
+	from, answered := coleo.NewestCursor(x.Session), x.dialog.Fingerprint
+	if err := x.Session.Respond(ctx, answered, d); err != nil {
 		return err
 	}
-	reading, err := coleo.WaitForTurn(ctx, x.Session, x.receipt)
 	x.dialog = nil
-	switch {
-	case err != nil:
-		return err
-	case reading.State == coleo.WaitingApproval:
-		x.dialog = reading.Dialog
-	case reading.State != coleo.Idle:
-		return fmt.Errorf("the state after the answer is %s by rule %q", reading.State, reading.Rule)
+	last := x.Session.State()
+	for change, err := range x.Session.Changes(ctx, from) {
+		if err != nil {
+			return err
+		}
+		last = change.Reading
+		switch {
+		case change.Kind != coleo.ChangeState:
+		case last.State == coleo.Dead:
+			return coleo.Errorf(coleo.EExited, "the agent CLI has ended: %s", change.Note)
+		case last.State == coleo.Idle:
+			return nil
+		case last.State == coleo.Failed:
+			return fmt.Errorf("the turn ended in an error by rule %q", last.Rule)
+		case last.State == coleo.WaitingApproval && last.Dialog != nil && last.Dialog.Fingerprint != answered:
+			x.dialog = last.Dialog
+			return nil
+		}
 	}
-	return nil
+	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
 }
 
 // refused checks that Coleo refuses a choice, and types nothing. Then it leaves the dialog.
@@ -315,8 +354,8 @@ func (x *attempt) approved(ctx context.Context) error {
 			return fmt.Errorf("one approval was not enough: %q came again", now.Title)
 		}
 	}
-	if x.ask.Start {
-		return x.next(ctx)
+	if x.ask.Start || x.ask.OnlyTyped() {
+		return errors.Join(x.next(ctx), x.done())
 	}
 	return x.done()
 }

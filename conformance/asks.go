@@ -44,7 +44,7 @@ const (
 
 // askTimeout bounds the checks of one line. A question with many options is asked once for
 // each of them, and each time takes some seconds on a loaded machine.
-const askTimeout = 5 * time.Minute
+const askTimeout = 2 * time.Minute
 
 // catalogue runs the checks of a harness's catalogue.
 type catalogue struct {
@@ -100,6 +100,9 @@ func (c *catalogue) note(t *Trial) {
 	for _, q := range t.Model.Record() {
 		for _, tool := range q.Tools {
 			c.offered[tool.Name] = true
+		}
+		for _, name := range q.Deferred {
+			c.offered[name] = true
 		}
 	}
 }
@@ -181,25 +184,28 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// callOf returns the script by which the model calls the tool of a line, or answers its
+// scriptOf returns the script by which the model makes the calls of a line, or answers its
 // text, when it is asked a prompt that holds the word.
-func callOf(a coleo.Ask, word string) modelserver.Script {
-	step, notYet := modelserver.Step{Text: a.Reply}, false
-	rule := modelserver.Rule{Name: a.Name, When: modelserver.When{Contains: word, ToolResult: &notYet}}
-	switch {
-	case a.Tool != "":
-		call := modelserver.Call{Name: a.Tool, Raw: a.Input}
-		if json.Unmarshal([]byte(a.Input), &call.Args) == nil {
+func scriptOf(a coleo.Ask, word string) modelserver.Script {
+	var script modelserver.Script
+	add := func(step modelserver.Step, after bool, times int) {
+		script.Rules = append(script.Rules, modelserver.Rule{Name: a.Name, Times: times,
+			When: modelserver.When{Contains: word, ToolResult: &after}, Reply: []modelserver.Step{step}})
+	}
+	if a.Reply != "" {
+		add(modelserver.Step{Text: a.Reply}, false, 1) // no result of a tool shows which request is the first
+	}
+	if a.Tool == "" {
+		return script
+	}
+	for i, c := range append(slices.Clone(a.Before), coleo.AskCall{Tool: a.Tool, Input: a.Input}) {
+		call := modelserver.Call{Name: c.Tool, Raw: c.Input}
+		if json.Unmarshal([]byte(c.Input), &call.Args) == nil {
 			call.Raw = ""
 		}
-		step = modelserver.Step{Tool: &call}
-	case a.Reply != "":
-		rule.Times = 1 // without tools there is no result that shows which request is the first
-	default:
-		return modelserver.Script{}
+		add(modelserver.Step{Tool: &call}, i > 0, min(i, 1)) // the first one answers again if the request is sent again
 	}
-	rule.Reply = []modelserver.Step{step}
-	return modelserver.Script{Rules: []modelserver.Rule{rule}}
+	return script
 }
 
 // PickAsks returns the lines of a harness's catalogue that a list of names selects. The

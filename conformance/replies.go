@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 )
@@ -72,6 +73,9 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 			return fmt.Errorf("dialog %d: %w", page+1, err)
 		}
 	}
+	if x.ask.Start || x.ask.OnlyTyped() {
+		return x.next(ctx)
+	}
 	got := strings.Join(x.results(), "\n")
 	for _, text := range wanted {
 		if !strings.Contains(got, text) {
@@ -88,7 +92,7 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 
 // reply returns the answer to one question, and what the model must get and must not get.
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
-	if x.dialog.Kind != coleo.DialogQuestion {
+	if x.dialog.Kind != x.ask.Kind {
 		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
 	}
 	if p.Several != x.dialog.Several {
@@ -115,4 +119,38 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 		}
 	}
 	return d, yes, no, nil
+}
+
+// handEvery is the time between two looks at a screen into which somebody types.
+const handEvery = 50 * time.Millisecond
+
+// typeByHand types a command into the terminal, as a user does, and submits it. It returns
+// when the screen has changed behind that.
+func (t *Trial) typeByHand(ctx context.Context, command string) error {
+	term, ok := t.Session.(coleo.Terminal)
+	if !ok {
+		return skip("it has no terminal")
+	}
+	rows := func() string { return strings.Join(term.Screen().Lines, "\n") }
+	until := func(is func(string) bool) error {
+		for !is(rows()) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("type %q by hand: %w", command, context.Cause(ctx))
+			case <-time.After(handEvery):
+			}
+		}
+		return nil
+	}
+	if err := term.Input(ctx, []byte(command)); err != nil {
+		return err
+	}
+	if err := until(func(s string) bool { return strings.Contains(s, command) }); err != nil {
+		return err
+	}
+	typed := rows()
+	if err := term.Input(ctx, []byte("\r")); err != nil {
+		return err
+	}
+	return until(func(s string) bool { return s != typed })
 }

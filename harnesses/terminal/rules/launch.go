@@ -228,8 +228,8 @@ func (c *compiler) asks(list []coleo.Ask) {
 			c.fail(at, "[[asks]] %q needs a doc, one sentence for people", a.Name)
 		case !slices.Contains(dialogKinds, a.Kind):
 			c.fail(at+".kind", "[[asks]] %q: a kind is one of %v, not %q", a.Name, dialogKinds, a.Kind)
-		case !oneOf(a.Tool != "", a.Reply != "", a.Prompt != "", a.Start):
-			c.fail(at, "[[asks]] %q needs one of tool, reply, prompt and start", a.Name)
+		case !oneOf(a.Tool != "", a.Reply != "", a.Prompt != "", a.Start, a.OnlyTyped()):
+			c.fail(at, "[[asks]] %q needs one of tool, reply, prompt, types and start", a.Name)
 		}
 		taken[a.Name] = true
 		c.plain(at+".doc", a.Doc)

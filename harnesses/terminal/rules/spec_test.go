@@ -72,7 +72,7 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 		"what asks without a doc": {"[[rule]]", "[[asks]]\nname = \"a\"\ntool = \"T\"\nkind = \"other\"\n[[rule]]",
 			`x.toml:8: [[asks]] "a" needs a doc`},
 		"what asks by two ways": {"[[rule]]", askLine + "tool = \"T\"\nstart = true\n[[rule]]",
-			`[[asks]] "a" needs one of tool, reply, prompt and start`},
+			`[[asks]] "a" needs one of tool, reply, prompt, types and start`},
 		"what asks for another kind": {"[[rule]]", strings.Replace(askLine, "other", "alarm", 1) + "tool = \"T\"\n[[rule]]",
 			`[[asks]] "a": a kind is one of `},
 		"two that ask by one name": {"[[rule]]", askLine + "tool = \"T\"\n" + askLine + "tool = \"U\"\n[[rule]]",
