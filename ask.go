@@ -65,7 +65,8 @@ type Ask struct {
 	Result string `json:"result,omitempty" toml:"result"`
 	// Whether the approval calls the MCP server of the checks, with the nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
-	// Whether the agent CLI ends when it is denied what it asks at its start.
+	// Whether the agent CLI takes no prompt when it is denied what it asks at its start.
+	// It ends then, or shows another page in place of its composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
 	// The choices that Coleo refuses at this dialog, each with a part of the sentence of
 	// its error: `{ approve = "leave it with a denial" }`. The choices are `approve`,

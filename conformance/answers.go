@@ -220,7 +220,7 @@ func (x *attempt) done() error {
 	if n := x.mcpCalls(x.nonce); x.ask.CallsMCP && n != 1 {
 		return fmt.Errorf("the MCP server was called %d times, want once", n)
 	}
-	if x.ask.Tool == "" {
+	if x.ask.Tool == "" && x.ask.Result == "" {
 		return nil
 	}
 	want, err := regexp.Compile(x.ask.Result)
@@ -318,7 +318,8 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 func (x *attempt) denied(ctx context.Context) error {
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.Deny})
-		if x.ask.Ends && coleo.ErrorCode(err) == coleo.EExited {
+		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // another page
+		if x.ask.Ends && (left || coleo.ErrorCode(err) == coleo.EExited) {
 			return x.undone(true)
 		}
 		if err != nil {

@@ -112,8 +112,8 @@ func TestACatalogueFindsEachFault(t *testing.T) {
 		edits      []string
 	}{
 		"what acts before it is answered": {"write", "before it was answered: ", word("hasty")},
-		"another kind of dialog": {"write", `is of the kind other, want permission`,
-			[]string{"name = \"permission\"\nkind = \"permission\"", "name = \"permission\"\nkind = \"other\""}},
+		"another kind of dialog": {"write", "is of the kind question, want permission",
+			[]string{"name = \"permission\"\nkind = \"permission\"", "name = \"permission\"\nkind = \"question\""}},
 		"a denial that approves": {"write", "denied: ", []string{"deny = '^No$'\ndeny_keys = \"ESCAPE\"", "deny = '^Yes$'"}},
 		"an approval that denies": {"write", "approved: ",
 			[]string{"approve = '^Yes$'\nalways", "approve = '^No$'\nalways"}},

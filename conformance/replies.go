@@ -121,8 +121,14 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 	return d, yes, no, nil
 }
 
-// handEvery is the time between two looks at a screen into which somebody types.
-const handEvery = 50 * time.Millisecond
+const (
+	// handEvery is the time between two looks at a screen into which somebody types, and
+	// between two keys.
+	handEvery = 50 * time.Millisecond
+	// handPause is a person's pause before ENTER. Right behind a text that came fast,
+	// Codex 0.169.0 takes ENTER for a new row.
+	handPause = 500 * time.Millisecond
+)
 
 // typeByHand types a command into the terminal, as a user does, and submits it. It returns
 // when the screen has changed behind that.
@@ -142,12 +148,16 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 		}
 		return nil
 	}
-	if err := term.Input(ctx, []byte(command)); err != nil {
-		return err
+	for _, key := range []byte(command) {
+		if err := term.Input(ctx, []byte{key}); err != nil {
+			return err
+		}
+		<-time.After(handEvery)
 	}
 	if err := until(func(s string) bool { return strings.Contains(s, command) }); err != nil {
 		return err
 	}
+	<-time.After(handPause)
 	typed := rows()
 	if err := term.Input(ctx, []byte("\r")); err != nil {
 		return err
