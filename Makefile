@@ -25,7 +25,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: calibrate compatibility settings build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: calibrate compatibility settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -155,6 +155,17 @@ calibrate: build
 	    COLEO_DIR=$(CURDIR)/.coleo bin/coleo harness calibrate $$v --record $(PLAYED)/$$v --sizes 120x40,80x24 --time 1s || true; \
 	  done; done
 	$(GO) test ./harnesses/terminal/mend -count=1 -v -timeout 12h -run Pairs -pairs $(PLAYED) -pair-list $(PAIRS) -breaks $(BREAKS) -seed $(SEED)
+
+# What each agent CLI asks, answered in each way, and their page. It takes an hour. A harness
+# that has a report is left out: remove its file to test it again.
+ASK_REPORTS := conformance/testdata/asks
+asks: build agents-more
+	@mkdir -p $(ASK_REPORTS)
+	@for v in $(SETTINGS); do [ -s $(ASK_REPORTS)/$$v.json ] && continue; \
+	  echo "testing what $$v asks"; \
+	  COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo --json harness test $${v%@*} --asks all > $(ASK_REPORTS)/$$v.new; \
+	  [ $$? -le 1 ] && mv $(ASK_REPORTS)/$$v.new $(ASK_REPORTS)/$$v.json; done
+	$(GO) test ./conformance -run 'Versions' -update
 
 # The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
 page: build agents

@@ -52,6 +52,10 @@ that size. ` + "`--size 80x24`" + ` sets another one.
 	for _, c := range SettingChecks() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Name, c.Doc)
 	}
+	b.WriteString(asksText)
+	for _, c := range (&catalogue{}).checks(nil, true) {
+		fmt.Fprintf(&b, "- `%s`: %s\n", c.Name, c.Doc)
+	}
 	return b.String()
 }
 
@@ -70,6 +74,30 @@ TestHarnessesWorkWithUsersSettings). ` + "`make settings`" + ` runs all of them,
 
 | check | what is required |
 |---|---|
+`
+
+// asksText is the part of the page about the catalogues of dialogs.
+const asksText = `
+## What the agent CLI asks
+
+The built-in harnesses have a catalogue of what makes their agent CLI ask: its tools, and ways
+to start it. ` + "`coleo harness test NAME --asks all`" + ` brings about each dialog of the catalogue,
+and answers it in each way. ` + "`--asks bash,question`" + ` picks some lines. Each line is one check:
+
+- The state is ` + "`waiting_approval`" + ` with a dialog of the right kind, with its options and what it
+  is about. Nothing was done before the answer.
+- Denied, nothing is done. The agent CLI is idle again, and answers the next prompt.
+- Approved, it is done exactly once. Then the agent CLI is idle.
+- Of a question, each option is picked once, several where several can be ticked, and a text
+  of the user's own where one can be given. The model gets exactly that.
+- What Coleo cannot answer is refused with its sentence, and nothing is typed.
+
+What was done is seen in the files, in the results that reached the model, and in what an MCP
+server was called with. CI runs the kinds of dialog that were once read wrongly (` + "`-asks`" + ` of
+TestHarnessesAnswerWhatTheirAgentCLIAsks). ` + "`make asks`" + ` runs all of them, and writes
+[compatibility.md](compatibility.md). Two more checks are run with the whole catalogue, so a
+new version with a new tool fails with the tool's name:
+
 `
 
 func TestTheChecksAreDocumented(t *testing.T) {

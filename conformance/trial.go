@@ -53,6 +53,7 @@ type Trial struct {
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
 	before           int                // number of requests to the model before this check
+	lives            int                // number of agent CLIs that renew has ended
 }
 
 func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
@@ -61,17 +62,44 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 		return nil, fmt.Errorf("make trial folder: %w", err)
 	}
 	t := &Trial{Harness: h, config: c, dir: dir, name: c.Prefix + name, Workdir: filepath.Join(dir, "work")}
+	if err := t.makeFolders(); err != nil {
+		return nil, err
+	}
+	t.Model, err = modelserver.Start(modelserver.Config{Log: filepath.Join(dir, "model.jsonl")})
+	return t, err
+}
+
+// makeFolders makes an empty HOME, and a work folder.
+func (t *Trial) makeFolders() error {
 	for _, d := range []string{t.Workdir, t.home()} {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return nil, fmt.Errorf("make trial folder: %w", err)
+			return fmt.Errorf("make trial folder: %w", err)
 		}
 	}
 	// Some agent CLIs need a repository, and all of them work in one.
 	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
+		return fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
-	t.Model, err = modelserver.Start(modelserver.Config{Log: filepath.Join(dir, "model.jsonl")})
-	return t, err
+	return nil
+}
+
+// renew ends the agent CLI, if there is one. The next one gets a HOME and a work folder
+// that nobody has used. The paths stay the same, because recordings hide them.
+func (t *Trial) renew(ctx context.Context) error {
+	if t.Session == nil {
+		return nil
+	}
+	if err := errors.Join(t.Session.Kill(ctx), t.closeSession()); err != nil {
+		return fmt.Errorf("end the agent CLI: %w", err)
+	}
+	t.Session = nil
+	t.lives++
+	for _, d := range []string{t.Workdir, t.home()} {
+		if err := os.Rename(d, fmt.Sprintf("%s-%d", d, t.lives)); err != nil {
+			return fmt.Errorf("put a used folder away: %w", err)
+		}
+	}
+	return t.makeFolders()
 }
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
@@ -83,6 +111,9 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 		Workdir: t.Workdir, Path: t.config.Path, Binary: t.config.Binary, Environ: t.config.Environ,
 		Profile: coleo.ProfileHermetic, Home: t.home(), Endpoint: t.Model.URL(), Model: "mock-1",
 		PermissionMode: coleo.PermissionAsk, Cols: t.config.Size.Cols, Rows: t.config.Size.Rows,
+	}
+	if t.lives > 0 {
+		c.Generation, c.Dir = t.lives+1, fmt.Sprintf("%s-%d", c.Dir, t.lives+1)
 	}
 	if change != nil {
 		change(&c)

@@ -1,6 +1,9 @@
 package modelserver
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // A dialect is one model API. It decodes requests and encodes replies. Each dialect has
 // its own file. The function dialects lists all dialects.
@@ -57,9 +60,11 @@ func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.
 var (
 	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ ` +
 		`\t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
-	pasted    = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
-	dated     = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
-	addedText = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
+	pasted = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
+	dated  = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
+	// deferredTools finds names of tools, one in each row (Claude Code 2.1.329).
+	deferredTools = regexp.MustCompile(`deferred tools are now available[^\n]*\n((?:[A-Za-z0-9_.-]+\n)+)`)
+	addedText     = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
 		`interrupted by user|<environment_context>|<environment_details>|<user_instructions>|` +
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
@@ -112,5 +117,8 @@ func (r *turnReader) finish() Turn {
 	t := r.turn
 	t.Folder = folderIn(t.System + "\n" + t.added)
 	t.Side = sideRequestOf(t)
+	for _, m := range deferredTools.FindAllStringSubmatch(t.System+"\n"+t.added, -1) {
+		t.Deferred = append(t.Deferred, strings.Fields(m[1])...)
+	}
 	return t
 }

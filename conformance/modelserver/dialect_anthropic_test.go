@@ -196,3 +196,14 @@ func TestAFailureInMidStreamIsAnEvent(t *testing.T) {
 		t.Errorf("status %d, last event = %+v, want an overloaded_error", status, last)
 	}
 }
+
+// Claude Code mentions tools whose schemas it sends only when the model asks for them.
+func TestToolsThatAreOnlyMentionedAreRecorded(t *testing.T) {
+	t.Parallel()
+	got, err := anthropic{}.decode([]byte(`{"model":"m","max_tokens":9,"tools":[{"name":"Bash"}],"messages":[` +
+		`{"role":"user","content":"hi"},{"role":"system","content":"The following deferred tools are now available ` +
+		`via ToolSearch. Call it:\nWebFetch\nmcp__one__ping\n\nAvailable agents:\n"}]}`))
+	if err != nil || !slices.Equal(got.Deferred, []string{"WebFetch", "mcp__one__ping"}) || got.Prompt != "hi" {
+		t.Errorf("turn = %+v, %v; want the names of the tools", got, err)
+	}
+}

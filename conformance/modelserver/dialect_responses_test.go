@@ -71,6 +71,19 @@ func TestResponsesCallsOfEachKind(t *testing.T) {
 	}
 }
 
+// A tool that is called by its own name is called in the way in which it is offered.
+func TestAToolCalledByItsNameKeepsItsKind(t *testing.T) {
+	t.Parallel()
+	turn := Turn{Tools: []Tool{{Name: "apply_patch", custom: true}, {Name: "echo", namespace: "probe"}}}
+	if got, err := resolve(Call{Name: "apply_patch", Raw: "*** Begin Patch"}, turn); err != nil || !got.custom ||
+		got.args != "*** Begin Patch" {
+		t.Errorf("call = %+v, %v; want plain text", got, err)
+	}
+	if got, err := resolve(Call{Name: "echo"}, turn); err != nil || got.namespace != "probe" {
+		t.Errorf("call = %+v, %v; want it in its namespace", got, err)
+	}
+}
+
 func TestAFileIsWrittenByACommandWhereNoToolWrites(t *testing.T) {
 	t.Parallel()
 	turn := Turn{Tools: []Tool{{Name: "shell",

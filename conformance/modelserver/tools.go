@@ -63,6 +63,8 @@ func resolve(c Call, t Turn) (toolCall, error) {
 			return out, nil
 		}
 		args = arguments(c, tool, t)
+	} else if i := slices.IndexFunc(t.Tools, func(tool Tool) bool { return tool.Name == c.Name }); i >= 0 {
+		out.custom, out.namespace = t.Tools[i].custom, t.Tools[i].namespace
 	}
 	if args == nil {
 		args = map[string]any{}

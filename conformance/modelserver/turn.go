@@ -33,6 +33,9 @@ type Turn struct {
 	// ToolResult is the text of the last result of a tool after Prompt.
 	ToolResult string `json:"tool_result,omitempty"`
 	Tools      []Tool `json:"tools,omitempty"`
+	// Deferred are the names of tools that the agent CLI only mentions. It sends their
+	// schemas when the model asks for them.
+	Deferred []string `json:"deferred,omitempty"`
 	// Side is the kind of a request that the agent CLI makes for itself. It is "" for a
 	// request that serves the user's prompt.
 	Side SideRequest `json:"side,omitempty"`

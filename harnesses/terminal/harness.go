@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,6 +39,7 @@ var (
 	_ coleo.Harness  = (*Harness)(nil)
 	_ coleo.Recorder = (*Harness)(nil)
 	_ coleo.Settable = (*Harness)(nil)
+	_ coleo.Asking   = (*Harness)(nil)
 )
 
 // Facts are what Hooks can know about a session.
@@ -94,12 +96,33 @@ func (h *Harness) Settings() []coleo.Setting {
 func (h *Harness) WithSetting(name string) (coleo.Harness, error) {
 	for _, s := range h.spec.Settings {
 		if s.Name == name {
-			spec := *h.spec
-			spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), s.Part())
-			return New(&spec, h.hooks, h.holder, h.shared), nil
+			return h.withPart(s.Part()), nil
 		}
 	}
 	return nil, coleo.Errorf(coleo.ENotFound, "%s has no setting %q", h.spec.Name, name)
+}
+
+// withPart returns a harness with one more part of the launch.
+func (h *Harness) withPart(p rules.Part) *Harness {
+	spec := *h.spec
+	spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), p)
+	return New(&spec, h.hooks, h.holder, h.shared)
+}
+
+// Asks returns the catalogue of the Spec.
+func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
+
+// QuietTools returns the tools that never ask, as the Spec lists them.
+func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
+
+// WithAsk returns a harness that starts the agent CLI as a line of the catalogue says.
+func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
+	for _, a := range h.spec.Asks {
+		if a.Name == name {
+			return h.withPart(rules.Part{Args: a.Args, Env: a.Env, Files: a.Files}), nil
+		}
+	}
+	return nil, coleo.Errorf(coleo.ENotFound, "%s has no [[asks]] called %q", h.spec.Name, name)
 }
 
 // Spawn starts the agent CLI under a new holder and returns its session. It returns the

@@ -23,8 +23,13 @@ type testRun func(c *cobra.Command, config conformance.Config, version string) e
 
 // pick returns what the flags select.
 func (f testFlags) pick(h coleo.Harness) (testRun, error) {
-	if f.settings != "" {
+	switch {
+	case f.settings != "" && f.asks != "":
+		return nil, coleo.Errorf(coleo.EInvalid, "--settings and --asks: give one of them")
+	case f.settings != "":
 		return f.pickSettings(h)
+	case f.asks != "":
+		return f.pickAsks(h)
 	}
 	checks, err := pickChecks(f)
 	if err != nil {
@@ -66,6 +71,27 @@ func (f testFlags) pickSettings(h coleo.Harness) (testRun, error) {
 		}
 		report.AgentCLI = version
 		return printSettings(c, report)
+	}, nil
+}
+
+func (f testFlags) pickAsks(h coleo.Harness) (testRun, error) {
+	if f.quick || f.checks != "" || f.junit != "" {
+		return nil, coleo.Errorf(coleo.EInvalid, "--asks: leave out --quick, --check and --junit")
+	}
+	list, err := conformance.PickAsks(h, f.asks)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *cobra.Command, config conformance.Config, version string) error {
+		report, err := conformance.RunAsks(c.Context(), h, config, list)
+		if err == nil && f.record != "" {
+			err = writeLabels(h, f.record)
+		}
+		if err != nil {
+			return err
+		}
+		report.AgentCLI = version
+		return printAsks(c, report)
 	}, nil
 }
 
@@ -163,6 +189,27 @@ func printSettings(c *cobra.Command, r conformance.SettingsReport) error {
 		}
 	}
 	fmt.Fprintf(out, "%s: %d of %d settings are as described\n", r.Harness, good, len(r.Settings))
+	return result
+}
+
+// printAsks prints a line for each line of the catalogue of dialogs.
+func printAsks(c *cobra.Command, r conformance.AsksReport) error {
+	var result error
+	if !r.Compatible {
+		result = verb.Exit(1)
+	}
+	if verb.WantsJSON(c) {
+		return errors.Join(verb.PrintJSON(c, r), result)
+	}
+	good := 0
+	for _, a := range r.Asks {
+		if a.Pass {
+			good++
+		}
+		printResults(c.OutOrStdout(), "", []conformance.Result{
+			{Name: a.Name, Pass: a.Pass, Details: a.Details, Seconds: a.Seconds}})
+	}
+	fmt.Fprintf(c.OutOrStdout(), "%s: %d of %d lines of the catalogue are as described\n", r.Harness, good, len(r.Asks))
 	return result
 }
 

@@ -99,6 +99,7 @@ type testFlags struct {
 	size     string
 	isolated bool
 	settings string
+	asks     string
 }
 
 func newTestCommand() *cobra.Command {
@@ -113,13 +114,16 @@ of its own. Your arms, your logins and your settings are not touched.
 docs/conformance.md lists the checks.
 
 With --settings, a few checks run once for each setting that users of the agent
-CLI may have. docs/compatibility.md lists these settings.
+CLI may have. With --asks, each dialog of the harness's catalogue is brought
+about and answered in each way. docs/compatibility.md lists these settings and
+dialogs.
 
 The exit code is 0 if the harness is compatible, 1 if it is not, 2 for wrong
 usage, and 3 if the agent CLI is not installed.`,
 		Example: `  coleo harness test HARNESS --quick
   coleo harness test HARNESS --check simple_prompt,interrupt
   coleo harness test HARNESS --settings all
+  coleo harness test HARNESS --asks all
   coleo harness test HARNESS@1.2.3 --junit report.xml`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error { return testHarness(c, args[0], f) },
@@ -135,6 +139,8 @@ usage, and 3 if the agent CLI is not installed.`,
 	c.Flags().StringVar(&f.size, "size", "", "size of the terminals, as `COLSxROWS` (default 120x40)")
 	c.Flags().StringVar(&f.settings, "settings", "",
 		"test with these settings of users instead: `NAMES`, separated by commas, or all")
+	c.Flags().StringVar(&f.asks, "asks", "",
+		"test these dialogs of the agent CLI instead: `NAMES`, separated by commas, or all")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c

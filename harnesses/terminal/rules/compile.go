@@ -19,6 +19,7 @@ const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
 	maxSettings = 60        // number of settings of users
+	maxAsks     = 60        // number of lines of the catalogue of what asks
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step may run at each character
@@ -57,6 +58,7 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	c.head(s)
 	c.launch(s.Launch)
 	c.settings(s.Settings)
+	c.asks(s.Asks)
 	c.support(s)
 	if s.Transport != string(coleo.TransportHTTP) {
 		c.screen(s)

@@ -213,6 +213,61 @@ func (c *compiler) sign(at, setting string, s *Sign) {
 	s.arg, s.pattern = c.regexp(at+".arg", s.Arg), c.regexp(at+".pattern", s.Pattern)
 }
 
+// asks checks the catalogue of what asks.
+func (c *compiler) asks(list []coleo.Ask) {
+	c.atMost("asks", len(list), maxAsks)
+	taken := map[string]bool{}
+	for i, a := range list {
+		at := fmt.Sprintf("asks[%d]", i)
+		switch {
+		case !names.MatchString(a.Name):
+			c.fail(at, "what asks needs a name of small letters, digits, dots and dashes, not %q", a.Name)
+		case taken[a.Name]:
+			c.fail(at+".name", "there are two [[asks]] %q", a.Name)
+		case a.Doc == "":
+			c.fail(at, "[[asks]] %q needs a doc, one sentence for people", a.Name)
+		case !slices.Contains(dialogKinds, a.Kind):
+			c.fail(at+".kind", "[[asks]] %q: a kind is one of %v, not %q", a.Name, dialogKinds, a.Kind)
+		case !oneOf(a.Tool != "", a.Reply != "", a.Prompt != "", a.Start, a.OnlyTyped()):
+			c.fail(at, "[[asks]] %q needs one of tool, reply, prompt, types and start", a.Name)
+		}
+		taken[a.Name] = true
+		c.plain(at+".doc", a.Doc)
+		c.part(at, Part{Args: a.Args, Env: a.Env, Files: a.Files})
+		c.regexp(at+".result", a.Result)
+		for j, option := range a.Options {
+			c.regexp(fmt.Sprintf("%s.options[%d]", at, j), option)
+		}
+		c.choices(at, a)
+	}
+}
+
+// choices checks the answers of a line of the catalogue.
+func (c *compiler) choices(at string, a coleo.Ask) {
+	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply)}
+	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
+		if !slices.Contains(known, choice) {
+			c.fail(at+".refuses."+choice, "[[asks]] %q: a choice is one of %v, not %q", a.Name, known, choice)
+		}
+	}
+	for i, p := range a.Pages {
+		if len(p.Answers) == 0 {
+			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
+		}
+	}
+}
+
+// oneOf reports whether exactly one of the values is true.
+func oneOf(list ...bool) bool {
+	count := 0
+	for _, is := range list {
+		if is {
+			count++
+		}
+	}
+	return count == 1
+}
+
 func (c *compiler) trust(t *Trust) {
 	if (t.File == "") != (len(t.Path) == 0) {
 		c.fail("launch.trust", "launch.trust needs both file and path")

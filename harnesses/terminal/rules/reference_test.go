@@ -266,10 +266,15 @@ func (r *reference) tableOf(is ast.Expr) string {
 		is = list.Elt
 	}
 	name := typeName(is)
-	if _, shared := sharedTables[name]; shared || r.structs[name].name == "" {
+	if _, shared := sharedTables[name]; shared {
 		return ""
 	}
-	return name
+	for _, full := range []string{name, "coleo." + name} { // the root package names its own types without "coleo."
+		if r.structs[full].name != "" {
+			return full
+		}
+	}
+	return ""
 }
 
 // typeName returns the name of a type, with its package if it is another's.
@@ -288,6 +293,7 @@ var valueTypes = map[string]string{
 	"string": "text", "bool": "true or false", "int": "number", "Milliseconds": "milliseconds",
 	"patternText": "pattern",
 	"keysText":    "keys", "templateText": "template",
+	"DialogKind": "text", "PermissionMode": "text",
 }
 
 // typeOf returns in plain words what a key takes.

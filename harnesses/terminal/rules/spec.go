@@ -84,6 +84,15 @@ type Spec struct {
 	// or its keys. `coleo harness test NAME --settings all` tests each one. The table also
 	// says which settings Coleo refuses at the start of an arm. At most 60 are allowed.
 	Settings []Setting `toml:"setting"`
+	// One thing that makes the agent CLI ask its user: a tool of the model, or a way to
+	// start. `coleo harness test NAME --asks all` answers each dialog in each way, and
+	// checks what was done then. At most 60 are allowed.
+	Asks []coleo.Ask `toml:"asks"`
+	// The tools that the agent CLI offers to the model and that never ask in the mode
+	// `ask`. The keys are their names. The values are the arguments with which the checks
+	// call them. A tool with an empty value is not called. `coleo harness test NAME --asks
+	// all` fails for a tool that is neither here nor in `[[asks]]`.
+	QuietTools map[string]string `toml:"quiet_tools"`
 	// What the agent CLI reports to a hook, a program that it starts at certain
 	// moments. Leave the table out for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`

@@ -20,6 +20,9 @@ state = "idle"
 when = [{ where = "composer", pattern = ".*" }]
 `
 
+// askLine is the beginning of a line of a catalogue.
+const askLine = "[[asks]]\nname = \"a\"\ndoc = \"A.\"\nkind = \"other\"\n"
+
 func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 	t.Parallel()
 	if _, err := ParseSpec("x.toml", []byte(goodSpec)); err != nil {
@@ -66,6 +69,20 @@ func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
 			`setting "s": a sign with env or file needs a pattern`},
 		"a sign outside HOME": {"[[rule]]", "[[setting]]\nname = \"s\"\ndoc = \"S.\"\nargs = [\"--s\"]\n" +
 			"[[setting.seen]]\nfile = \"../x\"\npattern = \"1\"\n[[rule]]", `the file "../x" is not below HOME`},
+		"what asks without a doc": {"[[rule]]", "[[asks]]\nname = \"a\"\ntool = \"T\"\nkind = \"other\"\n[[rule]]",
+			`x.toml:8: [[asks]] "a" needs a doc`},
+		"what asks by two ways": {"[[rule]]", askLine + "tool = \"T\"\nstart = true\n[[rule]]",
+			`[[asks]] "a" needs one of tool, reply, prompt, types and start`},
+		"what asks for another kind": {"[[rule]]", strings.Replace(askLine, "other", "alarm", 1) + "tool = \"T\"\n[[rule]]",
+			`[[asks]] "a": a kind is one of `},
+		"two that ask by one name": {"[[rule]]", askLine + "tool = \"T\"\n" + askLine + "tool = \"U\"\n[[rule]]",
+			`x.toml:14: there are two [[asks]] "a"`},
+		"a choice that is none": {"[[rule]]", askLine + "tool = \"T\"\nrefuses = { shout = \"no\" }\n[[rule]]",
+			`[[asks]] "a": a choice is one of [approve deny answer], not "shout"`},
+		"a page without answers": {"[[rule]]", askLine + "tool = \"T\"\n[[asks.page]]\nwords = true\n[[rule]]",
+			`[[asks]] "a": a page needs answers`},
+		"an option that is no pattern": {"[[rule]]", askLine + "tool = \"T\"\noptions = [\"(\"]\n[[rule]]",
+			`x.toml:13: asks[0].options[0]: error parsing regexp`},
 	} {
 		_, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, c.old, c.new, 1)))
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), c.want) ||

@@ -1,0 +1,362 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+)
+
+// attempt is one dialog that the checks have brought about.
+type attempt struct {
+	*Trial
+	ask     coleo.Ask // with its names filled in
+	nonce   string
+	receipt coleo.Receipt // its text is the prompt; empty at the start
+	dialog  *coleo.Dialog // nil if the turn has ended without one
+	since   int           // number of requests to the model before this attempt
+}
+
+// isPrompt reports whether a request serves a prompt.
+func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
+
+// filled returns a line whose names are filled in.
+func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
+	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
+	var failed error
+	fill := func(text string) string {
+		var b strings.Builder
+		parsed, err := template.New("").Parse(text)
+		if err == nil {
+			err = parsed.Execute(&b, facts)
+		}
+		failed = errors.Join(failed, err)
+		return b.String()
+	}
+	a.Tool, a.Input, a.Reply, a.Prompt = fill(a.Tool), fill(a.Input), fill(a.Reply), fill(a.Prompt)
+	a.Shows, a.Writes, a.Result = fill(a.Shows), fill(a.Writes), fill(a.Result)
+	work, options := map[string]string{}, []string{}
+	for name, text := range a.Work {
+		work[fill(name)] = fill(text)
+	}
+	for _, o := range a.Options {
+		options = append(options, fill(o))
+	}
+	before := []coleo.AskCall{}
+	for _, call := range a.Before {
+		before = append(before, coleo.AskCall{Tool: call.Tool, Input: fill(call.Input)})
+	}
+	a.Work, a.Options, a.Before = work, options, before
+	return a, failed
+}
+
+// provoke makes the agent CLI ask. It returns when the agent CLI asks, or when its turn has
+// ended.
+func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
+	x := &attempt{Trial: t, nonce: Nonce(), since: len(t.Model.Record())}
+	var err error
+	if x.ask, err = t.filled(a, x.nonce); err != nil {
+		return nil, err
+	}
+	for name, text := range x.ask.Work {
+		path := filepath.Join(t.Workdir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return nil, fmt.Errorf("write a file of the work folder: %w", err)
+		}
+	}
+	change := func(c *coleo.SpawnConfig) {
+		if a.Permission != "" {
+			c.PermissionMode = a.Permission
+		}
+		if a.Model != "" {
+			c.Model = a.Model
+		}
+		if !a.Start {
+			t.withMCP(c)
+		}
+	}
+	var reading coleo.Reading
+	if a.Start {
+		if err := t.spawn(ctx, change); err != nil {
+			return nil, err
+		}
+		reading, err = coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
+	} else {
+		reading, err = x.prompt(ctx, change)
+	}
+	if err == nil && reading.State == coleo.WaitingApproval {
+		x.dialog = reading.Dialog
+	}
+	return x, err
+}
+
+// prompt sends the prompt that makes the agent CLI ask, and waits for its turn.
+func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
+	fresh := x.Session == nil
+	if fresh {
+		if err := x.spawn(ctx, change); err != nil {
+			return coleo.Reading{}, err
+		}
+	}
+	now, err := coleo.WaitFor(ctx, x.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
+	if err == nil && now.State == coleo.WaitingApproval {
+		err = fmt.Errorf("it asks before it was asked to: %w", coleo.Blocked(now.Dialog))
+	}
+	if err != nil {
+		return now, err
+	}
+	if fresh && x.ask.CallsMCP {
+		awaitTools(ctx, x.mcpRecord())
+	}
+	if x.ask.Types != "" {
+		if err := x.typeByHand(ctx, x.ask.Types); err != nil {
+			return coleo.Reading{}, err
+		}
+	}
+	if x.ask.OnlyTyped() {
+		return coleo.WaitFor(ctx, x.Session, coleo.WaitingApproval)
+	}
+	word := Nonce()
+	if err := x.Model.SetScript(scriptOf(x.ask, word)); err != nil {
+		return coleo.Reading{}, err
+	}
+	text := x.ask.Prompt
+	if text == "" {
+		text = "Please do " + word
+	}
+	if x.receipt, err = x.Session.SendPrompt(ctx, coleo.Prompt{Text: text}); err != nil {
+		return coleo.Reading{}, err
+	}
+	x.receipt.Text = text
+	return coleo.WaitForTurn(ctx, x.Session, x.receipt)
+}
+
+// answerAsk brings about the dialog of a line, answers it in one way, and looks at what was
+// done.
+func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
+	x, err := t.provoke(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := x.isAsked(); err != nil {
+		return err
+	}
+	if err := x.undone(false); err != nil {
+		return fmt.Errorf("before it was answered: %w", err)
+	}
+	switch {
+	case w.refuse != "":
+		return x.refused(ctx, w)
+	case w.choice == coleo.Deny:
+		return x.denied(ctx)
+	case w.choice == coleo.Approve:
+		return x.approved(ctx)
+	}
+	return x.replied(ctx, w)
+}
+
+// isAsked checks that the dialog is the one of the line.
+func (x *attempt) isAsked() error {
+	if x.dialog == nil {
+		r := x.Session.State()
+		return fmt.Errorf("no dialog opened, and the state is %s by rule %q", r.State, r.Rule)
+	}
+	if x.dialog.Kind != x.ask.Kind {
+		return fmt.Errorf("the dialog %q is of the kind %s, want %s", x.dialog.Title, x.dialog.Kind, x.ask.Kind)
+	}
+	if x.ask.Shows != "" && !strings.Contains(x.dialog.Title+"\n"+x.dialog.Subject, x.ask.Shows) {
+		return fmt.Errorf("the dialog's title is %q and its subject %q, want %q in them", x.dialog.Title,
+			x.dialog.Subject, x.ask.Shows)
+	}
+	for _, pattern := range x.ask.Options {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(x.dialog.Options, re.MatchString) {
+			return fmt.Errorf("the options are %q, want one that matches %q", x.dialog.Options, pattern)
+		}
+	}
+	return nil
+}
+
+// undone checks that nothing was done. After a denial the model may have got a refusal.
+func (x *attempt) undone(denied bool) error {
+	result, err := regexp.Compile(x.ask.Result)
+	if err != nil {
+		return err
+	}
+	if n, err := x.written(); err != nil || n > 0 {
+		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want never", x.ask.Writes, n))
+	}
+	if x.ask.CallsMCP && x.mcpCalls(x.nonce) > 0 {
+		return errors.New("the MCP server was called")
+	}
+	if x.ask.Start && !denied && slices.ContainsFunc(x.Model.Record()[x.since:], isPrompt) {
+		return errors.New("the model was asked")
+	}
+	for _, got := range x.results() {
+		if !denied || x.ask.Result != "" && result.MatchString(got) {
+			return fmt.Errorf("the model got the tool's result %q", cut(got))
+		}
+	}
+	return nil
+}
+
+// done checks that what was approved was done once.
+func (x *attempt) done() error {
+	if n, err := x.written(); err != nil || x.ask.Writes != "" && n != 1 {
+		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))
+	}
+	if n := x.mcpCalls(x.nonce); x.ask.CallsMCP && n != 1 {
+		return fmt.Errorf("the MCP server was called %d times, want once", n)
+	}
+	if x.ask.Tool == "" && x.ask.Result == "" {
+		return nil
+	}
+	want, err := regexp.Compile(x.ask.Result)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(x.results(), want.MatchString) {
+		return fmt.Errorf("the model got the results %q, want one that matches %q", x.results(), x.ask.Result)
+	}
+	return nil
+}
+
+// written returns how many times the file of the line holds the nonce.
+func (x *attempt) written() (int, error) {
+	if x.ask.Writes == "" {
+		return 0, nil
+	}
+	raw, err := os.ReadFile(filepath.Join(x.Workdir, x.ask.Writes))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
+	}
+	return strings.Count(string(raw), x.nonce), nil
+}
+
+// results returns what the model got in this turn: the results of the line's tool, and
+// what the agent CLI itself has said in the user's place. The results of the calls before
+// came first.
+func (x *attempt) results() (out []string) {
+	for _, q := range x.Model.Record()[x.since:] {
+		switch {
+		case !isPrompt(q) || x.receipt.Text == "":
+		case q.Prompt != x.receipt.Text:
+			out = append(out, q.Prompt)
+		case q.HasToolResult:
+			out = append(out, q.ToolResult)
+		}
+	}
+	return out[min(len(x.ask.Before), len(out)):]
+}
+
+// respond answers the present dialog, and waits for the next one or for the end of the
+// turn.
+func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
+	from, answered := coleo.NewestCursor(x.Session), x.dialog.Fingerprint
+	if err := x.Session.Respond(ctx, answered, d); err != nil {
+		return err
+	}
+	x.dialog = nil
+	last := x.Session.State()
+	for change, err := range x.Session.Changes(ctx, from) {
+		if err != nil {
+			return err
+		}
+		last = change.Reading
+		switch {
+		case change.Kind != coleo.ChangeState:
+		case last.State == coleo.Dead:
+			return coleo.Errorf(coleo.EExited, "the agent CLI has ended: %s", change.Note)
+		case last.State == coleo.Idle:
+			return nil
+		case last.State == coleo.Failed:
+			return fmt.Errorf("the turn ended in an error by rule %q", last.Rule)
+		case last.State == coleo.WaitingApproval && last.Dialog != nil && last.Dialog.Fingerprint != answered:
+			x.dialog = last.Dialog
+			return nil
+		}
+	}
+	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
+}
+
+// refused checks that Coleo refuses a choice, and types nothing. Then it leaves the dialog.
+func (x *attempt) refused(ctx context.Context, w way) error {
+	before := *x.dialog
+	decision := coleo.Decision{Choice: w.choice}
+	if w.choice == coleo.Reply {
+		decision.Option = 1
+	}
+	err := x.Session.Respond(ctx, x.dialog.Fingerprint, decision)
+	if err == nil || !strings.Contains(err.Error(), w.refuse) {
+		return fmt.Errorf("it got %v, want an error with %q", err, w.refuse)
+	}
+	if now := x.Session.State().Dialog; now == nil || !reflect.DeepEqual(*now, before) {
+		return fmt.Errorf("the dialog after the refusal is %+v, want %+v", now, before)
+	}
+	if err := x.undone(false); err != nil {
+		return err
+	}
+	if _, refused := x.ask.Refuses[string(coleo.Deny)]; refused || x.ask.OwnStart() {
+		return x.renew(ctx)
+	}
+	return x.denied(ctx)
+}
+
+// denied denies the dialog, and each one that follows. The next prompt must be taken.
+func (x *attempt) denied(ctx context.Context) error {
+	for x.dialog != nil {
+		err := x.respond(ctx, coleo.Decision{Choice: coleo.Deny})
+		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // another page
+		if x.ask.Ends && (left || coleo.ErrorCode(err) == coleo.EExited) {
+			return x.undone(true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.ask.Ends {
+		return errors.New("the agent CLI goes on, and should have ended")
+	}
+	return errors.Join(x.undone(true), x.next(ctx), x.undone(true))
+}
+
+// next sends a prompt that must be answered.
+func (x *attempt) next(ctx context.Context) error {
+	if err := x.Model.SetScript(modelserver.Script{}); err != nil {
+		return err
+	}
+	nonce := Nonce()
+	if err := x.exchange(ctx, "say "+nonce, nonce); err != nil {
+		return fmt.Errorf("the next prompt: %w", err)
+	}
+	return nil
+}
+
+// approved approves the dialog, and others that follow. The same one must not come again.
+func (x *attempt) approved(ctx context.Context) error {
+	first := *x.dialog
+	for x.dialog != nil {
+		if err := x.respond(ctx, coleo.Decision{Choice: coleo.Approve}); err != nil {
+			return err
+		}
+		if now := x.dialog; now != nil && now.Title == first.Title && now.Subject == first.Subject {
+			return fmt.Errorf("one approval was not enough: %q came again", now.Title)
+		}
+	}
+	if x.ask.Start || x.ask.OnlyTyped() {
+		return errors.Join(x.next(ctx), x.done())
+	}
+	return x.done()
+}

@@ -1,0 +1,260 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/conformance/mcpserver"
+	"coleo.dev/conformance/modelserver"
+)
+
+// AskResult is the outcome of the checks of one line of the catalogue.
+type AskResult struct {
+	Name    string            `json:"name"`
+	Doc     string            `json:"doc"`
+	Kind    coleo.DialogKind  `json:"kind,omitempty"` // "" for the checks of the tools
+	Refuses map[string]string `json:"refuses,omitempty"`
+	Pass    bool              `json:"pass"`
+	Details string            `json:"details"` // the ways in which the dialog was answered, or what failed
+	Seconds float64           `json:"seconds"`
+}
+
+// AsksReport is the outcome of the checks of a catalogue.
+type AsksReport struct {
+	Harness    string      `json:"harness"`
+	AgentCLI   string      `json:"agent_cli,omitempty"` // as in Report
+	Compatible bool        `json:"compatible"`          // no check failed
+	Isolated   bool        `json:"isolated"`
+	Asks       []AskResult `json:"asks"`
+}
+
+// The two checks of the tools, after those of the lines of the catalogue.
+const (
+	quietCheck  = "quiet_tools"
+	listedCheck = "every_tool_is_listed"
+)
+
+// askTimeout bounds the checks of one line. A question with many options is asked once for
+// each of them, and each time takes some seconds on a loaded machine.
+const askTimeout = 2 * time.Minute
+
+// catalogue runs the checks of a harness's catalogue.
+type catalogue struct {
+	harness coleo.Asking
+	offered map[string]bool // the tools that the agent CLI has offered to the model
+}
+
+// checks returns one check for each line, and with whole also the checks of the tools.
+func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
+	var out []Check
+	for _, a := range list {
+		out = append(out, Check{Name: a.Name, Doc: a.Doc, Required: true, Shared: !a.OwnStart(), Timeout: askTimeout,
+			Run: func(ctx context.Context, t *Trial) error { return c.run(ctx, t, a) }})
+	}
+	if !whole {
+		return out
+	}
+	return append(out,
+		Check{Name: quietCheck, Doc: "The tools that are listed as such ask nothing.", Required: true, Shared: true,
+			Timeout: askTimeout, Run: c.quiet},
+		Check{Name: listedCheck, Doc: "Each tool that the agent CLI offers is in the catalogue, or listed as one that never asks.",
+			Required: true, Shared: true, Timeout: time.Minute, Run: c.listed})
+}
+
+// run answers the dialog of a line in each way.
+func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
+	defer c.note(t)
+	if a.OwnStart() {
+		changed, err := c.harness.WithAsk(a.Name)
+		if err != nil {
+			return err
+		}
+		t.Harness = changed
+	}
+	var did []string
+	for _, w := range waysOf(a) {
+		if a.OwnStart() {
+			if err := t.renew(ctx); err != nil {
+				return err
+			}
+		}
+		if err := t.answerAsk(ctx, a, w); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		did = append(did, w.name)
+	}
+	t.details = strings.Join(did, ", ")
+	return nil
+}
+
+// note remembers the tools that the agent CLI has offered.
+func (c *catalogue) note(t *Trial) {
+	for _, q := range t.Model.Record() {
+		for _, tool := range q.Tools {
+			c.offered[tool.Name] = true
+		}
+		for _, name := range q.Deferred {
+			c.offered[name] = true
+		}
+	}
+}
+
+// quiet calls each tool that never asks.
+func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
+	defer c.note(t)
+	list, called := c.harness.QuietTools(), 0
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if list[name] == "" {
+			continue
+		}
+		x, err := t.provoke(ctx, coleo.Ask{Name: name, Tool: name, Input: list[name]})
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case x.dialog != nil:
+			return fmt.Errorf("%s is listed as a tool that never asks, and asked %q", name, x.dialog.Title)
+		case len(x.results()) == 0:
+			return fmt.Errorf("%s: no result of the tool reached the model", name)
+		}
+		called++
+	}
+	t.details = fmt.Sprintf("%d tools asked nothing, %d were not called", called, len(list)-called)
+	return nil
+}
+
+// listed compares the tools that were offered with those of the description.
+func (c *catalogue) listed(ctx context.Context, t *Trial) error {
+	if len(c.offered) == 0 {
+		if err := simplePrompt(ctx, t); err != nil {
+			return err
+		}
+		c.note(t)
+	}
+	known := c.harness.QuietTools()
+	if known == nil {
+		known = map[string]string{}
+	}
+	for _, a := range c.harness.Asks() {
+		known[a.Tool] = a.Name
+	}
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(c.offered)) {
+		if _, ok := known[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the agent CLI offers tools that are neither in [[asks]] nor in quiet_tools: %s",
+			strings.Join(missing, ", "))
+	}
+	t.details = fmt.Sprintf("%d tools are offered", len(c.offered))
+	return nil
+}
+
+// mcpRecord is the path of the record of the MCP server of the checks.
+func (t *Trial) mcpRecord() string { return filepath.Join(t.dir, "mcp.jsonl") }
+
+// withMCP gives an agent CLI the MCP server of the checks.
+func (t *Trial) withMCP(c *coleo.SpawnConfig) {
+	if t.Harness.Info().Capabilities.MCP && len(t.config.Probe) > 0 {
+		argv := append(slices.Clone(t.config.Probe), t.mcpRecord())
+		c.MCPServers = []coleo.MCPServer{{Name: "coleo", Command: argv[0], Args: argv[1:]}}
+	}
+}
+
+// mcpCalls returns how many times a tool of the MCP server was called with a nonce.
+func (t *Trial) mcpCalls(nonce string) (n int) {
+	list, err := mcpserver.ReadRecord(t.mcpRecord())
+	if err != nil {
+		return 0
+	}
+	for _, q := range list {
+		if q.Method == "tools/call" && strings.Contains(string(q.Params), nonce) {
+			n++
+		}
+	}
+	return n
+}
+
+// scriptOf returns the script by which the model makes the calls of a line, or answers its
+// text, when it is asked a prompt that holds the word.
+func scriptOf(a coleo.Ask, word string) modelserver.Script {
+	var script modelserver.Script
+	add := func(step modelserver.Step, after bool, times int) {
+		script.Rules = append(script.Rules, modelserver.Rule{Name: a.Name, Times: times,
+			When: modelserver.When{Contains: word, ToolResult: &after}, Reply: []modelserver.Step{step}})
+	}
+	if a.Reply != "" {
+		add(modelserver.Step{Text: a.Reply}, false, 1) // no result of a tool shows which request is the first
+	}
+	if a.Tool == "" {
+		return script
+	}
+	for i, c := range append(slices.Clone(a.Before), coleo.AskCall{Tool: a.Tool, Input: a.Input}) {
+		call := modelserver.Call{Name: c.Tool, Raw: c.Input}
+		if json.Unmarshal([]byte(c.Input), &call.Args) == nil {
+			call.Raw = ""
+		}
+		add(modelserver.Step{Tool: &call}, i > 0, min(i, 1)) // the first one answers again if the request is sent again
+	}
+	return script
+}
+
+// PickAsks returns the lines of a harness's catalogue that a list of names selects. The
+// names are separated by commas. "all" selects all of them. The error is EInvalid for a
+// name that the catalogue does not have.
+func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
+	asking, ok := h.(coleo.Asking)
+	if !ok || len(asking.Asks()) == 0 {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s has no dialogs to test: its description has no [[asks]]",
+			h.Info().Name)
+	}
+	known := asking.Asks()
+	if names == "all" {
+		return known, nil
+	}
+	var out []coleo.Ask
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(known, func(a coleo.Ask) bool { return a.Name == strings.TrimSpace(name) })
+		if i < 0 {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s has no [[asks]] %q", h.Info().Name, strings.TrimSpace(name))
+		}
+		out = append(out, known[i])
+	}
+	return out, nil
+}
+
+// RunAsks runs the checks of lines of a catalogue, one line after another. With the whole
+// catalogue it also checks the tools that are not in it. It returns the errors of Run. A
+// check that fails is no error: the failure is in the report.
+func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
+	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
+	asking, ok := h.(coleo.Asking)
+	if !ok {
+		return report, errors.New("the harness has no catalogue of what asks")
+	}
+	all := &catalogue{harness: asking, offered: map[string]bool{}}
+	result, err := Run(ctx, h, c, all.checks(list, len(list) == len(asking.Asks())))
+	if err != nil {
+		return report, err
+	}
+	report.Compatible = result.Compatible
+	for i, r := range result.Results {
+		one := AskResult{Name: r.Name, Pass: r.Pass, Details: r.Details, Seconds: r.Seconds}
+		if i < len(list) {
+			one.Doc, one.Kind, one.Refuses = list[i].Doc, list[i].Kind, list[i].Refuses
+		} else {
+			one.Doc = all.checks(nil, true)[i-len(list)].Doc
+		}
+		report.Asks = append(report.Asks, one)
+	}
+	return report, nil
+}

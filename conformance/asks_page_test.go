@@ -1,0 +1,107 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/registry"
+)
+
+// asksDir has the reports behind the tables of dialogs: the output of `coleo --json harness
+// test NAME --asks all`, as NAME@VERSION.json.
+const asksDir = "testdata/asks"
+
+// readAskReports returns the reports, sorted by the names of their files. With -update it
+// removes from the files what no page shows.
+func readAskReports(t *testing.T) []*AsksReport {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(asksDir, "*@*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*AsksReport
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &AsksReport{}
+		if err := json.Unmarshal(raw, r); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		_, r.AgentCLI, _ = strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "@")
+		for i := range r.Asks {
+			r.Asks[i].Seconds = 0
+			r.Asks[i].Details, _, _ = strings.Cut(r.Asks[i].Details, "\n")
+		}
+		out = append(out, r)
+		if *update {
+			writeJSON(t, path, r)
+		}
+	}
+	return out
+}
+
+// asksPart returns the text of docs/compatibility.md about dialogs.
+func asksPart(list []*AsksReport) string {
+	var b strings.Builder
+	b.WriteString(`
+# Which dialogs work
+
+What ` + "`coleo harness test NAME --asks all`" + ` said. Each line is one thing that the agent CLI asks.
+The last columns say how Coleo answered it, and whether what was done is what was answered. Made
+from the reports in conformance/testdata/asks by the same command as above. ` + "`make asks`" + ` makes
+them anew. *Refused* means that Coleo refuses this answer, says why, and types nothing.
+`)
+	for _, r := range list {
+		fmt.Fprintf(&b, "\n## What %s %s asks\n\n| what | why it asks | kind | | answers |\n|---|---|---|---|---|\n",
+			r.Harness, r.AgentCLI)
+		var notes []string
+		for _, a := range r.Asks {
+			mark := map[bool]string{true: "✓", false: "✗"}[a.Pass]
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", a.Name, a.Doc, a.Kind, mark,
+				strings.ReplaceAll(a.Details, "|", `\|`))
+			for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
+				notes = append(notes, fmt.Sprintf("- `%s`, %s: … %s …", a.Name, choice, a.Refuses[choice]))
+			}
+		}
+		if len(notes) > 0 {
+			b.WriteString("\nThe sentences of the refusals:\n\n" + strings.Join(notes, "\n") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// A report names the lines that the harness has now, and no others.
+func TestDialogsAreOnTheirPage(t *testing.T) {
+	reg, err := registry.New("", holdCommand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range readAskReports(t) {
+		h, err := reg.Get(r.Harness)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want []string
+		for _, a := range r.Asks {
+			got = append(got, a.Name+": "+a.Doc)
+		}
+		for _, a := range h.(coleo.Asking).Asks() {
+			want = append(want, a.Name+": "+a.Doc)
+		}
+		for _, c := range (&catalogue{}).checks(nil, true) {
+			want = append(want, c.Name+": "+c.Doc)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the report on %s is about other dialogs than the harness has: make asks", r.Harness)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// way is one way to answer the dialog of a line of the catalogue.
+type way struct {
+	name   string
+	choice coleo.Choice
+	refuse string // a part of the sentence with which Coleo refuses the choice; "" if it does not
+	answer int    // with Reply: which answer of each page is picked, from 0
+	all    bool   // with Reply: all answers are ticked where several can be
+	words  bool   // with Reply: a text is given where one can be
+}
+
+// waysOf returns the ways in which a dialog is answered. The refused ones come first.
+func waysOf(a coleo.Ask) []way {
+	var out []way
+	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
+		out = append(out, way{name: choice + " refused", choice: coleo.Choice(choice), refuse: a.Refuses[choice]})
+	}
+	if _, refused := a.Refuses[string(coleo.Deny)]; !refused {
+		out = append(out, way{name: "denied", choice: coleo.Deny})
+	}
+	if _, refused := a.Refuses[string(coleo.Approve)]; !refused && len(a.Pages) == 0 {
+		out = append(out, way{name: "approved", choice: coleo.Approve})
+	}
+	if _, refused := a.Refuses[string(coleo.Reply)]; refused {
+		return out
+	}
+	most, several, words := 0, false, false
+	for _, p := range a.Pages {
+		most, several, words = max(most, len(p.Answers)), several || p.Several, words || p.Words
+	}
+	for n := range most {
+		out = append(out, way{name: fmt.Sprintf("answer %d", n+1), choice: coleo.Reply, answer: n})
+	}
+	if several {
+		out = append(out, way{name: "all ticked", choice: coleo.Reply, all: true})
+	}
+	if words {
+		out = append(out, way{name: "own words", choice: coleo.Reply, words: true})
+	}
+	return out
+}
+
+// replied answers the questions of the model one after another, and approves what follows
+// them. Then the model must have got exactly these answers.
+func (x *attempt) replied(ctx context.Context, w way) error {
+	var wanted, unwanted []string
+	for page := 0; x.dialog != nil; page++ {
+		decision := coleo.Decision{Choice: coleo.Approve}
+		if page < len(x.ask.Pages) {
+			var yes, no []string
+			var err error
+			if decision, yes, no, err = x.reply(w, x.ask.Pages[page]); err != nil {
+				return fmt.Errorf("question %d: %w", page+1, err)
+			}
+			wanted, unwanted = append(wanted, yes...), append(unwanted, no...)
+		}
+		if page > len(x.ask.Pages) {
+			return fmt.Errorf("a dialog came after the last answer: %q", x.dialog.Title)
+		}
+		if err := x.respond(ctx, decision); err != nil {
+			return fmt.Errorf("dialog %d: %w", page+1, err)
+		}
+	}
+	if x.ask.Start || x.ask.OnlyTyped() {
+		return x.next(ctx)
+	}
+	got := strings.Join(x.results(), "\n")
+	for _, text := range wanted {
+		if !strings.Contains(got, text) {
+			return fmt.Errorf("the model got %q, want %q in it", cut(got), text)
+		}
+	}
+	for _, text := range unwanted {
+		if strings.Contains(got, text) {
+			return fmt.Errorf("the model got %q, and %q was not picked", cut(got), text)
+		}
+	}
+	return nil
+}
+
+// reply returns the answer to one question, and what the model must get and must not get.
+func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
+	if x.dialog.Kind != x.ask.Kind {
+		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
+	}
+	if p.Several != x.dialog.Several {
+		return d, nil, nil, fmt.Errorf("several options can be ticked: %t, want %t", x.dialog.Several, p.Several)
+	}
+	if w.words && p.Words {
+		words := Nonce()
+		return coleo.Decision{Choice: coleo.Reply, Words: words}, []string{words}, p.Answers, nil
+	}
+	d.Choice = coleo.Reply
+	for i, label := range p.Answers {
+		n := slices.IndexFunc(x.dialog.Options, func(o string) bool { return strings.HasPrefix(o, label) }) + 1
+		switch {
+		case n == 0:
+			return d, nil, nil, fmt.Errorf("the options are %q, want %q", x.dialog.Options, label)
+		case w.all && p.Several:
+			d.Options, yes = append(d.Options, n), append(yes, label)
+		case i == w.answer%len(p.Answers) && p.Several:
+			d.Options, yes = []int{n}, []string{label}
+		case i == w.answer%len(p.Answers):
+			d.Option, yes = n, []string{label}
+		default:
+			no = append(no, label)
+		}
+	}
+	return d, yes, no, nil
+}
+
+const (
+	// handEvery is the time between two looks at a screen into which somebody types, and
+	// between two keys.
+	handEvery = 50 * time.Millisecond
+	// handPause is a person's pause before ENTER. Right behind a text that came fast,
+	// Codex 0.169.0 takes ENTER for a new row.
+	handPause = 500 * time.Millisecond
+)
+
+// typeByHand types a command into the terminal, as a user does, and submits it. It returns
+// when the screen has changed behind that.
+func (t *Trial) typeByHand(ctx context.Context, command string) error {
+	term, ok := t.Session.(coleo.Terminal)
+	if !ok {
+		return skip("it has no terminal")
+	}
+	rows := func() string { return strings.Join(term.Screen().Lines, "\n") }
+	until := func(is func(string) bool) error {
+		for !is(rows()) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("type %q by hand: %w", command, context.Cause(ctx))
+			case <-time.After(handEvery):
+			}
+		}
+		return nil
+	}
+	for _, key := range []byte(command) {
+		if err := term.Input(ctx, []byte{key}); err != nil {
+			return err
+		}
+		<-time.After(handEvery)
+	}
+	if err := until(func(s string) bool { return strings.Contains(s, command) }); err != nil {
+		return err
+	}
+	<-time.After(handPause)
+	typed := rows()
+	if err := term.Input(ctx, []byte("\r")); err != nil {
+		return err
+	}
+	return until(func(s string) bool { return s != typed })
+}
