@@ -83,7 +83,7 @@ func TestAStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 			t.Parallel()
 			f := newFake(t)
 			words := strings.Repeat("word ", 40)
-			r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name, "slow "+words+"for 4s\nsay the-end")
+			r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name, "slow "+words+"for 15s\nsay the-end")
 			f.survives(f.name, f.pid, r.ID, "the-end", k.verbs, k.started)
 			if got := f.texts(fakeagent.Prompted); len(got) != 1 {
 				t.Errorf("the agent CLI was prompted %d times, want once", len(got))

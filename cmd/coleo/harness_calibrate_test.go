@@ -65,7 +65,8 @@ func TestBadRecordingsAreNotCalibrated(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"--recordings is missing", nil},
+		{"name a folder", nil},
+		{"name a folder", []string{"--recordings", empty, "--record", filepath.Join(empty, "new")}},
 		{"read the labels", []string{"--recordings", empty}},
 		{"has no recording", []string{"--recordings", empty, "--labels", filepath.Join(dir, "labels.txt")}},
 		{"--slack", []string{"--recordings", dir, "--slack", "-1"}},
