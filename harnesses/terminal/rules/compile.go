@@ -238,6 +238,10 @@ func (c *compiler) conds(path, name string, list []Cond) {
 		if err != nil {
 			c.fail(at+".where", "%q: %v", name, err)
 		}
+		if list[i].Not && where.isWhole() {
+			c.fail(at, "%q: a condition with not = true may not look at %q, because a model can write there: use a "+
+				"smaller part, of at most %d rows", name, list[i].Where, mostRowsNot)
+		}
 		list[i].where, list[i].pattern = where, c.regexp(at+".pattern", list[i].Pattern)
 		list[i].needs = needsOf(list[i].Pattern)
 		if list[i].pattern == nil {
