@@ -125,6 +125,12 @@ func (c *compiler) head(s *Spec) {
 	c.plain("version", s.Version)
 	c.plain("command", s.Command)
 	c.plain("install", s.Install)
+	if s.Redraw != "" && !slices.Contains(redraws, s.Redraw) {
+		c.fail("redraw", "redraw must be one of %q, not %q", redraws, s.Redraw)
+	}
+	if s.Capabilities.Redraw && s.Redraw == "" {
+		c.fail("capabilities.redraw", "the capability redraw needs the key redraw: what makes it draw again")
+	}
 	if manager, name, ok := strings.Cut(s.Package, ":"); s.Package != "" &&
 		(!ok || name == "" || manager != "npm" && manager != "pip") {
 		c.fail("package", "package: %q is neither npm:NAME nor pip:NAME", s.Package)
