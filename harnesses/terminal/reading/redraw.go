@@ -32,10 +32,15 @@ const (
 	// It doubles with each redraw that brought another picture which needs one. An unknown
 	// page with a slow clock would else be redrawn for ever.
 	redrawDoublings = 8
+	// redrawsIn is the largest number of redraws within redrawsTime. A program that garbles
+	// the picture all the time would else make the agent CLI draw all the time.
+	redrawsIn = 8
+	// redrawsTime is the time for which redrawsIn counts.
+	redrawsTime = 10 * time.Minute
 )
 
 // redraws decides which picture gets a redraw. A picture needs one if no rule knows it, or
-// if it shows work and stands still. Each picture gets one at most.
+// if it shows work and stands still. It gets one at most, until another picture needs none.
 type redraws struct {
 	picture string        // the picture that needs a redraw, as text; "" if the present one needs none
 	why     string        // why the picture needs it
@@ -44,7 +49,8 @@ type redraws struct {
 	retry   time.Time     // the redraw was not possible; it is tried again then
 	vain    int           // number of redraws since the last picture that needed none
 
-	had   []string // the pictures that had a redraw, the newest last
+	had   []string    // the pictures that had a redraw since the last picture that needed none
+	times []time.Time // when the newest redraws began, at most redrawsIn of them
 	begun time.Time
 	done  time.Time // when the newest redraw was done; zero while it is under way
 	of    string    // why the newest redraw was made
@@ -58,8 +64,9 @@ func (d *redraws) note(picture, why string, after time.Duration, now time.Time) 
 	d.after = after << min(d.vain, redrawDoublings)
 }
 
-// none notes that the present picture needs no redraw.
-func (d *redraws) none() { d.picture, d.vain = "", 0 }
+// none notes that the present picture needs no redraw. If it is garbled later, it may look
+// as it did before, and gets another redraw.
+func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
 
 // running reports whether a redraw is under way.
 func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
@@ -70,7 +77,17 @@ func (d *redraws) wait(now time.Time) time.Duration {
 	if d.picture == "" || slices.Contains(d.had, d.picture) || d.running() {
 		return IdleLook
 	}
-	return max(0, d.after-now.Sub(d.since), d.retry.Sub(now))
+	return max(0, d.after-now.Sub(d.since), d.notBefore().Sub(now))
+}
+
+// notBefore returns the time before which no redraw begins.
+func (d *redraws) notBefore() time.Time {
+	if len(d.times) == redrawsIn {
+		if free := d.times[0].Add(redrawsTime); free.After(d.retry) {
+			return free
+		}
+	}
+	return d.retry
 }
 
 // underWay returns for how much longer the newest redraw may still change the picture.
@@ -90,7 +107,7 @@ func (d *redraws) pending(now time.Time) time.Duration {
 	if left := d.underWay(now); left > 0 {
 		return left
 	}
-	if d.picture == "" || slices.Contains(d.had, d.picture) || d.retry.After(now) {
+	if d.picture == "" || slices.Contains(d.had, d.picture) || d.notBefore().After(now) {
 		return 0
 	}
 	return max(0, d.after+redrawStart-now.Sub(d.since))
@@ -148,6 +165,9 @@ func (r *Reader) Redrawing(now time.Time) bool {
 		return false
 	}
 	d.had, d.begun, d.done, d.of = appendBounded(d.had, d.picture), now, time.Time{}, d.why
+	if d.times = append(d.times, now); len(d.times) > redrawsIn {
+		d.times = d.times[1:]
+	}
 	d.vain++
 	return true
 }

@@ -101,6 +101,21 @@ func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	}
 }
 
+// The same picture may come again after the agent CLI has drawn another one.
+func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
+	t.Parallel()
+	b := redrawn(t)
+	for range redrawsIn {
+		b.shows("\x1b[2Jgarbled").after(redrawUnknown).wantsRedraw("it is garbled", true)
+		b.draws(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
+	}
+	b.shows("\x1b[2Jgarbled").after(redrawUnknown).wantsRedraw("it is garbled all the time", false)
+	b.after(redrawsTime).wantsRedraw("later", true)
+	if told := b.told(coleo.ChangeUnrecognised); len(told) != 1 {
+		t.Errorf("told %q, want the one that got no redraw in time", told)
+	}
+}
+
 // Without a way to make it draw again, nothing waits.
 func TestWithoutAWayNoRedrawIsWanted(t *testing.T) {
 	t.Parallel()
